@@ -1,6 +1,8 @@
 /**
- * Batch jobs on one core, their clients on another: lines a second of enrichment by address, beside the same lines by `POST /v1/enrich/bulk`, with what either takes of the processor;
- * and how long requests take beside a job that runs, and with none, in alternation: `npx node bench/batches.ts [contacts] [lines] [requests a second]` after `npm run build`.
+ * Batch jobs on one core, their clients on another: `npx node bench/batches.ts [contacts] [lines] [requests a second]` after `npm run
+ * build`.
+ * It measures lines a second of enrichment by address, beside the same lines by `POST /v1/enrich/bulk`, and the processor time of both. It
+ * also measures the latency of requests with a running job and without, in alternation.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +13,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { seeded } from '../fixtures/generate/random.ts';
-import { createKey } from '../src/service/keys.ts';
+import { createKey } from '../src/service/accounts/keys.ts';
 import { openStore } from '../src/service/store/open-store.ts';
 import type { LoadPlan, LoadResult } from './support/load.ts';
 import { cpuSeconds, machine } from './support/processes.ts';
@@ -31,7 +33,8 @@ const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
 const path = join(folder, 'store.sqlite');
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const canPin = spawnSync('taskset', ['--version']).status === 0;
-const pinned = (core: number, args: readonly string[]): [string, string[]] => (canPin ? ['taskset', ['-c', String(core), process.execPath, ...args]] : [process.execPath, [...args]]);
+const pinned = (core: number, args: readonly string[]): [string, string[]] =>
+  canPin ? ['taskset', ['-c', String(core), process.execPath, ...args]] : [process.execPath, [...args]];
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
 const row = (...cells: string[]): string => `| ${cells.join(' | ')} |`;
@@ -43,7 +46,12 @@ function prepare(): { key: string; emails: string[] } {
     const people = Number(store.prepare('SELECT max(seq) AS n FROM people').get()?.['n']);
     const random = seeded(7);
     const one = store.prepare('SELECT email FROM people WHERE seq = ? AND email IS NOT NULL');
-    return { key, emails: Array.from({ length: ADDRESSES }, () => one.get(random.int(1, people))?.['email']).filter((email) => typeof email === 'string') };
+    return {
+      key,
+      emails: Array.from({ length: ADDRESSES }, () => one.get(random.int(1, people))?.['email']).filter(
+        (email) => typeof email === 'string',
+      ),
+    };
   } finally {
     store.close();
   }
@@ -51,7 +59,9 @@ function prepare(): { key: string; emails: string[] } {
 
 await generatedStore(path, contacts);
 const { key, emails } = prepare();
-const child = spawn(...pinned(0, [here('../dist/cli/millrace.js'), 'serve', '--store', path, '--port', '0', '--log-level', 'error']), { stdio: ['ignore', 'pipe', 'inherit'] });
+const child = spawn(...pinned(0, [here('../dist/cli/millrace.js'), 'serve', '--store', path, '--port', '0', '--log-level', 'error']), {
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
 try {
   const [said] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   const { url } = JSON.parse(said) as { url: string };
@@ -59,7 +69,11 @@ try {
   const pid = child.pid ?? 0;
   const headers = { authorization: `Bearer ${key}` };
   const ask = async (method: string, at: string, body?: string, type = 'application/json'): Promise<Record<string, unknown>> => {
-    const response = await fetch(`${url}/v1/batches${at}`, { method, headers: { ...headers, ...(body === undefined ? {} : { 'content-type': type }) }, ...(body === undefined ? {} : { body }) });
+    const response = await fetch(`${url}/v1/batches${at}`, {
+      method,
+      headers: { ...headers, ...(body === undefined ? {} : { 'content-type': type }) },
+      ...(body === undefined ? {} : { body }),
+    });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${at}: ${response.status} ${text}`);
     return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
@@ -67,7 +81,10 @@ try {
   const send = async (count: number): Promise<string> => {
     const { id } = (await ask('POST', '', '{"operation":"enrich"}')) as { id: string };
     for (let from = 0, part = 1; from < count; from += PART_LINES, part++) {
-      const some = Array.from({ length: Math.min(PART_LINES, count - from) }, (_, n) => `{"email":"${emails[(from + n) % emails.length] ?? ''}"}\n`);
+      const some = Array.from(
+        { length: Math.min(PART_LINES, count - from) },
+        (_, n) => `{"email":"${emails[(from + n) % emails.length] ?? ''}"}\n`,
+      );
       await ask('PUT', `/${id}/parts/${part}`, some.join(''), 'application/x-ndjson');
     }
     return id;
@@ -92,8 +109,17 @@ try {
     const result = JSON.parse(execFileSync(...pinned(1, [here('support/load.ts'), file]), { encoding: 'utf8' })) as LoadResult;
     return { ...result, cpuUs: ((cpuSeconds(pid) - cpu) * 1e6) / plan.requests };
   };
-  const bulk = (): LoadResult & { cpuUs: number } => load({ path: '/v1/enrich/bulk', rate: null, requests: Math.ceil(lines / BULK), bodies: Array.from({ length: ADDRESSES / BULK }, (_, n) => JSON.stringify({ requests: emails.slice(n * BULK, (n + 1) * BULK).map((email) => ({ params: { email } })) })) });
-  const live = (): LoadResult => load({ path: '/v1/enrich', rate, requests: rate * SECONDS, bodies: emails.slice(0, 10_000).map((email) => JSON.stringify({ email })) });
+  const bulk = (): LoadResult & { cpuUs: number } =>
+    load({
+      path: '/v1/enrich/bulk',
+      rate: null,
+      requests: Math.ceil(lines / BULK),
+      bodies: Array.from({ length: ADDRESSES / BULK }, (_, n) =>
+        JSON.stringify({ requests: emails.slice(n * BULK, (n + 1) * BULK).map((email) => ({ params: { email } })) }),
+      ),
+    });
+  const live = (): LoadResult =>
+    load({ path: '/v1/enrich', rate, requests: rate * SECONDS, bodies: emails.slice(0, 10_000).map((email) => JSON.stringify({ email })) });
 
   await job();
   bulk();
@@ -118,22 +144,36 @@ try {
     while ((await ask('GET', `/${id}`))['state'] !== 'cancelled') await sleep(100);
     await ask('DELETE', `/${id}`);
   }
-  const middle = (runs: readonly LoadResult[]): string => (['p50', 'p95', 'p99', 'longest'] as const).map((name) => median(runs.map((run) => run[name])).toFixed(1)).join(', ');
+  const middle = (runs: readonly LoadResult[]): string =>
+    (['p50', 'p95', 'p99', 'longest'] as const).map((name) => median(runs.map((run) => run[name])).toFixed(1)).join(', ');
   process.stdout.write(
     `${[
-      `${whole(contacts)} contacts, ${whole(lines)} lines by address; ${canPin ? 'one core for the service, one for its clients' : 'no core of their own'}; median of ${ROUNDS}, in alternation; ${machine()}`,
+      `${whole(contacts)} contacts, ${whole(lines)} lines by address; ` +
+        (canPin ? 'one core for the service, one for its clients' : 'no core of their own') +
+        `; median of ${ROUNDS}, in alternation; ${machine()}`,
       '',
       row('', 'lines a second', 'processor, us a line'),
       '|---|---:|---:|',
-      row('a batch job, from complete to completed', whole(median(jobs.map(({ perSecond }) => perSecond))), whole(median(jobs.map(({ cpuUs }) => cpuUs)))),
-      row(`POST /v1/enrich/bulk, ${BULK} at once, ${CONNECTIONS} connections`, whole(median(bulks.map(({ perSecond }) => perSecond * BULK))), whole(median(bulks.map(({ cpuUs }) => cpuUs / BULK)))),
+      row(
+        'a batch job, from complete to completed',
+        whole(median(jobs.map(({ perSecond }) => perSecond))),
+        whole(median(jobs.map(({ cpuUs }) => cpuUs))),
+      ),
+      row(
+        `POST /v1/enrich/bulk, ${BULK} at once, ${CONNECTIONS} connections`,
+        whole(median(bulks.map(({ perSecond }) => perSecond * BULK))),
+        whole(median(bulks.map(({ cpuUs }) => cpuUs / BULK))),
+      ),
       row(`a batch job beside ${whole(rate)} requests a second`, whole(median(linesBeside)), ''),
       '',
       row(`POST /v1/enrich at ${whole(rate)} a second`, 'p50, p95, p99, longest ms'),
       '|---|---:|',
       row('alone', middle(alone)),
       row('beside a batch job', middle(beside)),
-      row('p95 of each run, alone and beside', `${alone.map(({ p95 }) => p95.toFixed(1)).join(' ')}; ${beside.map(({ p95 }) => p95.toFixed(1)).join(' ')}`),
+      row(
+        'p95 of each run, alone and beside',
+        `${alone.map(({ p95 }) => p95.toFixed(1)).join(' ')}; ${beside.map(({ p95 }) => p95.toFixed(1)).join(' ')}`,
+      ),
     ].join('\n')}\n`,
   );
 } finally {

@@ -20,7 +20,23 @@ const KILLS = 8;
 const random = seeded(seed);
 
 /** One row of the table. */
-const NOTHING = { kills: 0, stops: 0, resumes: 0, records: 0, lost: 0, doubled: 0, misplaced: 0, otherBytes: 0, otherErrors: 0, otherNumbers: 0, repeated: 0, bound: 0, late: 0, paidTwice: 0, otherKeys: 0 };
+const NOTHING = {
+  kills: 0,
+  stops: 0,
+  resumes: 0,
+  records: 0,
+  lost: 0,
+  doubled: 0,
+  misplaced: 0,
+  otherBytes: 0,
+  otherErrors: 0,
+  otherNumbers: 0,
+  repeated: 0,
+  bound: 0,
+  late: 0,
+  paidTwice: 0,
+  otherKeys: 0,
+};
 type Row = { -readonly [K in keyof typeof NOTHING]: number };
 
 interface Outcome {
@@ -37,13 +53,18 @@ async function outcome(job: Job, moments: readonly Moment[], faults: boolean): P
     service.latencyMs = 2;
     if (faults) fail(service);
     const chain = await killThrough(folder, service, argsOf(job, service), job.output, moments);
-    return { result: await resultOf(folder, job), names: await namesIn(folder, job), chain, otherKeys: [...service.idempotencyKeys.values()].filter(({ size }) => size > 1).length };
+    return {
+      result: await resultOf(folder, job),
+      names: await namesIn(folder, job),
+      chain,
+      otherKeys: [...service.idempotencyKeys.values()].filter(({ size }) => size > 1).length,
+    };
   } finally {
     await Promise.all([folder.remove(), service.stop()]);
   }
 }
 
-/** Kills at random, then three gentler ends, then a kill between any two steps of finishing. */
+/** Random kills, then three gentler ends, then a kill between any two steps of finishing. */
 function momentsOf(rows: readonly Lead[], { output, flags }: Job): Moment[] {
   const requests = flags['steps'] === 'verify' ? rows.length / 1_000 : rows.length;
   const early = (): Moment => ({ kind: 'requests', more: Math.floor((random() * requests) / 20) });
@@ -96,11 +117,24 @@ const COLUMNS: readonly (readonly [string, (row: Row) => string | number])[] = [
   ['asked again with another key', (row) => row.otherKeys],
 ];
 
-const holds = (row: Row): boolean => row.lost + row.doubled + row.misplaced + row.otherBytes + row.otherErrors + row.otherNumbers + row.late + row.paidTwice + row.otherKeys === 0 && row.repeated <= row.bound;
+const holds = (row: Row): boolean =>
+  row.lost +
+    row.doubled +
+    row.misplaced +
+    row.otherBytes +
+    row.otherErrors +
+    row.otherNumbers +
+    row.late +
+    row.paidTwice +
+    row.otherKeys ===
+    0 && row.repeated <= row.bound;
 const line = (name: string, row: Row): string => `| ${[name, ...COLUMNS.map(([, of]) => of(row).toLocaleString('en-US'))].join(' | ')} |\n`;
 
 async function onDisk(): Promise<void> {
-  process.stdout.write(`rounds: ${rounds}, seed ${seed}; ${machine()}\n\n| job | ${COLUMNS.map(([name]) => name).join(' | ')} |\n|---|${'---:|'.repeat(COLUMNS.length)}\n`);
+  process.stdout.write(
+    `rounds: ${rounds}, seed ${seed}; ${machine()}\n\n| job | ${COLUMNS.map(([name]) => name).join(' | ')} |\n` +
+      `|---|${'---:|'.repeat(COLUMNS.length)}\n`,
+  );
   const total: Row = { ...NOTHING };
   for (const shape of SHAPES) {
     const row: Row = { ...NOTHING };

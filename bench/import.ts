@@ -1,5 +1,5 @@
 /**
- * Rows a second that `millrace import` takes, of companies and contacts: new, again (nothing is new but the time), and as a table.
+ * Rows a second of `millrace import`, for companies and contacts: new, repeated (only the time changes), and as a table.
  * `npx node bench/import.ts [contacts]` after `npm run build`.
  */
 import { createWriteStream, mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -15,7 +15,18 @@ const contacts = Number(process.argv[2] ?? 200_000);
 const cli = fileURLToPath(new URL('../dist/cli/millrace.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
 const at = (name: string): string => join(folder, name);
-const COLUMNS = ['email', 'first_name', 'last_name', 'title', 'department', 'seniority', 'mobile', 'linkedin_url', 'company_domain', 'updated_at'];
+const COLUMNS = [
+  'email',
+  'first_name',
+  'last_name',
+  'title',
+  'department',
+  'seniority',
+  'mobile',
+  'linkedin_url',
+  'company_domain',
+  'updated_at',
+];
 
 async function write(name: string, lines: Iterable<string>): Promise<void> {
   await pipeline(Readable.from(lines), createWriteStream(at(name)));
@@ -35,7 +46,10 @@ try {
   await write('companies.jsonl', jsonLines(set.companies()));
   await write('contacts.jsonl', jsonLines(set.contacts()));
   await write('contacts.csv', table(set.contacts()));
-  process.stdout.write(`${contacts.toLocaleString('en-US')} contacts at ${set.companyCount.toLocaleString('en-US')} companies; ${machine()}\n\n| | rows | seconds | rows a second | peak MiB |\n|---|---:|---:|---:|---:|\n`);
+  process.stdout.write(
+    `${contacts.toLocaleString('en-US')} contacts at ${set.companyCount.toLocaleString('en-US')} companies; ${machine()}\n\n` +
+      '| | rows | seconds | rows a second | peak MiB |\n|---|---:|---:|---:|---:|\n',
+  );
   for (const [what, store, kind, file, rows] of [
     ['companies, new', 'a', 'companies', 'companies.jsonl', set.companyCount],
     ['contacts, new', 'a', 'contacts', 'contacts.jsonl', contacts],
@@ -43,9 +57,20 @@ try {
     ['contacts of a table, new', 'b', 'contacts', 'contacts.csv', contacts],
     ['contacts of a table, over whole records', 'a', 'contacts', 'contacts.csv', contacts],
   ] as const) {
-    const { code, seconds, peakMiB, stderr } = await runToEnd([process.execPath, cli, 'import', '--store', at(`${store}.sqlite`), `--${kind}`, at(file)]);
+    const { code, seconds, peakMiB, stderr } = await runToEnd([
+      process.execPath,
+      cli,
+      'import',
+      '--store',
+      at(`${store}.sqlite`),
+      `--${kind}`,
+      at(file),
+    ]);
     if (code !== 0) throw new Error(stderr);
-    process.stdout.write(`| ${what} | ${rows.toLocaleString('en-US')} | ${seconds.toFixed(1)} | ${Math.round(rows / seconds).toLocaleString('en-US')} | ${Math.round(peakMiB)} |\n`);
+    process.stdout.write(
+      `| ${what} | ${rows.toLocaleString('en-US')} | ${seconds.toFixed(1)} | ` +
+        `${Math.round(rows / seconds).toLocaleString('en-US')} | ${Math.round(peakMiB)} |\n`,
+    );
   }
   process.stdout.write(`\nThe store has ${Math.round(statSync(at('a.sqlite')).size / contacts)} bytes a contact, its company included.\n`);
 } finally {

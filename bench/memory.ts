@@ -1,6 +1,6 @@
 /**
- * Peak memory by rows: the same job on files of different size. `node bench/memory.ts [rows ...]`; with `--people N` the
- * rows repeat so many people, of whom each is asked for once: ten million rows are then through in minutes.
+ * Peak memory by rows: the same job on files of different sizes. `node bench/memory.ts [rows ...]`
+ * With `--people N` the rows repeat N people, each of which is looked up once; ten million rows then take minutes.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,11 +21,27 @@ try {
   for (const rows of sizes) {
     const input = join(folder, `leads-${rows}.csv`);
     await writeLeads(input, rows, people);
-    const flags = ['--input', input, '--output', join(folder, `out-${rows}.csv`), '--steps', 'enrich', '--base-url', server.url, '--plan', 'enterprise', '--progress', 'none'];
+    const flags = [
+      '--input',
+      input,
+      '--output',
+      join(folder, `out-${rows}.csv`),
+      '--steps',
+      'enrich',
+      '--base-url',
+      server.url,
+      '--plan',
+      'enterprise',
+      '--progress',
+      'none',
+    ];
     const run = await runToEnd([process.execPath, join(here, '../dist/cli/millrace.js'), 'run', ...flags], { MILLRACE_API_KEY: 'bench' });
     if (run.code !== 0) throw new Error(`millrace left with ${run.code}: ${run.stderr}`);
     first ||= run.peakMiB;
-    process.stdout.write(`| ${rows.toLocaleString('en-US')} | ${Math.min(rows, people).toLocaleString('en-US')} | ${Math.round(run.peakMiB)} | ${(run.peakMiB / first).toFixed(2)} | ${Math.round(rows / run.seconds).toLocaleString('en-US')} |\n`);
+    process.stdout.write(
+      `| ${rows.toLocaleString('en-US')} | ${Math.min(rows, people).toLocaleString('en-US')} | ${Math.round(run.peakMiB)} | ` +
+        `${(run.peakMiB / first).toFixed(2)} | ${Math.round(rows / run.seconds).toLocaleString('en-US')} |\n`,
+    );
   }
 } finally {
   server.stop();

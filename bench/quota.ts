@@ -32,9 +32,9 @@ const rpms = values.rpm.split(',').map(Number);
 const neighbour = Number(values.neighbour);
 const EXIT_STOPPED = 75;
 const LEAST_SHARE = 0.99;
-/** Shares of the cores above which calls wait for each other, and not for the service. */
+/** Shares of the cores above which calls compete with each other and not only with the service. */
 const FULL = 0.95;
-/** Until the first request, from which a contender's minutes count. */
+/** Milliseconds until the first request, which starts a contender's minutes. */
 const START_UP_MS = 4_000;
 
 const CONTENDERS = ['millrace', 'Bottleneck', 'p-queue'] as const;
@@ -48,7 +48,23 @@ function command(contender: Contender, rpm: number, url: string, output: string)
   const script = (name: string): string[] => [process.execPath, join(here, 'support', name), url, inputOf(rpm), output, String(rpm)];
   switch (contender) {
     case 'millrace':
-      return [process.execPath, join(here, '../dist/cli/millrace.js'), 'run', '--input', inputOf(rpm), '--output', output, '--steps', 'enrich', '--base-url', url, '--rpm', String(rpm), '--progress', 'none'];
+      return [
+        process.execPath,
+        join(here, '../dist/cli/millrace.js'),
+        'run',
+        '--input',
+        inputOf(rpm),
+        '--output',
+        output,
+        '--steps',
+        'enrich',
+        '--base-url',
+        url,
+        '--rpm',
+        String(rpm),
+        '--progress',
+        'none',
+      ];
     case 'Bottleneck':
       return script('bottleneck-script.ts');
     case 'p-queue':
@@ -58,7 +74,7 @@ function command(contender: Contender, rpm: number, url: string, output: string)
   }
 }
 
-/** One contender, for its minutes: stopped in the middle of its file, so that no end of work flatters or spoils what is measured. */
+/** Runs one contender for its minutes. It is stopped in the middle of its file, so that no end of work distorts the figures. */
 async function runOne(contender: Contender, limits: Limits): Promise<Log> {
   const name = `${contender}-${limits.kind}-${limits.rpm}`;
   const server = await startServer(join(here, 'support/limited-server.ts'), [JSON.stringify(limits)]);
@@ -81,12 +97,23 @@ async function runOne(contender: Contender, limits: Limits): Promise<Log> {
 const count = (value: number): string => value.toLocaleString('en-US');
 const percent = (share: number | null): string => (share === null ? '-' : `${(share * 100).toFixed(1)} %`);
 const line = ({ kind, rpm }: Limits, contender: Contender, found: Measured): string =>
-  `| ${[kind, count(rpm), contender, count(found.admitted), count(found.refused), percent(found.share), count(found.mostAdmitted), count(found.mostSent)].join(' | ')} |`;
+  '| ' +
+  [
+    kind,
+    count(rpm),
+    contender,
+    count(found.admitted),
+    count(found.refused),
+    percent(found.share),
+    count(found.mostAdmitted),
+    count(found.mostSent),
+  ].join(' | ') +
+  ' |';
 
 const cpu = watchCpu();
 try {
   if (values.logs !== undefined) mkdirSync(values.logs, { recursive: true });
-  // More than any limiter lets through: a bucket that is full at first has a minute's quota more.
+  // More than any limiter admits: a full bucket admits an extra minute's quota.
   for (const rpm of rpms) await writeLeads(inputOf(rpm), Math.ceil(rpm * (minutes + 2)));
   const lines: string[] = [];
   const panels: Panel[] = [];
@@ -95,7 +122,7 @@ try {
     const cases = CONTENDERS.flatMap((contender) => rpms.map((rpm) => ({ contender, limits: { kind, rpm, neighbour, seed: rpm } })));
     const results = await Promise.all(
       cases.map(async ({ contender, limits }, i) => {
-        // Bursts come back every minute: begun evenly apart, they do not meet on the same cores.
+        // Bursts repeat every minute. Evenly staggered starts keep them off each other's cores.
         await after((i * MINUTE) / cases.length);
         const log = await runOne(contender, limits);
         return { contender, limits, log, found: measure(log, limits, minutes * MINUTE) };
@@ -103,7 +130,7 @@ try {
     );
     for (const rpm of rpms) {
       const ofRate = results.filter(({ limits }) => limits.rpm === rpm);
-      panels.push({ kind, rpm, lanes: ofRate.map(({ contender, found }) => ({ name: contender, found })) });
+      panels.push({ kind, rpm, tracks: ofRate.map(({ contender, found }) => ({ name: contender, found })) });
       for (const { contender, limits, log, found } of ofRate) {
         lines.push(line(limits, contender, found));
         process.stderr.write(`${lines.at(-1)}\n`);
@@ -123,7 +150,9 @@ try {
       '|---|---:|---|---:|---:|---:|---:|---:|',
       ...lines,
       '',
-      `CPU: these processes took ${percent(ourCpuSeconds / availableParallelism() / cpu.shares.length)} of the cores; the machine was busy for ${percent(cpu.shares.reduce((sum, share) => sum + share, 0) / cpu.shares.length)}, and wholly in ${cpu.shares.filter((share) => share > FULL).length} of ${cpu.shares.length} seconds`,
+      `CPU: these processes took ${percent(ourCpuSeconds / availableParallelism() / cpu.shares.length)} of the cores; the machine was ` +
+        `busy for ${percent(cpu.shares.reduce((sum, share) => sum + share, 0) / cpu.shares.length)}, and wholly in ` +
+        `${cpu.shares.filter((share) => share > FULL).length} of ${cpu.shares.length} seconds`,
     ].join('\n')}\n`,
   );
   writeFileSync(values.plot, plot(panels, minutes * 60));

@@ -1,19 +1,21 @@
 /**
- * How long a search takes, over a store of generated contacts: single filters, ten random filters together, and the last page of a long cursor; and whether each found what a plain scan finds.
- * `npx node bench/search.ts [contacts] [STORE] [queries] [checked]` after `npm run build`; a STORE that is there already is used as it is, and has a key more afterwards. `checked`: how many of the queries are held to the scan
- * (default: all), which takes most of a minute for each among ten million contacts. Ends with 1 when an answer was wrong.
+ * The latency of searches over a store of generated contacts: single filters, ten random filters together, and the last page of a long
+ * cursor. Each result is compared with that of a plain scan; a wrong one ends the bench with 1.
+ * `npx node bench/search.ts [contacts] [STORE] [queries] [checked]` after `npm run build`. An existing STORE is used as it is, and gets a
+ * key. `checked`: the number of queries that are compared (default: all); the scan takes most of a minute for each in ten million contacts.
  *
- * All questions are drawn first, and one scan says what each has to find; where the last pages of others begin, the service is asked before. Then `millrace serve` is started on the store and asked, one search after another over one connection: first others of the same
- * kinds, which are not counted, as a service that has been up for a while was asked before; then those. A time is from the request to the last byte of the answer, at the client. Nothing else reads the store meanwhile.
+ * All queries are drawn first, and one scan finds their expected results. The service is asked first where each last page begins.
+ * Then `millrace serve` starts on the store and gets one search after another over one connection. Searches of the same kinds warm it up
+ * and are not counted. A time is from the request to the last byte of the answer, at the client. Nothing else reads the store meanwhile.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { seeded } from '../fixtures/generate/random.ts';
-import { questionOf } from '../src/service/routes/search.ts';
-import { readCursor, writeCursor } from '../src/service/routes/cursor.ts';
-import { createKey } from '../src/service/keys.ts';
+import { questionOf } from '../src/service/search/contact-page.ts';
+import { readCursor, writeCursor } from '../src/service/http/cursor.ts';
+import { createKey } from '../src/service/accounts/keys.ts';
 import { openStore } from '../src/service/store/open-store.ts';
 import { PlainSearch, type Place, type PlainAnswer } from './support/plain-search.ts';
 import { machine, startServer } from './support/processes.ts';
@@ -24,12 +26,12 @@ const contacts = Number(process.argv[2] ?? 200_000);
 const queries = Number(process.argv[4] ?? 1_000);
 const checked = Number(process.argv[5] ?? queries);
 const LIMIT = 25;
-/** Searches that are not counted. */
+/** Searches before the measurement. */
 const WARM_UP = 200;
 const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
 const path = process.argv[3] ?? join(folder, 'store.sqlite');
 
-/** A search, and what the scan found; null: it was not asked. */
+/** A search and the result of the scan. Null when the scan was not run. */
 interface Query extends Asked {
   readonly expected: PlainAnswer | null;
 }
@@ -41,42 +43,52 @@ interface Prepared {
   readonly queries: readonly (readonly Query[])[];
 }
 
-/** Lets go of the store again: nobody but the service has it open while it is asked. */
+/** Closes the store again, so that only the service has it open during the measurement. */
 function prepare(asked: readonly (readonly Asked[])[]): Prepared {
   const store = openStore(path);
   try {
     const plain = new PlainSearch(store, LIMIT + 1);
     const held = asked.map((list) => list.slice(0, Math.ceil(checked / asked.length)));
     const answers = new Map<Asked, PlainAnswer | undefined>();
-    // A scan for nothing would put all else out of the system's memory.
-    if (checked > 0) for (const [at, answer] of plain.answers(held.flat().map(({ question }) => question)).entries()) answers.set(held.flat()[at] as Asked, answer);
+    // A needless scan would evict everything else from the system's memory.
+    if (checked > 0)
+      for (const [at, answer] of plain.answers(held.flat().map(({ question }) => question)).entries())
+        answers.set(held.flat()[at] as Asked, answer);
     const queriesOf = (list: readonly Asked[]): Query[] => list.map((one) => ({ ...one, expected: answers.get(one) ?? null }));
-    return { key: createKey(store, { plan: 'scale', credits: 1_000_000, label: 'bench' }).key, people: Number(store.prepare('SELECT count(*) AS n FROM people').get()?.['n']), queries: asked.map(queriesOf) };
+    return {
+      key: createKey(store, { plan: 'scale', credits: 1_000_000, label: 'bench' }).key,
+      people: Number(store.prepare('SELECT count(*) AS n FROM people').get()?.['n']),
+      queries: asked.map(queriesOf),
+    };
   } finally {
     store.close();
   }
 }
 
-/** The most relevant come first; `-` turns each order round. */
+/** The most relevant come first; `-` reverses an order. */
 function sortingOf({ question: { sort, descending }, lastPage }: Asked): string {
   return `${(descending !== lastPage) === (sort === 'relevance') ? '' : '-'}${sort}`;
 }
 
-/** @param before behind whom the page begins */
+/** @param before the candidate after which the page begins; null for the first page */
 function bodyOf(asked: Asked, before: Place | null): string {
   const { filters } = asked.question;
   const sort = sortingOf(asked);
-  const cursor = before === null ? {} : { cursor: writeCursor(questionOf(new Map(Object.entries(filters)), sort), [before.key, before.id]) };
+  const cursor =
+    before === null ? {} : { cursor: writeCursor(questionOf(new Map(Object.entries(filters)), sort), [before.key, before.id]) };
   return JSON.stringify({ ...filters, sort, limit: LIMIT, ...cursor });
 }
 
-/** Behind whom the last page begins: it is the first of the opposite order, turned round. */
+/** The candidate after which the last page begins. It is the first page of the reversed order, reversed. */
 async function beforeLastPage(url: string, key: string, { expected, question }: Query): Promise<Place | null> {
   if (expected !== null) return expected.places[LIMIT] ?? null;
   const turned = { question, lastPage: false };
   const { page } = await ask(url, key, JSON.stringify({ ...question.filters, sort: sortingOf(turned), limit: LIMIT + 1 }));
   if (page.meta.next_cursor === null) return null;
-  const [at, id] = readCursor(page.meta.next_cursor, questionOf(new Map(Object.entries(question.filters)), sortingOf(turned))) as [string | number, string];
+  const [at, id] = readCursor(page.meta.next_cursor, questionOf(new Map(Object.entries(question.filters)), sortingOf(turned))) as [
+    string | number,
+    string,
+  ];
   return { key: at, id };
 }
 
@@ -85,10 +97,13 @@ interface Page {
   readonly meta: { readonly total: number; readonly next_cursor: string | null };
 }
 
-
 async function ask(url: string, key: string, body: string): Promise<{ page: Page; ms: number }> {
   const started = performance.now();
-  const response = await fetch(`${url}/v1/contacts/search`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body });
+  const response = await fetch(`${url}/v1/contacts/search`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body,
+  });
   const text = await response.text();
   const ms = performance.now() - started;
   if (response.status !== 200) throw new Error(`${response.status} ${text} to ${body}`);
@@ -113,12 +128,24 @@ function draw(seed: number, count: number): Asked[][] {
 try {
   await generatedStore(path, contacts);
   const { key, people, queries: asked } = prepare(draw(1, queries));
-  const service = await startServer(fileURLToPath(new URL('../dist/cli/millrace.js', import.meta.url)), ['serve', '--store', path, '--port', '0', '--log-level', 'error']);
+  const service = await startServer(fileURLToPath(new URL('../dist/cli/millrace.js', import.meta.url)), [
+    'serve',
+    '--store',
+    path,
+    '--port',
+    '0',
+    '--log-level',
+    'error',
+  ]);
   try {
     const bodies = new Map<Query, string>();
     for (const one of asked.flat()) bodies.set(one, bodyOf(one, one.lastPage ? await beforeLastPage(service.url, key, one) : null));
     for (const { question } of draw(2, WARM_UP).flat()) await ask(service.url, key, bodyOf({ question, lastPage: false }, null));
-    process.stdout.write(`${people.toLocaleString('en-US')} contacts; ${machine()}; any sort, pages of ${LIMIT}\n\n| | queries | found, median | p50 ms | p95 ms | longest ms |\n|---|---:|---:|---:|---:|---:|\n`);
+    process.stdout.write(
+      `${people.toLocaleString('en-US')} contacts; ${machine()}; any ` +
+        `sort, pages of ${LIMIT}\n\n| | queries | found, median | p50 ` +
+        'ms | p95 ms | longest ms |\n|---|---:|---:|---:|---:|---:|\n',
+    );
     let wrong = 0;
     for (const [group, list] of asked.entries()) {
       const [times, totals]: [number[], number[]] = [[], []];
@@ -132,10 +159,16 @@ try {
         process.stderr.write(`not what a plain scan finds: ${body}: ${page.meta.total} of ${one.expected?.total}\n`);
       }
       for (const numbers of [times, totals]) numbers.sort((one, other) => one - other);
-      process.stdout.write(`| ${GROUPS[group]?.name} | ${list.length} | ${(totals[Math.floor(totals.length / 2)] ?? 0).toLocaleString('en-US')} | ${percentile(times, 0.5)} | ${percentile(times, 0.95)} | ${percentile(times, 1)} |\n`);
+      process.stdout.write(
+        `| ${GROUPS[group]?.name} | ${list.length} | ${(totals[Math.floor(totals.length / 2)] ?? 0).toLocaleString('en-US')} | ` +
+          `${percentile(times, 0.5)} | ${percentile(times, 0.95)} | ${percentile(times, 1)} |\n`,
+      );
     }
     const peak = Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024;
-    process.stdout.write(`\nNot what a plain scan finds: ${wrong} of ${asked.flat().filter(({ expected }) => expected !== null).length}. Peak memory of the service: ${Math.round(peak)} MiB\n`);
+    process.stdout.write(
+      `\nNot what a plain scan finds: ${wrong} of ${asked.flat().filter(({ expected }) => expected !== null).length}` +
+        `. Peak memory of the service: ${Math.round(peak)} MiB\n`,
+    );
     process.exitCode = wrong === 0 ? 0 : 1;
   } finally {
     service.stop();

@@ -1,8 +1,9 @@
 /**
- * The service under load, on one core, and the load on another: how many lookups by address it answers a second, beside a bare Fastify with a fixed answer of the same size
- * and beside one that reads the same two rows in the store and does nothing else, how long they take at 10,000 a second, whether it stands a burst, how soon it is ready and how much memory it has. Keys, quota, credits and validation are on.
- * The bar: no slower than the Fastify that reads the same rows.
- * `npx node bench/service.ts [contacts] [STORE] [requests]` after `npm run build`; a STORE that is there already is used as it is, and has 200 keys more afterwards.
+ * The service under load on one core, with the load generator on another. Keys, quota, credits and validation are on.
+ * It measures lookups by address a second, beside a bare Fastify with a fixed answer of the same size, and beside a Fastify that only
+ * reads the same two rows in the store. The bar: no slower than the latter.
+ * It also measures latency at 10,000 a second, a burst, the time to start, and memory.
+ * `npx node bench/service.ts [contacts] [STORE] [requests]` after `npm run build`. An existing STORE is used as it is, and gets 200 keys.
  */
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,40 +12,43 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { seeded } from '../fixtures/generate/random.ts';
-import { createKey } from '../src/service/keys.ts';
+import { createKey } from '../src/service/accounts/keys.ts';
 import { openStore } from '../src/service/store/open-store.ts';
 import type { LoadPlan, LoadResult } from './support/load.ts';
 import { machine } from './support/processes.ts';
 import { generatedStore } from './support/store.ts';
 
 const contacts = Number(process.argv[2] ?? 200_000);
-/** Starts until it is ready. */
+/** Starts that are measured. */
 const STARTS = 3;
-/** Of bare Fastify and the service in turn: a machine that others use is quicker now and slower then, and each is compared with what came right before it. */
+/**
+ * Rounds of bare Fastify and the service in turn. The speed of a shared machine varies, so each is compared with the run right before it.
+ */
 const ROUNDS = 9;
 const requests = Number(process.argv[4] ?? 20_000);
-/** Requests that are not counted. */
+/** Requests before the measurement. */
 const WARM_UP = 20_000;
 const CONNECTIONS = 64;
 const PEAK_RATE = 10_000;
-/** Keys of the plan `scale`: each may send 5,000 at once, so all of them may send what is sent here. */
+/** Keys of the plan `scale`. Each may send 5,000 at once, so together they allow the whole load. */
 const KEYS = 200;
-/** At `PEAK_RATE`: a service that is slower falls behind no further. */
+/** Seconds at `PEAK_RATE`. A service that is too slow does not fall further behind after that. */
 const STEADY_SECONDS = 3;
 const STEADY_ROUNDS = 7;
-/** Different addresses, out of all. */
+/** Different addresses in the requests. */
 const ADDRESSES = 50_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
 const path = process.argv[3] ?? join(folder, 'store.sqlite');
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const canPin = spawnSync('taskset', ['--version']).status === 0;
-const pinned = (core: number, args: readonly string[]): [string, string[]] => (canPin ? ['taskset', ['-c', String(core), process.execPath, ...args]] : [process.execPath, [...args]]);
+const pinned = (core: number, args: readonly string[]): [string, string[]] =>
+  canPin ? ['taskset', ['-c', String(core), process.execPath, ...args]] : [process.execPath, [...args]];
 
 interface Server {
   readonly port: number;
   readonly pid: number;
-  /** From the start of its process to the line that says it is ready. */
+  /** Milliseconds from the start of the process to its line "ready". */
   readonly readyMs: number;
   stop(): void;
 }
@@ -57,7 +61,12 @@ async function start(args: readonly string[]): Promise<Server> {
   if (child.stdout === null) throw new Error('no output');
   for await (const line of createInterface({ input: child.stdout })) {
     const { url } = JSON.parse(line) as { url: string };
-    const server = { port: Number(new URL(url).port), pid: child.pid ?? 0, readyMs: performance.now() - started, stop: () => child.kill('SIGKILL') };
+    const server = {
+      port: Number(new URL(url).port),
+      pid: child.pid ?? 0,
+      readyMs: performance.now() - started,
+      stop: () => child.kill('SIGKILL'),
+    };
     running.push(server);
     return server;
   }
@@ -68,8 +77,9 @@ function load(plan: LoadPlan): LoadResult {
   const file = join(folder, 'plan.json');
   writeFileSync(file, JSON.stringify(plan));
   const result = JSON.parse(execFileSync(...pinned(1, [here('support/load.ts'), file]), { encoding: 'utf8' })) as LoadResult;
-  // More than it stands is refused by a service that looks after itself; anything else is a mistake.
-  if (Object.keys(result.statuses).some((status) => status !== '200' && status !== '503')) throw new Error(`answers other than 200 and 503: ${JSON.stringify(result.statuses)}`);
+  // An overloaded service answers 503; any other status is an error.
+  if (Object.keys(result.statuses).some((status) => status !== '200' && status !== '503'))
+    throw new Error(`answers other than 200 and 503: ${JSON.stringify(result.statuses)}`);
   return result;
 }
 
@@ -84,7 +94,9 @@ function prepare(): { keys: string[]; bodies: string[]; people: number } {
     const people = Number(store.prepare('SELECT max(seq) AS n FROM people').get()?.['n']);
     const random = seeded(7);
     const one = store.prepare('SELECT email FROM people WHERE seq = ? AND email IS NOT NULL');
-    const emails = Array.from({ length: ADDRESSES }, () => one.get(random.int(1, people))?.['email']).filter((email) => email !== undefined);
+    const emails = Array.from({ length: ADDRESSES }, () => one.get(random.int(1, people))?.['email']).filter(
+      (email) => email !== undefined,
+    );
     return { keys, bodies: emails.map((email) => JSON.stringify({ email })), people };
   } finally {
     store.close();
@@ -107,7 +119,11 @@ try {
   }
   const service = await start(serve);
   const [first = ''] = bodies;
-  const reply = await fetch(`http://127.0.0.1:${service.port}/v1/enrich`, { method: 'POST', headers: { authorization: `Bearer ${keys[0]}`, 'content-type': 'application/json' }, body: first });
+  const reply = await fetch(`http://127.0.0.1:${service.port}/v1/enrich`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${keys[0]}`, 'content-type': 'application/json' },
+    body: first,
+  });
   const bytes = Buffer.byteLength(await reply.text());
   const bare = await start([here('support/bare-fastify.ts'), String(bytes)]);
   const reading = await start([here('support/fastify-over-store.ts'), path]);
@@ -121,9 +137,12 @@ try {
     keyed.push(load({ ...plan, port: service.port, idempotencyKeys: `round ${round}` }));
   }
   const speed = (who: keyof typeof servers): number => median(fastest[who].map(({ perSecond }) => perSecond));
-  const shareOf = (who: keyof typeof servers): number => median(fastest.service.map(({ perSecond }, round) => perSecond / (fastest[who][round]?.perSecond ?? NaN)));
-  // A pause of the machine makes a line that one run does not outlive: several say how it is without.
-  const steadies = Array.from({ length: STEADY_ROUNDS }, () => load({ ...plan, port: service.port, rate: PEAK_RATE, requests: STEADY_SECONDS * PEAK_RATE }));
+  const shareOf = (who: keyof typeof servers): number =>
+    median(fastest.service.map(({ perSecond }, round) => perSecond / (fastest[who][round]?.perSecond ?? NaN)));
+  // A pause of the machine creates a backlog that outlasts one run. Several runs show the figure without it.
+  const steadies = Array.from({ length: STEADY_ROUNDS }, () =>
+    load({ ...plan, port: service.port, rate: PEAK_RATE, requests: STEADY_SECONDS * PEAK_RATE }),
+  );
   const steady = steadies.toSorted((one, other) => one.p95 - other.p95)[Math.floor(STEADY_ROUNDS / 2)] as LoadResult;
   const burst = load({ ...plan, port: service.port, rate: PEAK_RATE, requests: PEAK_RATE, connections: 1_000 });
   const line = (...cells: string[]): string => `| ${cells.join(' | ')} |`;
@@ -132,14 +151,21 @@ try {
   const [middle] = [...fastest.service].sort((a, b) => a.perSecond - b.perSecond).slice(Math.floor(ROUNDS / 2));
   process.stdout.write(
     `${[
-      `${whole(people)} contacts, ${whole(bodies.length)} different addresses, answers of ${whole(bytes)} bytes, ${CONNECTIONS} connections, ${KEYS} keys; ${canPin ? 'one core for the service, one for the load' : 'no core of their own for service and load'}; median of ${ROUNDS}; ${machine()}`,
+      `${whole(people)} contacts, ${whole(bodies.length)} different addresses, ` +
+        `answers of ${whole(bytes)} bytes, ${CONNECTIONS} connections, ${KEYS} keys; ` +
+        (canPin ? 'one core for the service, one for the load' : 'no core of their own for service and load') +
+        `; median of ${ROUNDS}; ${machine()}`,
       '',
       line('', 'measured', 'wanted'),
       '|---|---:|---:|',
       line('bare Fastify, a fixed answer: requests a second', whole(speed('bare')), ''),
       line('Fastify that reads the two rows of an answer, and no more', whole(speed('reading')), ''),
       line('POST /v1/enrich by address: requests a second', whole(speed('service')), '10,000'),
-      line('the same with an Idempotency-Key each, under which the answer is kept', whole(median(keyed.map(({ perSecond }) => perSecond))), ''),
+      line(
+        'the same with an Idempotency-Key each, under which the answer is kept',
+        whole(median(keyed.map(({ perSecond }) => perSecond))),
+        '',
+      ),
       line('of the one that reads, right before', shareOf('reading').toFixed(2), '1.00'),
       line('of the bare one right before', shareOf('bare').toFixed(2), ''),
       line('p50, p95, p99 ms at that rate', middle === undefined ? '' : latencies(middle), 'p95 20'),
@@ -147,7 +173,13 @@ try {
       line('p95 ms of each of these runs', steadies.map(({ p95 }) => ms(p95)).join(', '), ''),
       line(`a burst of ${whole(PEAK_RATE)} in a second over 1,000 connections: answered within s`, burst.seconds.toFixed(2), '1'),
       line('p50, p95, p99 ms of it', latencies(burst), 'p95 200'),
-      line('refused with 503: at the highest rate, at 10,000 a second, in the burst', [fastest.service.reduce((sum, one) => sum + refused(one), 0), steadies.reduce((sum, one) => sum + refused(one), 0), refused(burst)].map(whole).join(', '), '0, 0, 0'),
+      line(
+        'refused with 503: at the highest rate, at 10,000 a second, in the burst',
+        [fastest.service.reduce((sum, one) => sum + refused(one), 0), steadies.reduce((sum, one) => sum + refused(one), 0), refused(burst)]
+          .map(whole)
+          .join(', '),
+        '0, 0, 0',
+      ),
       line('ms until it is ready', whole(median(readyMs)), '1,000'),
       line('memory MiB: peak, at the end', `${whole(memoryMiB(service.pid, 'VmHWM'))}, ${whole(memoryMiB(service.pid, 'VmRSS'))}`, '381'),
     ].join('\n')}\n`,

@@ -25,19 +25,44 @@ const input = join(folder, 'leads.csv');
 const service = await ScriptedService.start();
 service.latencyMs = latencyMs;
 
-interface Started { readonly ended: Promise<number | null>; readonly kill: () => void }
+interface Started {
+  readonly ended: Promise<number | null>;
+  readonly kill: () => void;
+}
 
 function start(trial: string, job: number, profile: boolean): Started {
   const profiler = profile ? ['--cpu-prof', `--cpu-prof-dir=${join(folder, `${trial}-profile-${job}`)}`] : [];
-  const flags = ['--input', input, '--name', `job-${job}`, '--output', join(folder, `${trial}-${job}.csv`), '--steps', 'enrich', '--base-url', service.url, '--plan', 'enterprise', '--concurrency', String(CONCURRENCY)];
-  const child = spawn(process.execPath, [...profiler, COMMAND, 'run', ...flags, '--ledger', join(folder, `${trial}.ledger`), '--ledger.maxAgeDays', '1', '--progress', 'none'], { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, MILLRACE_API_KEY: API_KEY } });
+  const flags = [
+    '--input',
+    input,
+    '--name',
+    `job-${job}`,
+    '--output',
+    join(folder, `${trial}-${job}.csv`),
+    '--steps',
+    'enrich',
+    '--base-url',
+    service.url,
+    '--plan',
+    'enterprise',
+    '--concurrency',
+    String(CONCURRENCY),
+  ];
+  const child = spawn(
+    process.execPath,
+    [...profiler, COMMAND, 'run', ...flags, '--ledger', join(folder, `${trial}.ledger`), '--ledger.maxAgeDays', '1', '--progress', 'none'],
+    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, MILLRACE_API_KEY: API_KEY } },
+  );
   return { ended: once(child, 'close').then(([code]) => code as number | null), kill: () => child.kill('SIGKILL') };
 }
 
 const lines: string[] = [];
 function note(trial: string, seconds: number, share: string): void {
   const twice = service.repeated;
-  lines.push(`| ${trial} | ${service.asked.size} | ${twice} | ${((twice / service.asked.size) * 100).toFixed(2)} % | ${seconds.toFixed(1)} | ${share} |`);
+  lines.push(
+    `| ${trial} | ${service.asked.size} | ${twice} | ` +
+      `${((twice / service.asked.size) * 100).toFixed(2)} % | ${seconds.toFixed(1)} | ${share} |`,
+  );
   service.forget();
 }
 
@@ -48,7 +73,17 @@ async function together(count: number, trial: string): Promise<void> {
   if (codes.some((code) => code !== 0)) throw new Error(`jobs left with ${codes.join(', ')}`);
   const seconds = (performance.now() - began) / 1_000;
   const shares = all.map((_, job) => shareOf(join(folder, `${trial}-profile-${job}`), '/dist/ledger/'));
-  note(trial, seconds, shares.map(({ total, busy, within }) => `${((within / total) * 100).toFixed(1)} % (${((within / busy) * 100).toFixed(1)} % of busy time, ${(within / lookups).toFixed(1)} us a lookup)`).join('; '));
+  note(
+    trial,
+    seconds,
+    shares
+      .map(
+        ({ total, busy, within }) =>
+          `${((within / total) * 100).toFixed(1)} % (${((within / busy) * 100).toFixed(1)} % of busy time, ` +
+          `${(within / lookups).toFixed(1)} us a lookup)`,
+      )
+      .join('; '),
+  );
 }
 
 try {
@@ -63,7 +98,11 @@ try {
   await start('killed', 0, false).ended;
   note('one killed', (performance.now() - began) / 1_000, '');
   await together(1, 'alone');
-  process.stdout.write(`${jobs} jobs at ${CONCURRENCY} calls at once, ${latencyMs} ms a call; ${machine()}\n\n| | lookups | asked twice | share | seconds | the ledger's share of the run's time |\n|---|---:|---:|---:|---:|---|\n${lines.join('\n')}\n`);
+  process.stdout.write(
+    `${jobs} jobs at ${CONCURRENCY} calls at once, ${latencyMs} ms a call; ${machine()}\n\n` +
+      `| | lookups | asked twice | share | seconds | the ledger's share of the run's time |\n` +
+      `|---|---:|---:|---:|---:|---|\n${lines.join('\n')}\n`,
+  );
 } finally {
   await service.stop();
   rmSync(folder, { recursive: true });

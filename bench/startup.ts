@@ -17,6 +17,10 @@ function medianMs(args: readonly string[]): number {
 }
 
 process.stdout.write(`${machine()}, median of ${rounds}\n\n| | ms |\n|---|---:|\n`);
-for (const [name, args] of [['node -e 0', ['-e', '0']], ['millrace --help', [cli, '--help']], ['millrace run --help', [cli, 'run', '--help']]] as const) {
+for (const [name, args] of [
+  ['node -e 0', ['-e', '0']],
+  ['millrace --help', [cli, '--help']],
+  ['millrace run --help', [cli, 'run', '--help']],
+] as const) {
   process.stdout.write(`| ${name} | ${Math.round(medianMs(args))} |\n`);
 }

@@ -20,13 +20,28 @@ try {
   const few = join(folder, 'few.csv');
   await writeLeads(input, rows);
   await writeLeads(few, scriptRows);
-  const perSecond = (script: string, ...args: string[]): number => (JSON.parse(execFileSync(process.execPath, [join(here, 'support', script), ...args], { encoding: 'utf8' })) as { perSecond: number }).perSecond;
+  const perSecond = (script: string, ...args: string[]): number =>
+    (JSON.parse(execFileSync(process.execPath, [join(here, 'support', script), ...args], { encoding: 'utf8' })) as { perSecond: number })
+      .perSecond;
   const bare: number[] = [];
   const ours: number[] = [];
   let peak = 0;
   for (let round = 0; round < 3; round++) {
     bare.push(perSecond('bare-loop.ts', server.url, String(rows)));
-    const flags = ['--input', input, '--output', join(folder, `out-${round}.csv`), '--steps', 'enrich', '--base-url', server.url, '--plan', 'enterprise', '--progress', 'none'];
+    const flags = [
+      '--input',
+      input,
+      '--output',
+      join(folder, `out-${round}.csv`),
+      '--steps',
+      'enrich',
+      '--base-url',
+      server.url,
+      '--plan',
+      'enterprise',
+      '--progress',
+      'none',
+    ];
     const run = await runToEnd([process.execPath, cli, 'run', ...flags], { MILLRACE_API_KEY: 'bench' });
     if (run.code !== 0) throw new Error(`millrace left with ${run.code}: ${run.stderr}`);
     ours.push(rows / run.seconds);
@@ -35,10 +50,12 @@ try {
   const script = perSecond('usual-script.ts', server.url, few, join(folder, 'script.csv'));
   const median = (values: number[]): number => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
   const [loop, millrace] = [median(bare), median(ours)];
-  const line = (name: string, value: number): string => `| ${name} | ${Math.round(value).toLocaleString('en-US')} | ${(value / loop).toFixed(2)} | ${(value / script).toFixed(1)} |`;
+  const line = (name: string, value: number): string =>
+    `| ${name} | ${Math.round(value).toLocaleString('en-US')} | ${(value / loop).toFixed(2)} | ${(value / script).toFixed(1)} |`;
   process.stdout.write(
     `${[
-      `${rows.toLocaleString('en-US')} rows (the usual script: ${scriptRows.toLocaleString('en-US')}), median of 3, start-up included; ${machine()}`,
+      `${rows.toLocaleString('en-US')} rows (the usual script: ` +
+        `${scriptRows.toLocaleString('en-US')}), median of 3, start-up included; ${machine()}`,
       '',
       '| | records a second | of the bare loop | times the usual script |',
       '|---|---:|---:|---:|',

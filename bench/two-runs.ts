@@ -8,7 +8,19 @@ import { Folder } from '../test/support/cli.ts';
 import { atStep } from '../test/support/crash-chain.ts';
 import { argsOf, csvJob, resultOf, writeInput } from '../test/support/crash-jobs.ts';
 import { leads, toCsv } from '../test/support/leads.ts';
-import { age, CUTTING, HEIRS, IN_TRANSACTION, LATER_CHECKPOINT, pausedAt, standsStill, STEPS, TAKING_OVER, wake, WRITING } from '../test/support/paused-run.ts';
+import {
+  age,
+  CUTTING,
+  HEIRS,
+  IN_TRANSACTION,
+  LATER_CHECKPOINT,
+  pausedAt,
+  standsStill,
+  STEPS,
+  TAKING_OVER,
+  wake,
+  WRITING,
+} from '../test/support/paused-run.ts';
 import { ScriptedService } from '../test/support/scripted-service.ts';
 
 const failures: string[] = [];
@@ -27,7 +39,25 @@ async function inFolder(work: (folder: Folder, service: ScriptedService) => Prom
 }
 
 await inFolder(async (folder, service) => {
-  const args = (output: string): string[] => ['run', '--input', 'in.csv', '--output', output, '--steps', 'enrich', '--base-url', service.url, '--plan', 'enterprise', '--progress', 'log', '--checkpoint.everyMs', '50', '--max-errors', '100%'];
+  const args = (output: string): string[] => [
+    'run',
+    '--input',
+    'in.csv',
+    '--output',
+    output,
+    '--steps',
+    'enrich',
+    '--base-url',
+    service.url,
+    '--plan',
+    'enterprise',
+    '--progress',
+    'log',
+    '--checkpoint.everyMs',
+    '50',
+    '--max-errors',
+    '100%',
+  ];
   const usual = service.script;
   await writeFile(folder.at('in.csv'), toCsv(leads(500, 81)));
   await folder.run(args('plain.csv'));
@@ -42,7 +72,10 @@ await inFolder(async (folder, service) => {
   const began = performance.now();
   const second = await folder.run(args('out.csv'));
   const seconds = Math.round((performance.now() - began) / 1_000);
-  check(`the second run leaves with 75 after one lease (${seconds} s), naming process ${holder.child.pid}`, second.code === 75 && second.stderr.includes(`process ${holder.child.pid} on `) && seconds >= 29 && seconds <= 33);
+  check(
+    `the second run leaves with 75 after one lease (${seconds} s), naming process ${holder.child.pid}`,
+    second.code === 75 && second.stderr.includes(`process ${holder.child.pid} on `) && seconds >= 29 && seconds <= 33,
+  );
 
   holder.kill('SIGSTOP');
   service.script = usual;
@@ -50,7 +83,10 @@ await inFolder(async (folder, service) => {
   check('once the holder is paused past its lease, another run takes over and finishes', heir.code === 0);
   check('with the bytes of a run that nobody disturbed', (await readFile(folder.at('out.csv'))).equals(expected));
   const { code, stderr, changed } = await wake(folder, holder, 'out.csv');
-  check(`the paused run ends with 75 when it wakes: ${stderr.split('\n').find((line) => line.startsWith('millrace:')) ?? stderr}`, code === 75);
+  check(
+    `the paused run ends with 75 when it wakes: ${stderr.split('\n').find((line) => line.startsWith('millrace:')) ?? stderr}`,
+    code === 75,
+  );
   check('and has changed nothing', changed.length === 0);
   const again = await folder.run(args('out.csv'));
   check('the job is finished: running it again calls nothing', again.code === 0 && again.stderr.includes('nothing_to_do'));
@@ -60,7 +96,7 @@ const JOB = csvJob(leads(120, 23), { steps: 'enrich', concurrency: '4' });
 const LOCK = `${JOB.output}.checkpoint.json.lock`;
 let plain = '';
 
-/** A job whose answers come slowly enough for several checkpoints. */
+/** A job with answers slow enough for several checkpoints. */
 async function slowly(what: string, work: (folder: Folder, args: string[]) => Promise<boolean>): Promise<void> {
   await inFolder(async (folder, service) => {
     await writeInput(JOB, folder);
@@ -121,13 +157,16 @@ for (const step of CUTTING) {
     return (await heir.ended).code === 0 && inVain;
   });
 }
-await slowly('paused within a transaction of the ledger: the other run leaves with 75, the paused one too, and the next finishes', async (folder, args) => {
-  const holder = await pausedAt(folder, args, IN_TRANSACTION);
-  await age(folder.at(LOCK));
-  const heir = await folder.run(args);
-  holder.kill('SIGCONT');
-  const woken = await holder.ended;
-  return heir.code === 75 && heir.stderr.includes('keeps the ledger') && woken.code === 75 && (await folder.run(args)).code === 0;
-});
+await slowly(
+  'paused within a transaction of the ledger: the other run leaves with 75, the paused one too, and the next finishes',
+  async (folder, args) => {
+    const holder = await pausedAt(folder, args, IN_TRANSACTION);
+    await age(folder.at(LOCK));
+    const heir = await folder.run(args);
+    holder.kill('SIGCONT');
+    const woken = await holder.ended;
+    return heir.code === 75 && heir.stderr.includes('keeps the ledger') && woken.code === 75 && (await folder.run(args)).code === 0;
+  },
+);
 process.stdout.write(`${failures.length === 0 ? 'all held' : `${failures.length} did not hold`}\n`);
 process.exitCode = failures.length === 0 ? 0 : 1;

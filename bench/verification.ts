@@ -1,16 +1,19 @@
 /**
- * How much of the public lists of disposable domains ours know (`fixtures/lists/recall.json`); how real replies of mail servers are read (`fixtures/replies`); then the verifier in the world of mail of `fixtures/mail-world.json`, over real sockets: how many of each family of cases it tells for what they are, and how long
- * 1,000 addresses at 200 domains take whose servers answer in 50 ms, alone and with a tarpit and a dead host among them; 1,000 addresses of one domain, whose
- * server takes commands together, or one by one, or 20 recipients a conversation; then a whole file at once, 20 batches
- * of 1,000 at the sample's 557 domains, most of them with three providers; then long lists as `verify --local` checks them, beside batches of 1,000 one
- * after the other: `node bench/verification.ts`
+ * The quality and speed of the e-mail verifier: `node bench/verification.ts`.
+ * - The share of public disposable domains that our lists know (`fixtures/lists/recall.json`).
+ * - The reading of real replies of mail servers (`fixtures/replies`).
+ * - Verdicts for each family of cases in the mail world of `fixtures/mail-world.json`, over real sockets.
+ * - The time for 1,000 addresses at 200 domains whose servers answer in 50 ms, alone and with a tarpit and a dead host.
+ * - The time for 1,000 addresses of one domain, with pipelining, without it, or with 20 recipients a conversation.
+ * - A whole file at once: 20 batches of 1,000 at the sample's 557 domains, most of them with three providers.
+ * - Long lists with `verify --local`, beside sequential batches of 1,000.
  */
 import { readFileSync } from 'node:fs';
 import { recallTable, type Recall } from '../fixtures/lists/compare-lists.ts';
 import { verifyInWindow } from '../src/cli/verify-window.ts';
-import type { GivenKey } from '../src/job/one-off.ts';
-import { startMailWorld } from '../src/service/mail-world/start-world.ts';
-import type { MailWorld, WorldDomain, WorldHost } from '../src/service/mail-world/world.ts';
+import type { GivenKey } from '../src/job/commands/one-off.ts';
+import { startMailWorld } from '../src/service/sample/mail-world/start-world.ts';
+import type { MailWorld, WorldDomain, WorldHost } from '../src/service/sample/mail-world/world.ts';
 import { dnsResolver } from '../src/verification/dns/resolver.ts';
 import { smtpSettings } from '../src/verification/smtp/settings.ts';
 import type { EmailVerification, VerifyRequest } from '../src/verification/types.ts';
@@ -28,7 +31,7 @@ const REQUEST: VerifyRequest = { mode: 'full', maxAgeS: null, evidence: { mailbo
 
 type Check = (emails: readonly string[], timeoutMs: number) => Promise<EmailVerification[]>;
 
-/** A verifier in a running world, for as long as `work` takes. */
+/** A verifier in a running world, until `work` ends. */
 async function inWorld<T>(world: MailWorld, commandMs: number, work: (check: Check) => Promise<T>): Promise<T> {
   const running = await startMailWorld(world, { tls: testTls() });
   const verifier = new Verifier({
@@ -47,7 +50,12 @@ async function inWorld<T>(world: MailWorld, commandMs: number, work: (check: Che
   }
 }
 
-async function verifyIn(world: MailWorld, batches: readonly (readonly string[])[], timeoutMs: number, commandMs: number): Promise<{ found: EmailVerification[]; ms: number }> {
+async function verifyIn(
+  world: MailWorld,
+  batches: readonly (readonly string[])[],
+  timeoutMs: number,
+  commandMs: number,
+): Promise<{ found: EmailVerification[]; ms: number }> {
   return inWorld(world, commandMs, async (check) => {
     const began = performance.now();
     const found = await Promise.all(batches.map((emails) => check(emails, timeoutMs)));
@@ -55,7 +63,7 @@ async function verifyIn(world: MailWorld, batches: readonly (readonly string[])[
   });
 }
 
-/** How long a list takes as `verify --local` checks it, and in batches of 1,000 that wait for each other; seconds. */
+/** Seconds that a list takes with `verify --local`, and in sequential batches of 1,000. */
 async function longList(world: MailWorld, emails: readonly string[]): Promise<string> {
   const windowed = await inWorld(world, 15_000, async (check) => {
     const began = performance.now();
@@ -73,7 +81,7 @@ async function longList(world: MailWorld, emails: readonly string[]): Promise<st
   return `${(windowed / 1000).toFixed(1)} s; in batches one after the other ${(lockstep / 1000).toFixed(1)} s`;
 }
 
-/** `count` domains, each with a host of its own that takes 50 ms for a reply. */
+/** `count` domains, each with its own host that replies after 50 ms. */
 function manyDomains(count: number): { hosts: Record<string, WorldHost>; domains: Record<string, WorldDomain> } {
   const names = Array.from({ length: count }, (_, n) => `d${n}.test`);
   return {
@@ -97,7 +105,10 @@ function lists(): void {
   const recall = JSON.parse(readFileSync(new URL('../fixtures/lists/recall.json', import.meta.url), 'utf8')) as Recall;
   const own = Object.values(recall.own);
   print(`public lists as of ${recall.taken}\n\n${recallTable(recall)}\n`);
-  print(`entries of the careful list that no public list has: ${recall.unlisted.length}; of our own ${own.length} additions, on a public list: ${own.filter((known) => known !== '').length}\n`);
+  print(
+    `entries of the careful list that no public list has: ${recall.unlisted.length}; of our own ${own.length} additions, on a public ` +
+      `list: ${own.filter((known) => known !== '').length}\n`,
+  );
 }
 
 function replies(): void {
@@ -126,7 +137,10 @@ async function families(): Promise<void> {
   print(`\ncalled undeliverable without cause: ${blamed}`);
 }
 
-async function thousand(more: { readonly hosts: Record<string, WorldHost>; readonly domains: Record<string, WorldDomain> }, timeoutMs: number): Promise<string> {
+async function thousand(
+  more: { readonly hosts: Record<string, WorldHost>; readonly domains: Record<string, WorldDomain> },
+  timeoutMs: number,
+): Promise<string> {
   const hosts: Record<string, WorldHost> = { ...more.hosts };
   const domains: Record<string, WorldDomain> = { ...more.domains };
   for (let n = 0; n < DOMAINS; n++) {
@@ -136,27 +150,55 @@ async function thousand(more: { readonly hosts: Record<string, WorldHost>; reado
   const extra = Object.keys(more.domains).map((domain) => `jane@${domain}`);
   const emails = Array.from({ length: DOMAINS }, (_, n) => PEOPLE.map((name) => `${name}@d${n}.test`)).flat();
   const { found, ms } = await verifyIn({ hosts, domains }, [[...extra, ...emails]], timeoutMs, 15_000);
-  const wrong = found.slice(extra.length).filter(({ email, result }) => result !== (email.startsWith('nobody') ? 'undeliverable' : 'deliverable')).length;
-  return `${(ms / 1000).toFixed(1)} s, ${emails.length - wrong} of ${emails.length} right${extra.length === 0 ? '' : `; ${extra.map((email, n) => `${email} ${found[n]?.reason}`).join(', ')}`}`;
+  const wrong = found
+    .slice(extra.length)
+    .filter(({ email, result }) => result !== (email.startsWith('nobody') ? 'undeliverable' : 'deliverable')).length;
+  return (
+    `${(ms / 1000).toFixed(1)} s, ${emails.length - wrong} of ${emails.length} right` +
+    (extra.length === 0 ? '' : `; ${extra.map((email, n) => `${email} ${found[n]?.reason}`).join(', ')}`)
+  );
 }
 
-/** 1,000 addresses of one domain, by the deadline of a request. */
+/** 1,000 addresses of one domain within the deadline of a request. */
 async function oneDomain(host: WorldHost): Promise<string> {
   const people = Array.from({ length: 1_000 }, (_, n) => `user${n}`);
-  const world = { hosts: { 'mx.one.test': { latencyMs: LATENCY_MS, ...host } }, domains: { 'one.test': { mx: [[10, 'mx.one.test']], mailboxes: people.slice(0, 500) } } } as const;
+  const world = {
+    hosts: { 'mx.one.test': { latencyMs: LATENCY_MS, ...host } },
+    domains: { 'one.test': { mx: [[10, 'mx.one.test']], mailboxes: people.slice(0, 500) } },
+  } as const;
   const { found, ms } = await verifyIn(world, [people.map((local) => `${local}@one.test`)], 25_000, 15_000);
   const right = found.filter(({ result }, n) => result === (n < 500 ? 'deliverable' : 'undeliverable')).length;
-  return `${(ms / 1000).toFixed(1)} s, ${right} of ${people.length} right, the others ${[...new Set(found.filter(({ result }) => result === 'unknown').map(({ reason }) => reason))].join(', ') || 'none'}`;
+  return (
+    `${(ms / 1000).toFixed(1)} s, ${right} of ${people.length} right, the others ` +
+    ([...new Set(found.filter(({ result }) => result === 'unknown').map(({ reason }) => reason))].join(', ') || 'none')
+  );
 }
 
-/** All that the world knows of a domain whose server works must be known of each address; DNS and hosts that fail by declaration are left out. */
+/**
+ * Checks that each address gets everything that the world knows of its domain, if the domain's server works. DNS and hosts that fail by
+ * declaration are left out.
+ */
 async function atOnce(): Promise<string> {
   const world = JSON.parse(readFileSync(new URL('../fixtures/sample/mail-world.json', import.meta.url), 'utf8')) as MailWorld;
-  const working = Object.entries(world.domains).filter(([, { dns, nullMx, greylistMs, mx }]) => dns === undefined && nullMx !== true && greylistMs === undefined && mx?.some(([, host]) => world.hosts[host]?.quirk === undefined) === true).map(([name]) => name);
-  const batches = Array.from({ length: BATCHES }, (_, k) => Array.from({ length: 1_000 }, (_, n) => `user${k}-${n}@${working[(k * 1_000 + n) % working.length]}`));
+  const working = Object.entries(world.domains)
+    .filter(
+      ([, { dns, nullMx, greylistMs, mx }]) =>
+        dns === undefined &&
+        nullMx !== true &&
+        greylistMs === undefined &&
+        mx?.some(([, host]) => world.hosts[host]?.quirk === undefined) === true,
+    )
+    .map(([name]) => name);
+  const batches = Array.from({ length: BATCHES }, (_, k) =>
+    Array.from({ length: 1_000 }, (_, n) => `user${k}-${n}@${working[(k * 1_000 + n) % working.length]}`),
+  );
   const { found, ms } = await verifyIn(world, batches, 25_000, 15_000);
   const known = found.filter(({ result }) => result !== 'unknown').length;
-  return `${(ms / 1000).toFixed(1)} s, a verdict for ${known} of ${found.length}; pending ${found.filter(({ reason }) => reason === 'pending').length}, DNS failed ${found.filter(({ reason }) => reason === 'dns_failed').length}`;
+  return (
+    `${(ms / 1000).toFixed(1)} s, a verdict for ${known} of ${found.length}; pending ` +
+    `${found.filter(({ reason }) => reason === 'pending').length}, DNS failed ` +
+    found.filter(({ reason }) => reason === 'dns_failed').length
+  );
 }
 
 lists();

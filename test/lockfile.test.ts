@@ -9,11 +9,15 @@ interface Locked {
   readonly optionalDependencies?: Record<string, string>;
 }
 
-const packages = Object.entries((JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')) as { packages: Record<string, Locked> }).packages);
+const packages = Object.entries(
+  (JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')) as { packages: Record<string, Locked> }).packages,
+);
 
 test('packages for other machines are locked as well, or `npm ci` fails there and on newer npms everywhere', () => {
   const locked = new Set(packages.map(([path]) => path.replace(/^.*node_modules\//, '')));
-  const missing = packages.flatMap(([, { optionalDependencies = {} }]) => Object.keys(optionalDependencies)).filter((name) => !locked.has(name));
+  const missing = packages
+    .flatMap(([, { optionalDependencies = {} }]) => Object.keys(optionalDependencies))
+    .filter((name) => !locked.has(name));
   expect(packages.length).toBeGreaterThan(100);
   expect(missing).toEqual([]);
 });

@@ -1,24 +1,19 @@
+/** The order of the rooms (docs/ARCHITECTURE.md): a room imports only rooms above it. `docs/decisions/walls.md` says why. */
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { FEATURES, ROOMS } from './support/rooms.ts';
 
-/** Who may import a room of src/, by folder; rooms not named here may be imported by any. `docs/decisions/walls.md` says why. */
-const WALLS: readonly { readonly from: RegExp; readonly to: RegExp; readonly why: string }[] = [
-  { from: /^src\/(?!cli\/)/, to: /^src\/cli\//, why: 'nothing imports cli/' },
-  { from: /^src\/(?!service\/|cli\/)/, to: /^src\/service\//, why: 'the pipeline reaches the service only through client/' },
-  { from: /^src\/service\//, to: /^src\/(pool|limiter|reader|writer|checkpoint|ledger|processor)\//, why: 'service/ knows nothing of the pipeline' },
-  { from: /^src\/verification\//, to: /^src\/(?!verification\/|errors)/, why: 'verification/ knows neither the pipeline nor HTTP' },
-  { from: /^src\/client\//, to: /^src\/(?!client\/|errors)/, why: 'client/ is a library of its own' },
-  { from: /^src\/index\.ts$/, to: /^src\/(?!client\/|errors)/, why: 'the library is the client' },
-];
+/** Rooms of the pipeline that the service may import: those up to this one. The rest it reaches by nothing. */
+const LAST_ROOM_FOR_SERVICE = 'verification';
 
 /** The one folder or file that owns each third-party package. */
 const OWNERS: Readonly<Record<string, RegExp>> = {
   bottleneck: /^src\/limiter\//,
   'p-queue': /^src\/pool\//,
-  'fast-csv': /^src\/(reader|writer)\/csv-/,
-  '@fast-csv/parse': /^src\/reader\/csv-/,
-  pino: /^src\/monitor\/json-log\.ts$/,
+  'fast-csv': /^src\/formats\/csv\//,
+  '@fast-csv/parse': /^src\/formats\/csv\//,
+  pino: /^src\/telemetry\/json-log\.ts$/,
   yargs: /^src\/cli\//,
   undici: /^src\/client\//,
   fastify: /^src\/service\//,
@@ -26,64 +21,138 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   ioredis: /^src\/redis\//,
   '@aws-sdk/client-s3': /^src\/s3\//,
   '@aws-sdk/credential-provider-node': /^src\/s3\/credentials\.ts$/,
-  zod: /^src\/(job\/definition|service)\//,
+  zod: /^src\/(definition|service)\//,
   tldts: /^src\/verification\/registrable\.ts$/,
-  'dns-packet': /^src\/(verification\/dns|service\/mail-world)\//,
-  yaml: /^src\/job\/definition\//,
+  'dns-packet': /^src\/(verification\/dns|service\/sample\/mail-world)\//,
+  'lru-cache': /^src\/util\/lru-map\.ts$/,
+  yaml: /^src\/definition\//,
 };
 
-/** Pure modules: no clock, file or network, whatever else they import. */
-const PURE = ['src/limiter/rate-headers.ts', 'src/limiter/quota-model.ts', 'src/limiter/call-log.ts', 'src/limiter/comeback.ts', 'src/limiter/evidence.ts', 'src/limiter/latencies.ts', 'src/limiter/neighbours.ts', 'src/limiter/looks.ts', 'src/limiter/plan-pace.ts', 'src/limiter/small-bucket.ts', 'src/limiter/told-answers.ts', 'src/limiter/reset-unit.ts', 'src/limiter/shared/leader.ts', 'src/limiter/shared/member.ts', 'src/limiter/shared/messages.ts', 'src/limiter/shared/scripts.ts', 'src/pool/retry-policy.ts', 'src/pool/circuit.ts', 'src/pool/adaptive-concurrency.ts', 'src/checkpoint/low-watermark.ts', 'src/processor/keys.ts', 'src/processor/request-size.ts', 'src/processor/address-queue.ts', 'src/processor/too-large.ts', 'src/processor/verify-outcome.ts', 'src/client/retry-after.ts', 'src/service/quota.ts', 'src/service/webhooks/filter.ts', 'src/service/webhooks/retries.ts', 'src/service/webhooks/slots.ts', 'src/pool/retry-budget.ts', 'src/pool/patience.ts', 'src/s3/limits.ts', 'src/s3/uri.ts', 'src/redis/uri.ts', 'src/ledger/place.ts', 'src/ledger/reuse.ts', 'src/ledger/redis/answers.ts', 'src/storage/names.ts', 'src/storage/part-sizes.ts', 'src/storage/resumable-sha256.ts', 'src/reader/names.ts', 'src/job/definition/run-date.ts', 'src/job/call-slots.ts', 'src/job/call-series.ts', 'src/job/report-page/page-data.ts', 'src/job/report-page/report-page.ts', 'src/job/report-page/counts.ts', 'src/job/report-page/requests.ts', 'src/job/report-page/latency.ts', 'src/job/report-page/ending.ts', 'src/job/report-page/words.ts', 'src/html.ts', 'src/cli/tables.ts'];
-const IMPURE = /Date\.now\(|new Date\(\)|performance\.now\(|setTimeout|setInterval|Math\.random\(|from 'node:(fs|net|http|https|dns|child_process|timers)/;
+const IMPURE = new RegExp(
+  String.raw`Date\.now\(|new Date\(\)|performance\.now\(|setTimeout|setInterval|Math\.random\(|` +
+    "from 'node:(fs|net|http|https|dns|child_process|timers)",
+);
+
+interface Import {
+  readonly file: string;
+  readonly target: string;
+  /** Types are not loaded when the program runs. */
+  readonly isType: boolean;
+  readonly isLazy: boolean;
+}
 
 const files = globSync('src/**/*.ts');
-const imports = files.flatMap((file) => {
-  const text = readFileSync(file, 'utf8');
-  return [...text.matchAll(/^(?:import|export|\}).*? from '([^']+)';$|\bimport\('([^']+)'\)/gm)].map(([, statically, lazily]) => ({ file, target: statically ?? lazily ?? '' }));
+const texts = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]));
+const imports = files.flatMap(importsOf);
+
+function importsOf(file: string): Import[] {
+  const found = (texts.get(file) ?? '').matchAll(/^(?:import|export) (type )?(?:[^;'"]*? from )?'([^']+)';$|\bimport\(\s*'([^']+)'/gm);
+  return [...found].map(([, type, statically, lazily]) => {
+    const target = statically ?? lazily ?? '';
+    return {
+      file,
+      target: target.startsWith('.') ? join(dirname(file), target) : target,
+      isType: type !== undefined,
+      isLazy: statically === undefined,
+    };
+  });
+}
+
+const isInside = (target: string): boolean => target.startsWith('src/');
+
+/** The folder of a file at this depth below src/, or the file itself: `src/job/run/loop.ts` at depth 1 is `job`. */
+const folderOf = (path: string, depth: number): string => path.split('/')[depth] ?? '';
+
+const floorOf = (order: readonly string[], room: string): number => order.indexOf(room);
+
+describe('the order of the rooms', () => {
+  it('covers every room, and finds the imports', () => {
+    expect([...new Set(files.map((file) => folderOf(file, 1)))].sort()).toEqual([...ROOMS].sort());
+    expect(imports.length).toBeGreaterThan(1_000);
+  });
+
+  it('lets no import run up', () => {
+    const rises = imports.filter(
+      ({ file, target }) => isInside(target) && floorOf(ROOMS, folderOf(target, 1)) > floorOf(ROOMS, folderOf(file, 1)),
+    );
+    expect(rises).toEqual([]);
+  });
+
+  it('keeps the service apart from the pipeline', () => {
+    const isPipeline = (target: string): boolean => {
+      const room = folderOf(target, 1);
+      return room !== 'service' && floorOf(ROOMS, room) > floorOf(ROOMS, LAST_ROOM_FOR_SERVICE);
+    };
+    const crossing = imports.filter(({ file, target }) => isInside(target) && folderOf(file, 1) === 'service' && isPipeline(target));
+    const reached = imports.filter(
+      ({ file, target }) => folderOf(target, 1) === 'service' && isInside(target) && !['service', 'cli'].includes(folderOf(file, 1)),
+    );
+    expect([...crossing, ...reached]).toEqual([]);
+  });
+
+  it('keeps the library to the client', () => {
+    const beyond = imports.filter(({ file, target }) => file === 'src/index.ts' && !/^src\/(client|util)\//.test(target));
+    expect(beyond).toEqual([]);
+  });
 });
 
-describe('the walls of the house', () => {
-  it('sees the imports', () => {
-    expect(imports.length).toBeGreaterThan(100);
+describe('the order of the features of the service', () => {
+  const inside = imports.filter(({ file, target }) => file.startsWith('src/service/') && target.startsWith('src/service/'));
+
+  it('covers every folder', () => {
+    const folders = new Set(files.filter((file) => file.startsWith('src/service/')).map((file) => folderOf(file, 2)));
+    expect([...folders].sort()).toEqual([...FEATURES].sort());
   });
 
-  it.each(WALLS)('$why', ({ from, to }) => {
-    const broken = imports.filter(({ file, target }) => target.startsWith('.') && from.test(file) && to.test(relative('.', join(dirname(file), target))));
-    expect(broken).toEqual([]);
+  it('lets no import run up', () => {
+    const rises = inside.filter(({ file, target }) => floorOf(FEATURES, folderOf(target, 2)) > floorOf(FEATURES, folderOf(file, 2)));
+    expect(rises).toEqual([]);
   });
+});
 
-  it('each third-party package has one owner', () => {
+describe('packages and loading', () => {
+  it('gives each third-party package one owner', () => {
     const strangers = imports.filter(({ file, target }) => {
-      if (target.startsWith('.') || target.startsWith('node:')) return false;
-      const name = target.split('/').slice(0, target.startsWith('@') ? 2 : 1).join('/');
+      if (isInside(target) || target.startsWith('node:')) return false;
+      const name = target
+        .split('/')
+        .slice(0, target.startsWith('@') ? 2 : 1)
+        .join('/');
       return OWNERS[name]?.test(file) !== true;
     });
     expect(strangers).toEqual([]);
   });
 
-  it('the AWS SDK and the Redis client are loaded only for what lies there: that takes a tenth of a second', () => {
-    const reached = loadedWith('src/job/run-command.ts');
-    expect(reached).toContain('src/reader/sources.ts');
+  it('loads the AWS SDK and the Redis client only for what lies there, which takes a tenth of a second', () => {
+    const reached = loadedWith('src/job/commands/run-command.ts');
+    expect(reached).toContain('src/sources/source-of.ts');
     expect(reached.filter((file) => /^src\/(s3|redis)\//.test(file)).sort()).toEqual(['src/redis/uri.ts', 'src/s3/uri.ts']);
   });
 
-  it('the service begins without GraphQL, which is loaded with the first request for it: a tenth of a second too, and 20 MB', () => {
-    const reached = loadedWith('src/service/serve-command.ts');
-    expect(reached).toContain('src/service/graphql/endpoint.ts');
+  it('starts the service without GraphQL, which takes a tenth of a second and 20 MB', () => {
+    const reached = loadedWith('src/service/admin/serve-command.ts');
+    expect(reached).toContain('src/service/graphql/graphql-endpoint.ts');
     expect(imports.filter(({ file, target }) => target === 'graphql' && reached.includes(file))).toEqual([]);
-  });
-
-  it.each(PURE)('%s is pure', (file) => {
-    expect(readFileSync(file, 'utf8')).not.toMatch(IMPURE);
   });
 });
 
-/** A file and what is loaded with it: what it imports statically, and so on. Types are not loaded. */
+describe('modules whose header says that they are pure', () => {
+  const pure = files.filter((file) => /^\/\*\*(?:(?!\*\/)[^])*\bPure\b/.test(texts.get(file) ?? ''));
+
+  it('exist in large number, so this test has something to check', () => {
+    expect(pure.length).toBeGreaterThan(100);
+  });
+
+  it.each(pure)('%s uses no clock, timer, chance, file or network', (file) => {
+    expect(texts.get(file)).not.toMatch(IMPURE);
+  });
+});
+
+/** A file and all files that are loaded with it. */
 function loadedWith(file: string, found = new Set<string>()): string[] {
   found.add(file);
-  for (const [, target = ''] of readFileSync(file, 'utf8').matchAll(/^(?:import (?!type )|export (?!type )|\}).*? from '(\.[^']+)';$/gm)) {
-    const path = join(dirname(file), target);
-    if (!found.has(path)) loadedWith(path, found);
+  for (const { target, isType, isLazy } of importsOf(file)) {
+    if (isInside(target) && !isType && !isLazy && !found.has(target)) loadedWith(target, found);
   }
   return [...found];
 }

@@ -1,4 +1,7 @@
-/** Fastify with one route and a fixed answer: what the service could do at most. `node bench/support/bare-fastify.ts BYTES`. Prints its address. */
+/**
+ * Fastify with one route and a fixed answer: the upper bound for the service. `node bench/support/bare-fastify.ts BYTES`. Prints its
+ * address.
+ */
 import { fastify } from 'fastify';
 
 const answer = Buffer.from(JSON.stringify({ padding: 'x'.repeat(Math.max(0, Number(process.argv[2] ?? 1_000) - 14)) }));

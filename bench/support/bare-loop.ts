@@ -1,4 +1,4 @@
-/** The floor: an undici Pool asked in a loop, which neither reads nor writes a file. Arguments: url, calls. Prints calls a second. */
+/** The upper bound for a run: an undici Pool called in a loop, without files. Arguments: url, calls. Prints calls a second. */
 import { Pool } from 'undici';
 
 const [url = '', calls = '0'] = process.argv.slice(2);
@@ -10,7 +10,12 @@ await Promise.all(
   Array.from({ length: 64 }, async () => {
     while (next < Number(calls)) {
       const i = next++;
-      const { body } = await pool.request({ method: 'POST', path: '/v1/enrich', headers, body: JSON.stringify({ email: `person${i}@works${i % 500}.example` }) });
+      const { body } = await pool.request({
+        method: 'POST',
+        path: '/v1/enrich',
+        headers,
+        body: JSON.stringify({ email: `person${i}@works${i % 500}.example` }),
+      });
       await body.json();
     }
   }),

@@ -1,7 +1,13 @@
 /** A data service as fast as Node can be: fixed answers, no quota, its own process. Prints its address. */
 import { createServer } from 'node:http';
 
-const PERSON = { email: '', name: 'Ada Example', title: 'Engineer', company: { name: 'Example Works', employees: 120, revenue: '$12M', stack: ['linux', 'postgres', 'react'] }, verified: true };
+const PERSON = {
+  email: '',
+  name: 'Ada Example',
+  title: 'Engineer',
+  company: { name: 'Example Works', employees: 120, revenue: '$12M', stack: ['linux', 'postgres', 'react'] },
+  verified: true,
+};
 
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
@@ -12,7 +18,14 @@ const server = createServer((request, response) => {
       body.emails === undefined
         ? JSON.stringify({ ...PERSON, email: body.email })
         : JSON.stringify({ data: body.emails.map((email) => ({ email, result: 'deliverable', confidence: 97, reason: 'accepted' })) });
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(answer), 'x-ratelimit-limit': '0', 'x-ratelimit-remaining': '1000000000', 'x-ratelimit-reset': '0', 'x-credits-charged': '1' });
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(answer),
+      'x-ratelimit-limit': '0',
+      'x-ratelimit-remaining': '1000000000',
+      'x-ratelimit-reset': '0',
+      'x-credits-charged': '1',
+    });
     response.end(answer);
   });
 });

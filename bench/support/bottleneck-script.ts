@@ -2,5 +2,10 @@
 import Bottleneck from 'bottleneck';
 import { CONCURRENCY, enrichFile, rpm } from './enrich-file.ts';
 
-const limiter = new Bottleneck({ reservoir: rpm, reservoirRefreshAmount: rpm, reservoirRefreshInterval: 60_000, maxConcurrent: CONCURRENCY });
+const limiter = new Bottleneck({
+  reservoir: rpm,
+  reservoirRefreshAmount: rpm,
+  reservoirRefreshInterval: 60_000,
+  maxConcurrent: CONCURRENCY,
+});
 await enrichFile((call) => limiter.schedule(call));

@@ -1,6 +1,6 @@
 /**
- * What a script does besides keeping to a quota: fast-csv in, fetch, a 429 asked again after its Retry-After, fast-csv out.
- * Arguments: url, input, output, requests a minute.
+ * A script with the same work beside the quota: fast-csv in, fetch, a 429 repeated after its Retry-After, fast-csv out. Arguments: url,
+ * input, output, requests a minute.
  */
 import { format, parseFile } from 'fast-csv';
 import { createWriteStream } from 'node:fs';
@@ -10,7 +10,7 @@ type Row = Record<string, string>;
 
 const [url = '', input = '', output = '', requestsAMinute = ''] = process.argv.slice(2);
 export const rpm = Number(requestsAMinute);
-/** Calls at once. */
+/** Concurrent calls. */
 export const CONCURRENCY = 64;
 
 async function enrich(row: Row): Promise<Row> {
@@ -27,7 +27,10 @@ async function enrich(row: Row): Promise<Row> {
   }
 }
 
-/** @param schedule makes the call when the limiter lets it. Twice as many rows are in hand as may be under way, so that the limiter never waits for the file. */
+/**
+ * @param schedule makes the call when the limiter allows it. Twice as many rows as calls are in memory, so the limiter never waits for the
+ * file.
+ */
 export async function enrichFile(schedule: (call: () => Promise<Row>) => Promise<Row>): Promise<void> {
   const rows = parseFile<Row, Row>(input, { headers: true })[Symbol.asyncIterator]() as AsyncIterator<Row, undefined>;
   const out = format<Row, Row>({ headers: true });

@@ -1,12 +1,13 @@
 /**
- * Fastify with one route that finds somebody by address and their company in a store, and answers with both texts: the two reads that no service over such a store can do
- * without, and nothing else of what one does (keys, quota, credits, validation, suppression, log). `node bench/support/fastify-over-store.ts STORE`. Prints its address.
+ * Fastify with one route that finds a person by address and their company in a store, and answers with both texts. Every service over such
+ * a store needs these two reads; keys, quota, credits, validation, suppression and log are left out.
+ * `node bench/support/fastify-over-store.ts STORE`. Prints its address.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { fastify } from 'fastify';
 
 const store = new DatabaseSync(process.argv[2] ?? '', { readOnly: true });
-// As much as the service has.
+// The same cache as the service's.
 store.exec('PRAGMA cache_size = -16384');
 const person = store.prepare('SELECT doc, company_domain FROM people WHERE email = ?');
 const company = store.prepare('SELECT doc FROM companies WHERE domain = ?');

@@ -1,4 +1,4 @@
-/** A verify service that has no result for one address in four, until it is asked to heal (`POST /heal`). Prints its address. */
+/** A verify service without a result for one address in four, until `POST /heal`. Prints its address. */
 import { createServer } from 'node:http';
 
 let forgets = true;

@@ -1,6 +1,6 @@
 /**
- * A data service with a quota, its own process: a fixed answer after 40 to 80 ms, and in front of it a limiter in real time.
- * Its time begins with the first request. GET /__log hands over what it has seen. Argument: the limits, as JSON. Prints its address.
+ * A data service with a quota, in its own process: a fixed answer after 40 to 80 ms, behind a limiter in real time that starts with the
+ * first request. GET /__log returns its log. Argument: the limits, as JSON. Prints its address.
  */
 import { createServer } from 'node:http';
 import { setTimeout as after } from 'node:timers/promises';
@@ -10,7 +10,13 @@ import { limiterOf, type Decision, type Limits } from './quota-log.ts';
 
 const LATENCY_MS = 40;
 const JITTER_MS = 40;
-const PERSON = JSON.stringify({ email: 'ada@example.com', name: 'Ada Example', title: 'Engineer', company: { name: 'Example Works', employees: 120, revenue: '$12M', stack: ['linux', 'postgres', 'react'] }, verified: true });
+const PERSON = JSON.stringify({
+  email: 'ada@example.com',
+  name: 'Ada Example',
+  title: 'Engineer',
+  company: { name: 'Example Works', employees: 120, revenue: '$12M', stack: ['linux', 'postgres', 'react'] },
+  verified: true,
+});
 const REFUSAL = JSON.stringify({ type: 'about:blank', title: 'Too Many Requests', status: 429, code: 'rate_limited', retryable: true });
 
 const limits = JSON.parse(process.argv[2] ?? '') as Limits;
@@ -25,10 +31,10 @@ function decide(atMs: number, who: '' | 'neighbour '): boolean {
   return admitted;
 }
 
-/** Somebody else on the same key: takes a permit whenever one is due, and what a timer was late for at once. */
+/** Another client of the same key. It takes a permit whenever one is due, and catches up after a late timer. */
 async function neighbour(startedMs: number): Promise<void> {
   const eachMs = MINUTE / (limits.rpm * limits.neighbour);
-  for (let dueMs = random() * eachMs; ; ) {
+  for (let dueMs = random() * eachMs; ;) {
     const nowMs = performance.now() - startedMs;
     for (; dueMs <= nowMs; dueMs += eachMs) decide(nowMs, 'neighbour ');
     await after(dueMs - nowMs);
@@ -54,8 +60,11 @@ const server = createServer((request, response) => {
     ...(admitted ? { 'x-credits-charged': '1' } : { 'retry-after': seconds(Math.max(1, limiter.nextMs(atMs))) }),
   };
   request.resume();
-  // Services refuse before they do anything.
-  setTimeout(() => response.writeHead(admitted ? 200 : 429, headers).end(admitted ? PERSON : REFUSAL), admitted ? LATENCY_MS + random() * JITTER_MS : 1);
+  // Services refuse before they do any work.
+  setTimeout(
+    () => response.writeHead(admitted ? 200 : 429, headers).end(admitted ? PERSON : REFUSAL),
+    admitted ? LATENCY_MS + random() * JITTER_MS : 1,
+  );
 });
 server.keepAliveTimeout = 120_000;
 server.listen(0, '127.0.0.1', () => {

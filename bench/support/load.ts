@@ -1,26 +1,26 @@
 /**
- * Sends requests over raw sockets, one at a time on each connection, and says how that went: `node bench/support/load.ts PLAN.json`.
- * HTTP clients of Node take as long for a request as the server does; this one takes a fraction.
+ * Sends requests over raw sockets, one at a time on each connection, and reports the result: `node bench/support/load.ts PLAN.json`. Node's
+ * HTTP clients take as long for a request as the server; this one takes a fraction.
  */
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 
-/** What to send, as a file because it is long. */
+/** The requests to send, in a file because it is long. */
 export interface LoadPlan {
   readonly port: number;
   readonly path: string;
-  /** Taken in turn. */
+  /** Used in turn. */
   readonly keys: readonly string[];
   readonly bodies: readonly string[];
   readonly connections: number;
   readonly requests: number;
-  /** Requests a second, due at their times whatever became of those before; null: the next as soon as one is answered. */
+  /** Requests a second, sent at fixed times whatever happened to earlier ones. Null: each follows the answer before it. */
   readonly rate: number | null;
-  /** Each request has an Idempotency-Key of its own that begins with this; default: none has. */
+  /** A prefix of the Idempotency-Keys, one for each request. Default: requests have none. */
   readonly idempotencyKeys?: string;
 }
 
-/** Latencies in milliseconds, from when a request was due to the last byte of its answer. */
+/** Latencies in milliseconds, from the time at which a request was due to the last byte of its answer. */
 export interface LoadResult {
   readonly perSecond: number;
   readonly seconds: number;
@@ -33,7 +33,7 @@ export interface LoadResult {
 
 type Answered = (connection: Connection, status: string, dueMs: number) => void;
 
-/** A connection that waits for nothing takes the next request. */
+/** An idle connection takes the next request. */
 class Connection {
   readonly #socket: Socket;
   readonly #answered: Answered;
@@ -93,7 +93,8 @@ function run(plan: LoadPlan): Promise<LoadResult> {
   const statuses: Record<string, number> = {};
   const idle: Connection[] = [];
   let [sent, answered, startedMs] = [0, 0, 0];
-  const named = (request: string, index: number): string => (plan.idempotencyKeys === undefined ? request : request.replace('\r\n', `\r\nIdempotency-Key: ${plan.idempotencyKeys}-${index}\r\n`));
+  const named = (request: string, index: number): string =>
+    plan.idempotencyKeys === undefined ? request : request.replace('\r\n', `\r\nIdempotency-Key: ${plan.idempotencyKeys}-${index}\r\n`);
   const dueMs = (index: number): number => (plan.rate === null ? performance.now() : startedMs + (index * 1_000) / plan.rate);
   const sendDue = (): void => {
     while (sent < plan.requests && idle.length > 0) {
@@ -105,7 +106,7 @@ function run(plan: LoadPlan): Promise<LoadResult> {
   };
   return new Promise((resolve) => {
     const all: Connection[] = [];
-    // A tick is finer than a timer, and leaves the processor to nobody: the generator has one of its own.
+    // A loop of ticks is more precise than a timer and occupies the processor, which is the generator's own.
     const tick = (): void => {
       sendDue();
       if (sent < plan.requests) setImmediate(tick);
@@ -137,7 +138,9 @@ function run(plan: LoadPlan): Promise<LoadResult> {
 
 function requestsOf({ path, keys, bodies }: LoadPlan): string[] {
   return bodies.map((body, index) => {
-    const head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${keys[index % keys.length] ?? ''}\r\nContent-Type: application/json\r\n`;
+    const head =
+      `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ` +
+      `${keys[index % keys.length] ?? ''}\r\nContent-Type: application/json\r\n`;
     return `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${Buffer.from(body).toString('latin1')}`;
   });
 }

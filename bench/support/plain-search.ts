@@ -1,9 +1,9 @@
-/** What searches have to find, by looking at everybody once. */
-import type { SparseRecord } from '../../src/service/records.ts';
-import { NO_HEADCOUNT, rankOf, type Sort } from '../../src/service/search/sort-keys.ts';
+/** The expected results of searches, from one scan over all people. */
+import type { SparseRecord } from '../../src/service/records/whole-record.ts';
+import { NO_HEADCOUNT, rankOf, type Sort } from '../../src/service/store/index/sort-keys.ts';
 import type { Store } from '../../src/service/store/store.ts';
-import { PlainCompanies } from '../../test/service/plain-companies.ts';
-import { meetsAll, type Employee } from '../../test/service/plain-scan.ts';
+import { PlainCompanies } from '../../test/service/search/plain-companies.ts';
+import { meetsAll, type Employee } from '../../test/service/search/plain-filters.ts';
 
 export interface Question {
   readonly filters: Readonly<Record<string, readonly string[]>>;
@@ -18,7 +18,7 @@ export interface Place {
 
 export interface PlainAnswer {
   readonly total: number;
-  /** The first of all. */
+  /** The first candidates in the order. */
   readonly places: readonly Place[];
 }
 
@@ -27,7 +27,7 @@ export class PlainSearch {
   readonly #most: number;
   readonly #today = new Date().toISOString().slice(0, 10);
 
-  /** @param most how many of each answer are wanted */
+  /** @param most candidates to find for each query */
   constructor(store: Store, most: number) {
     this.#store = store;
     this.#most = most;
@@ -41,16 +41,29 @@ export class PlainSearch {
       for (const answer of found) {
         if (!meetsAll(answer.question.filters, one)) continue;
         answer.total++;
-        this.#insert(answer.places, { key: keyOf(row, one, answer.question.sort), id: row['id'] as string }, answer.question.descending ? -1 : 1);
+        this.#insert(
+          answer.places,
+          { key: keyOf(row, one, answer.question.sort), id: row['id'] as string },
+          answer.question.descending ? -1 : 1,
+        );
       }
     }
     return found;
   }
 
   #employee(row: Readonly<Record<string, unknown>>, companies: PlainCompanies): Employee {
-    const person = { ...(JSON.parse(row['doc'] as string) as SparseRecord), updated_at: new Date(row['observed_at'] as number).toISOString() };
+    const person = {
+      ...(JSON.parse(row['doc'] as string) as SparseRecord),
+      updated_at: new Date(row['observed_at'] as number).toISOString(),
+    };
     const domain = row['company_domain'];
-    return { person, company: companies.shownFor(domain) ?? {}, worksAt: (one) => companies.domainOf(one) === companies.domainOf(domain), signals: [], today: this.#today };
+    return {
+      person,
+      company: companies.shownFor(domain) ?? {},
+      worksAt: (one) => companies.domainOf(one) === companies.domainOf(domain),
+      signals: [],
+      today: this.#today,
+    };
   }
 
   #insert(places: Place[], place: Place, sign: 1 | -1): void {
@@ -62,21 +75,33 @@ export class PlainSearch {
   }
 }
 
-/** By domain; of each what is asked of companies here, and no more: all of them are kept in memory, since looking one up for each of its people would take longer than all else. */
+/**
+ * Companies by domain, with the fields that searches use. They stay in memory, because a lookup for each person would take longer than
+ * everything else.
+ */
 function companiesOf(store: Store): PlainCompanies {
   const companies = new PlainCompanies();
   for (const { domain, doc } of store.prepare('SELECT domain, doc FROM companies').iterate()) {
-    const { domain_aliases: aliases, name, legal_name, employees, revenue_usd, industry, stack, founded_year } = JSON.parse(doc as string) as SparseRecord;
+    const {
+      domain_aliases: aliases,
+      name,
+      legal_name,
+      employees,
+      revenue_usd,
+      industry,
+      stack,
+      founded_year,
+    } = JSON.parse(doc as string) as SparseRecord;
     companies.add(domain, aliases, { name, legal_name, employees, revenue_usd, industry, stack, founded_year });
   }
   return companies;
 }
 
-/** What somebody is sorted by. */
+/** The sort key of a person. */
 function keyOf(row: Readonly<Record<string, unknown>>, { person, company }: Employee, sort: Sort): string | number {
   switch (sort) {
     case 'relevance': {
-      // Where one works counts as known, too, and when it was reported does not.
+      // A known employer counts as a known field, and the time of its report does not.
       const { updated_at: _time, ...known } = person;
       return rankOf(row['company_domain'] === null ? known : { ...known, company_domain: row['company_domain'] });
     }
@@ -91,7 +116,7 @@ function keyOf(row: Readonly<Record<string, unknown>>, { person, company }: Empl
   }
 }
 
-/** As SQLite compares: texts by their bytes. */
+/** Compares like SQLite: texts by their bytes. */
 function compare(one: Place, other: Place): number {
   return compareKeys(one.key, other.key) || compareKeys(one.id, other.id);
 }

@@ -3,16 +3,22 @@ import { readFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { createInterface } from 'node:readline';
 
-/** Starts a server script in a process of its own and waits for the line that names its address. */
+/** Starts a server script in its own process, and waits for the line with its address. */
 export async function startServer(script: string, args: readonly string[] = []): Promise<{ url: string; pid: number; stop: () => void }> {
   const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  for await (const line of createInterface({ input: child.stdout })) return { url: (JSON.parse(line) as { url: string }).url, pid: child.pid ?? 0, stop: () => child.kill('SIGKILL') };
+  for await (const line of createInterface({ input: child.stdout }))
+    return { url: (JSON.parse(line) as { url: string }).url, pid: child.pid ?? 0, stop: () => child.kill('SIGKILL') };
   throw new Error(`${script} did not start`);
 }
 
-export interface Finished { readonly code: number | null; readonly seconds: number; readonly peakMiB: number; readonly stderr: string }
+export interface Finished {
+  readonly code: number | null;
+  readonly seconds: number;
+  readonly peakMiB: number;
+  readonly stderr: string;
+}
 
-/** Runs a command to its end, and reads its peak memory from the kernel (VmHWM in proc(5)) while it lives. */
+/** Runs a command to its end. Its peak memory comes from the kernel (VmHWM in proc(5)). */
 export async function runToEnd(command: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Finished> {
   const started = performance.now();
   const child = spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
@@ -37,21 +43,24 @@ function peakMiB(child: ChildProcess): number {
   }
 }
 
-/** The machine, for the record beside every number. */
+/** Describes the machine, for the record beside every figure. */
 export function machine(): string {
   const [first] = cpus();
-  return `${first?.model.trim() ?? 'unknown processor'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}, ${process.platform}`;
+  return (
+    `${first?.model.trim() ?? 'unknown processor'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ` +
+    `${process.version}, ${process.platform}`
+  );
 }
 
 export interface Running {
   readonly pid: number;
-  /** Asks it to stop, and waits until it has. One that has ended by itself is an error. */
+  /** Stops the process and waits for its end. A process that has ended by itself is an error. */
   stop(): Promise<number | null>;
-  /** SIGKILL; resolves when it is no more. */
+  /** Sends SIGKILL, and resolves when the process has ended. */
   kill(): Promise<unknown>;
 }
 
-/** Runs a command until it is told to stop. */
+/** Runs a command until `stop`. */
 export function runUntilStopped(command: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
   const child = spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
   let stderr = '';
@@ -73,18 +82,18 @@ export function runUntilStopped(command: readonly string[], env: NodeJS.ProcessE
   };
 }
 
-/** What a process has read so far, from the disk, its cache or a socket (proc(5), `io`, rchar). */
+/** Bytes that a process has read so far, from the disk, its cache or a socket (proc(5), `io`, rchar). */
 export function bytesRead(pid: number): number {
   return Number(/^rchar: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0);
 }
 
-/** The kernel counts CPU time in hundredths of a second for whoever reads proc(5). */
+/** The unit of CPU time in proc(5). */
 const TICKS_A_SECOND = 100;
 
-/** What a process has taken of the processor so far (proc(5), `stat`); 0 when it is no more. */
+/** CPU seconds of a process so far (proc(5), `stat`); 0 after its end. */
 export function cpuSeconds(pid: number): number {
   try {
-    // The name of the command is in brackets, and may hold spaces.
+    // The command's name is in brackets and may contain spaces.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
   } catch {
@@ -92,7 +101,7 @@ export function cpuSeconds(pid: number): number {
   }
 }
 
-/** How busy the machine is, by whomever, second by second until it is stopped. Shares of all cores. */
+/** Samples the machine's load each second until it is stopped. Shares of all cores. */
 export function watchCpu(): { stop: () => void; readonly shares: readonly number[] } {
   const total = (): { busy: number; all: number } => {
     let [busy, all] = [0, 0];

@@ -1,18 +1,28 @@
-/** What share of a process's time some of its files take, by Node's CPU profiler. */
+/** Measures the share of a process's time that some of its files take, with Node's CPU profiler. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A profile as V8 writes it (Chrome DevTools Protocol, Profiler.Profile). */
 interface Profile {
-  readonly nodes: readonly { readonly id: number; readonly callFrame: { readonly functionName: string; readonly url: string }; readonly children?: readonly number[] }[];
+  readonly nodes: readonly {
+    readonly id: number;
+    readonly callFrame: { readonly functionName: string; readonly url: string };
+    readonly children?: readonly number[];
+  }[];
   readonly samples: readonly number[];
   readonly timeDeltas: readonly number[];
 }
 
-/** Microseconds of the main thread: all, without idle time, and in those files or what they call of SQLite and Node. */
-export interface Share { readonly total: number; readonly busy: number; readonly within: number }
+/**
+ * Microseconds of the main thread without idle time: all of it, and the part in those files, including their calls into SQLite and Node.
+ */
+export interface Share {
+  readonly total: number;
+  readonly busy: number;
+  readonly within: number;
+}
 
-/** Reads the one profile that `--cpu-prof-dir` left in a folder. @param part a part of the file's URL, such as `/dist/ledger/` */
+/** Reads the single profile that `--cpu-prof-dir` wrote into a folder. @param part a part of the file's URL, such as `/dist/ledger/` */
 export function shareOf(folder: string, part: string): Share {
   const [name = ''] = readdirSync(folder);
   const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as Profile;
@@ -22,7 +32,7 @@ export function shareOf(folder: string, part: string): Share {
     const node = byId.get(id);
     if (node === undefined) return;
     const { url } = node.callFrame;
-    // What a room is called back with is no work of its own.
+    // Callbacks into other rooms do not count as work of this one.
     const here = url.includes(part) || (within && (!url.includes('/dist/') || url.includes('/dist/sqlite/')));
     if (here) inside.add(id);
     for (const child of node.children ?? []) walk(child, here);

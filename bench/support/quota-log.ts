@@ -1,24 +1,27 @@
-/** What a limited server has seen, and what that comes to. Both the server and the bench have the limiter from here. */
+/** The log of a limited server, and its evaluation. Server and bench share this limiter. */
 import { seeded } from '../../test/support/leads.ts';
 import { Bucket, Counter, Fixed, Gcra, MINUTE, mostInAMinute, Sliding, type Kind, type Limited } from '../../test/limiter/services.ts';
 
 export interface Limits {
   readonly kind: Kind;
   readonly rpm: number;
-  /** Share of the quota that somebody else on the same key asks for. */
+  /** The share of the quota that another client of the same key requests. */
   readonly neighbour: number;
   readonly seed: number;
 }
 
 export type Decision = 'admitted' | 'refused' | 'neighbour admitted' | 'neighbour refused';
 
-/** Milliseconds since the first request, and what became of it: in the order in which the limiter decided. */
+/** Milliseconds since the first request, and the decision, in the order of the limiter's decisions. */
 export type Log = readonly (readonly [atMs: number, decision: Decision])[];
 
 export interface Measured {
   readonly admitted: number;
   readonly refused: number;
-  /** Admitted of what there was to be had, from the second minute on, with what a bucket holds more at the end than then; null: there was no second minute. */
+  /**
+   * Admitted requests as a share of the available ones, from the second minute on. A bucket's larger content at the end counts as used.
+   * Null without a second minute.
+   */
   readonly share: number | null;
   readonly mostAdmitted: number;
   readonly mostSent: number;
@@ -44,7 +47,7 @@ export function limiterOf({ kind, rpm, seed }: Limits): Limited {
   }
 }
 
-/** Asks a new limiter all that the log holds, up to an end: it answers as the server's did, and knows at the end what nobody took. */
+/** Replays the log through a new limiter, which decides as the server's did, and knows at the end how much was left. */
 export function measure(log: Log, limits: Limits, endMs: number): Measured {
   const limiter = limiterOf(limits);
   const seconds = Math.ceil(endMs / 1_000);
@@ -80,11 +83,16 @@ export function measure(log: Log, limits: Limits, endMs: number): Measured {
   };
 }
 
-/** What came before a request that was refused, to see why it was. */
+/** The requests before a refused one, to explain the refusal. */
 export function around(log: Log, index: number): string {
   const [atMs] = log[index] ?? [0];
   const before = log.slice(0, index);
-  const count = (withinMs: number, decision: Decision): number => before.filter(([at, what]) => what === decision && at > atMs - withinMs).length;
+  const count = (withinMs: number, decision: Decision): number =>
+    before.filter(([at, what]) => what === decision && at > atMs - withinMs).length;
   const last = before.findLast(([, decision]) => !decision.startsWith('neighbour'));
-  return `429 at ${(atMs / 1_000).toFixed(3)} s: ${count(1_000, 'admitted')} admitted in the second before, ${count(MINUTE, 'admitted')} in the minute before, ${count(MINUTE, 'neighbour admitted')} of others; the request before it came ${(atMs - (last?.[0] ?? 0)).toFixed(1)} ms earlier`;
+  return (
+    `429 at ${(atMs / 1_000).toFixed(3)} s: ${count(1_000, 'admitted')} admitted in the second before, ${count(MINUTE, 'admitted')} ` +
+    `in the minute before, ${count(MINUTE, 'neighbour admitted')} of others; the request before it came ` +
+    `${(atMs - (last?.[0] ?? 0)).toFixed(1)} ms earlier`
+  );
 }

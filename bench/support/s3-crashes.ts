@@ -11,11 +11,11 @@ import { ScriptedService } from '../../test/support/scripted-service.ts';
 import { machine } from './processes.ts';
 
 const KILLS = 8;
-/** Somewhat fewer than a run of these jobs makes. */
+/** Slightly fewer than a run of these jobs makes. */
 const MOST_REQUESTS = 25;
 const COLUMNS = ['kills', 'resumes', 'outputs, errors files, reports that differ', 'objects left', 'uploads left'];
 
-/** Sets the exit code to 1 when anything is amiss. */
+/** Sets the exit code to 1 when a result differs. */
 export async function crashInS3(rounds: number, seed: number): Promise<void> {
   const server = await startRadosgw();
   if (typeof server === 'string') throw new Error(server);
@@ -29,7 +29,9 @@ export async function crashInS3(rounds: number, seed: number): Promise<void> {
       if (faults) fail(service);
       return { server: server.facts, bucket, proxy, folder, service, prefix: `${randomUUID()}/` };
     };
-    process.stdout.write(`rounds: ${rounds}, seed ${seed}; ${machine()}\n\n| job in S3 | ${COLUMNS.join(' | ')} |\n|---|${'---:|'.repeat(COLUMNS.length)}\n`);
+    process.stdout.write(
+      `rounds: ${rounds}, seed ${seed}; ${machine()}\n\n| job in S3 | ${COLUMNS.join(' | ')} |\n|---|${'---:|'.repeat(COLUMNS.length)}\n`,
+    );
     for (const shape of SHAPES) {
       const row = { kills: 0, resumes: 0, differ: 0, objects: 0, uploads: 0 };
       for (let round = 0; round < rounds; round++) {
@@ -56,7 +58,11 @@ export async function crashInS3(rounds: number, seed: number): Promise<void> {
   }
 }
 
-async function outcome(site: S3Site, job: Job, before: (site: S3Site, args: readonly string[]) => Promise<void>): Promise<{ result: string; names: readonly string[] }> {
+async function outcome(
+  site: S3Site,
+  job: Job,
+  before: (site: S3Site, args: readonly string[]) => Promise<void>,
+): Promise<{ result: string; names: readonly string[] }> {
   try {
     await putInput(site, job);
     const args = s3Args(site, job);

@@ -1,8 +1,8 @@
-/** Searches as somebody may ask them: filters with values of the generated contacts, in any order. */
+/** Generates searches: filters with values of the generated contacts, in any order. */
 import { COMPANY_WORDS, DEPARTMENTS, INDUSTRIES, SENIORITIES, SKILLS, TECHNOLOGIES } from '../../fixtures/generate/business.ts';
 import { CULTURES } from '../../fixtures/generate/cultures.ts';
 import type { Random } from '../../fixtures/generate/random.ts';
-import { SORTS } from '../../src/service/search/sort-keys.ts';
+import { SORTS } from '../../src/service/store/index/sort-keys.ts';
 import type { Question } from './plain-search.ts';
 
 const DRAWS: Readonly<Record<string, (random: Random) => string>> = {
@@ -29,17 +29,21 @@ const DRAWS: Readonly<Record<string, (random: Random) => string>> = {
 
 export interface Asked {
   readonly question: Question;
-  /** The last page of it, and not the first. */
+  /** True for the last page instead of the first. */
   readonly lastPage: boolean;
 }
 
-/** @param count filters, each another one */
+/** @param count different filters */
 function question(random: Random, count: number): Question {
   const names = random.some(Object.keys(DRAWS), count);
-  return { filters: Object.fromEntries(names.map((name) => [name, [DRAWS[name]?.(random) ?? '']])), sort: random.pick(SORTS), descending: random.chance(0.5) };
+  return {
+    filters: Object.fromEntries(names.map((name) => [name, [DRAWS[name]?.(random) ?? '']])),
+    sort: random.pick(SORTS),
+    descending: random.chance(0.5),
+  };
 }
 
-/** What a search costs depends on these. */
+/** The groups of searches, by what determines their cost. */
 export const GROUPS: readonly { readonly name: string; draw(random: Random): Asked }[] = [
   { name: 'one filter', draw: (random) => ({ question: question(random, 1), lastPage: false }) },
   { name: 'ten filters', draw: (random) => ({ question: question(random, 10), lastPage: false }) },

@@ -1,6 +1,6 @@
 /**
- * What people write instead: fast-csv in, p-queue for concurrency, Bottleneck for the rate, fetch, fast-csv out.
- * Arguments: url, input, output. Prints rows a second.
+ * The script that people usually write: fast-csv in, p-queue for concurrency, Bottleneck for the rate, fetch, fast-csv out. Arguments: url,
+ * input, output. Prints rows a second.
  */
 import Bottleneck from 'bottleneck';
 import { format, parseFile } from 'fast-csv';
@@ -20,7 +20,11 @@ for await (const row of parseFile<Record<string, string>, Record<string, string>
   all.push(
     limiter.schedule(() =>
       queue.add(async () => {
-        const response = await fetch(`${url}/v1/enrich`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: 'Bearer bench' }, body: JSON.stringify({ email: lead['Work Email'] }) });
+        const response = await fetch(`${url}/v1/enrich`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', authorization: 'Bearer bench' },
+          body: JSON.stringify({ email: lead['Work Email'] }),
+        });
         const person = (await response.json()) as { name: string; title: string };
         out.write({ ...lead, name: person.name, title: person.title });
         rows++;

@@ -1,45 +1,51 @@
-import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
-import type { Spent } from '../limiter/quota-model.ts';
-import type { ExpectedRecords } from '../job/expected-records.ts';
-import type { KeptSlots } from '../job/call-slots.ts';
-import type { Shard } from '../job/types.ts';
-import type { WaitTotals } from '../job/wait-log.ts';
+import { InputError, MillraceError, StorageError, storageHint } from '../util/errors.ts';
+import type { SavedQuota } from '../limiter/saved-quota.ts';
+import type { StoredSlots } from './call-slots.ts';
+import type { Shard } from '../definition/compiled-job.ts';
+import type { WaitTotals } from './wait-log.ts';
 import type { KeptSize } from '../processor/request-size.ts';
-import type { Trust } from '../processor/trust-gate.ts';
-import type { InputRange } from '../reader/cuts.ts';
-import type { InputManifest } from '../reader/types.ts';
-import { storageOf } from '../storage/storages.ts';
-import type { KeptFiles, Mark } from '../writer/mark.ts';
+import type { QuarantineState } from '../processor/miss-quarantine.ts';
+import type { InputRange } from '../reader/split-points.ts';
+import type { InputManifest } from '../formats/input-record.ts';
+import { storageOf } from '../storage/storage-of.ts';
+import type { ResumeStates, ResumePoint } from '../writer/resume-point.ts';
 import type { Tally } from '../writer/tally.ts';
-import type { Fence } from './fence.ts';
+import type { Fence } from '../storage/fence.ts';
 import { seal, unseal } from './seal.ts';
 
 const VERSION = 1;
 
 export type JobState = 'running' | 'stopped' | 'finishing' | 'finished';
 
-/** Totals that are not rows: kept over all resumes. Times in milliseconds. */
+/** Totals that are not rows, over all resumes. Times in milliseconds. */
 export interface RunTotals {
   readonly calls: Readonly<Record<string, number>>;
   readonly lookups: { readonly unique: number; readonly fromLedger: number };
   readonly retries: number;
   readonly throttled: { readonly events: number; readonly waitedMs: number };
-  /** What was waited for while nothing was sent. */
+  /** Reasons for sending nothing, with their times. */
   readonly waits: WaitTotals;
-  /** Requests that the service offered beyond the plan's rate, because its quota was whole when a run began. */
+  /** Requests beyond the plan's rate that the service offered, because its quota was full when a run began. */
   readonly beyondPlan: number;
   readonly credits: number;
-  /** How large verify requests are, and how many were too large for the service; left out: none was answered yet. */
+  /** Sizes of verify requests, and the number that was too large for the service. Left out until one was answered. */
   readonly verifyRequests?: KeptSize & { readonly tooLarge: number };
   /** Answers by latency bucket, see `LatencyHistogram`. */
   readonly latency: Readonly<Record<string, number>>;
-  /** Time spent running, over all resumes. */
+  /** Running time over all resumes. */
   readonly activeMs: number;
-  /** When the calls were sent. Left out by versions of before. */
-  readonly series?: KeptSlots;
+  /** When the calls were sent. Optional in older checkpoints. */
+  readonly series?: StoredSlots;
 }
 
-/** What a finished output is. */
+/** The number of records of a job. */
+export interface ExpectedRecords {
+  readonly records: number;
+  /** False when the number is estimated from the bytes of the records read. */
+  readonly isExact: boolean;
+}
+
+/** A finished output. */
 export interface FinishedOutput {
   readonly tally: Tally;
   readonly bytes: number;
@@ -47,66 +53,71 @@ export interface FinishedOutput {
   /** Hex, of the output and of the errors file. */
   readonly sha256: string;
   readonly errorsSha256: string;
-  /** What the two are made of until they have their names: nothing of files on a disk. */
-  readonly kept?: KeptFiles;
-  /** Once they have: what tells the objects there from any others, in S3. */
+  /** How to reopen both files while they lack their final names: the state of their digests, and in S3 their parts. */
+  readonly kept?: ResumeStates;
+  /** Versions of the published objects in S3. */
   readonly versions?: { readonly output?: string | undefined; readonly errors?: string | undefined };
 }
 
-/** A retry that is under way: until it is finished, the job is what it was before. */
+/** A retry under way. Until it is finished, the job's result is that of the run before. */
 export interface Retry {
   readonly before: Pick<Checkpoint, 'finishedAt' | 'exitCode' | 'mark'> & { readonly result: FinishedOutput };
-  /** The ledger's last answer when the retry began: what had failed by then is asked again. */
+  /** The ledger's last answer when the retry began. Lookups that had failed by then are repeated. */
   readonly failedUpTo: number;
-  /** Lookups of the job that the ledger did not know of by then: it was deleted, or purged. */
+  /** Lookups of the job that the ledger had lost by then, because it was deleted or purged. */
   readonly forgotten: RunTotals['lookups'];
 }
 
-/** The job's memory between runs: one JSON file beside the output. */
-export interface Checkpoint extends Trust {
-  /** Whether the service has answered a lookup: then its address is known to be right. */
+/** The state of a job between runs: one JSON file beside the output. */
+export interface Checkpoint extends QuarantineState {
+  /** True once the service has answered a lookup, which proves its address. */
   readonly answered: boolean;
   readonly version: typeof VERSION;
   readonly job: string;
-  /** Absolute path or uri of the output that it belongs to. */
+  /** Absolute path or uri of the output. */
   readonly output: string;
   readonly fingerprint: Readonly<Record<string, unknown>>;
-  /** 1, and one more for each `--fresh` and each retry; after a damaged checkpoint, see `generationAfterDamage`. Part of every Idempotency-Key. */
+  /**
+   * 1, increased by each `--fresh` and each retry; after a damaged checkpoint see `generationAfterDamage`. Part of every Idempotency-Key.
+   */
   readonly generation: number;
-  /** Names the run over all its resumes. */
+  /** The id of the run, over all its resumes. */
   readonly run: string;
   readonly manifest: InputManifest;
   readonly limit: number | null;
-  /** The records of the job, as far as they are known while it runs; left out: not yet. */
+  /** The records of the job, as far as they are known during the run. Left out until then. */
   readonly expected?: ExpectedRecords | null;
   readonly state: JobState;
   readonly startedAt: string;
   readonly updatedAt: string;
   readonly finishedAt: string | null;
   readonly exitCode: number | null;
-  readonly mark: Mark;
+  readonly mark: ResumePoint;
   readonly totals: RunTotals;
-  /** What the last minute has spent of the quota, so that a resume does not spend it again, and until when the service asked to wait; null: nothing. */
-  readonly spent: Spent | null;
-  /** From `finishing` on: what the output is when it is whole. */
+  /**
+   * The quota that the last minute spent, which a resume must not spend again, and the time until which the service asked to wait. Null
+   * when nothing was spent.
+   */
+  readonly spent: SavedQuota | null;
+  /** The finished output, from the state `finishing` on. */
   readonly result: FinishedOutput | null;
-  /** Calls that may have been sent by the time of the next checkpoint: see `CallBudget`. More than `totals` when a run was killed. */
+  /** An upper bound on calls sent before the next checkpoint, see `CallBudget`. It exceeds `totals` after a run was killed. */
   readonly callsAtMost: number;
-  /** Null: none is under way. */
+  /** Null when no retry is under way. */
   readonly retry: Retry | null;
-  /** Which part of the job this is, of a job that several processes share; null: the whole. */
+  /** The shard of a job that several processes share. Null for a whole job. */
   readonly shard: (Shard & InputRange) | null;
 }
 
-/** A checkpoint of a large glob names many files; more than this is no checkpoint of ours. */
+/** Bytes. A large glob makes a long checkpoint, but a longer file was not written by Millrace. */
 const LARGEST_BYTES = 256 * 1024 * 1024;
 
-/** What a checkpoint that cannot be read is, as an error's code: one of ours that was damaged, or another file. */
+/** The error code for a checkpoint of Millrace that was damaged, in contrast to a foreign file. */
 export const DAMAGED = 'checkpoint_damaged';
 
 /**
- * Null when there is none.
- * @throws InputError when this version cannot read the file: `DAMAGED`, `checkpoint_invalid`, `checkpoint_too_new`
+ * Null when the file does not exist. @throws InputError when this version cannot read it: `DAMAGED`, `checkpoint_invalid`,
+ * `checkpoint_too_new`
  */
 export async function readCheckpoint(path: string): Promise<Checkpoint | null> {
   let text: string | null;
@@ -114,7 +125,10 @@ export async function readCheckpoint(path: string): Promise<Checkpoint | null> {
     text = await (await storageOf(path)).readText(path, LARGEST_BYTES);
   } catch (error) {
     if (error instanceof MillraceError) throw error;
-    throw new StorageError('checkpoint_unreadable', `the checkpoint ${path} could not be read: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
+    throw new StorageError('checkpoint_unreadable', `the checkpoint ${path} could not be read: ${(error as Error).message}`, {
+      hint: storageHint(error),
+      cause: error,
+    });
   }
   if (text === null) return null;
   const json = text.length > LARGEST_BYTES ? 'null' : unseal(text);
@@ -125,32 +139,39 @@ export async function readCheckpoint(path: string): Promise<Checkpoint | null> {
     });
   }
   if (isNewer(value)) {
-    throw new InputError('checkpoint_too_new', `the checkpoint ${path} was written by a newer version of Millrace (its format is ${value.version}, this version knows ${VERSION})`, { hint: 'Resume the job with that version.' });
+    throw new InputError(
+      'checkpoint_too_new',
+      `the checkpoint ${path} was written by a newer version of Millrace (its format is ${value.version}, this version knows ${VERSION})`,
+      { hint: 'Resume the job with that version.' },
+    );
   }
   const fault = faultOf(value);
   if (fault !== null) {
     throw new InputError('checkpoint_invalid', `${path} ${fault}`, {
-      hint: 'Name another output or checkpoint. If it belongs to this job, move it away to start over: what was paid for stays in the ledger.',
+      hint:
+        'Name another output or checkpoint. If it belongs to this job, ' +
+        'move it away to start over: what was paid for stays in the ledger.',
     });
   }
   return value as Checkpoint;
 }
 
-/** A job that starts over needs nothing of a checkpoint that is damaged. @throws any other error */
+/** Returns null for a damaged checkpoint if the job starts over. @throws any other error */
 export function nullIfFresh(error: unknown, fresh: boolean): null {
   if (fresh && error instanceof InputError && error.code === DAMAGED) return null;
   throw error;
 }
 
 /**
- * The generation of a job that starts over from a damaged checkpoint. What the checkpoint says of its own may be wrong by a
- * bit, so the clock gives one: milliseconds since 1970 are far above any count of retries. `before`: what is known of others; 0: nothing.
+ * The generation of a job that starts over from a damaged checkpoint: the clock in milliseconds since 1970, far above any count of retries.
+ * The damaged file's own number may be off by a bit.
+ * @param before the highest generation known from elsewhere; 0 when none is
  */
 export function generationAfterDamage(before: number, now: Date): number {
   return Math.max(before + 1, now.getTime());
 }
 
-/** @throws StorageError, or 75 when the job was lost */
+/** @throws StorageError, or MillraceError 75 when the job was lost */
 export async function writeCheckpoint(path: string, checkpoint: Checkpoint, fence: Fence): Promise<void> {
   try {
     await (await storageOf(path)).replaceText(path, `${seal(JSON.stringify(checkpoint))}\n`, fence);
@@ -163,23 +184,45 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint, fenc
   }
 }
 
-/** What each key holds in a checkpoint of ours, by kind. */
+/** The permitted kinds of value of each key. */
 const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
-  version: ['number'], job: ['string'], output: ['string'], fingerprint: ['object'], generation: ['number'], run: ['string'], manifest: ['object'], limit: ['number', 'null'], expected: ['object', 'null', 'undefined'], state: ['string'],
-  startedAt: ['string'], updatedAt: ['string'], finishedAt: ['string', 'null'], exitCode: ['number', 'null'], mark: ['object'], totals: ['object'], trusted: ['boolean'], answered: ['boolean'], held: ['object', 'undefined'], spent: ['object', 'null'], result: ['object', 'null'], callsAtMost: ['number'], retry: ['object', 'null'], shard: ['object', 'null'],
+  version: ['number'],
+  job: ['string'],
+  output: ['string'],
+  fingerprint: ['object'],
+  generation: ['number'],
+  run: ['string'],
+  manifest: ['object'],
+  limit: ['number', 'null'],
+  expected: ['object', 'null', 'undefined'],
+  state: ['string'],
+  startedAt: ['string'],
+  updatedAt: ['string'],
+  finishedAt: ['string', 'null'],
+  exitCode: ['number', 'null'],
+  mark: ['object'],
+  totals: ['object'],
+  trusted: ['boolean'],
+  answered: ['boolean'],
+  held: ['object', 'undefined'],
+  spent: ['object', 'null'],
+  result: ['object', 'null'],
+  callsAtMost: ['number'],
+  retry: ['object', 'null'],
+  shard: ['object', 'null'],
 };
 type Kind = 'string' | 'number' | 'boolean' | 'object' | 'null' | 'undefined';
 
-/** How every checkpoint begins, and keys that no other file has. */
+/** The beginning of every checkpoint, and keys that no other file has. */
 const BEGINNING = '{"version":';
 const OWN_KEYS = /"(?:fingerprint|manifest|callsAtMost)":/;
 
-/** Whether a text that is no JSON, or does not fit its checksum, was a checkpoint once: cut off, with bits that flipped, or emptied by a power cut. */
+/** True when a text that is not JSON, or fails its checksum, was a checkpoint: truncated, with flipped bits, or emptied by a power cut. */
 function isOurs(text: string): boolean {
   return text.startsWith(BEGINNING) || BEGINNING.startsWith(text) || OWN_KEYS.test(text) || /^\0+$/.test(text);
 }
 
-/** Undefined when it is no JSON. */
+/** Undefined when the text is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -193,7 +236,7 @@ function isNewer(value: unknown): value is { readonly version: number } {
   return typeof value.version === 'number' && value.version > VERSION;
 }
 
-/** Why it is no checkpoint, or null. */
+/** The reason why the value is not a checkpoint, or null. */
 function faultOf(value: unknown): string | null {
   const none = 'is not a checkpoint of Millrace';
   if (typeof value !== 'object' || value === null) return none;
@@ -203,6 +246,13 @@ function faultOf(value: unknown): string | null {
     if (!kinds.includes((part === null ? 'null' : typeof part) as Kind)) return `${none}, or of an older version (see its "${key}")`;
   }
   const { version, manifest, mark, totals, held = [] } = value as Checkpoint;
-  const whole = version === VERSION && Array.isArray(manifest.files) && Array.isArray(manifest.columns) && Array.isArray(held) && typeof mark.bytes === 'number' && typeof mark.tally === 'object' && typeof totals.calls === 'object';
+  const whole =
+    version === VERSION &&
+    Array.isArray(manifest.files) &&
+    Array.isArray(manifest.columns) &&
+    Array.isArray(held) &&
+    typeof mark.bytes === 'number' &&
+    typeof mark.tally === 'object' &&
+    typeof totals.calls === 'object';
   return whole ? null : none;
 }

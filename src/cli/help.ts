@@ -1,4 +1,4 @@
-/** What `--help` prints: by hand, so that each page fits a screen of 24 lines and 100 columns. Tests hold it to the flags. */
+/** The text of `--help`. Each page fits a screen of 24 lines and 100 columns; a test compares it with the flags. */
 
 const MAIN = `Usage: millrace COMMAND
 
@@ -249,5 +249,18 @@ gives a key another secret; its credits and quota go on. A running service knows
 Example: millrace keys create --store service.sqlite --plan growth --label crm`;
 
 export const HELP: Readonly<Record<string, string>> = {
-  '': MAIN, run: RUN, plan: PLAN, status: STATUS, retry: RETRY, ledger: LEDGER, serve: SERVE, enrich: ENRICH, verify: VERIFY, import: IMPORT, export: EXPORT, suppress: SUPPRESS, check: CHECK, keys: KEYS,
+  '': MAIN,
+  run: RUN,
+  plan: PLAN,
+  status: STATUS,
+  retry: RETRY,
+  ledger: LEDGER,
+  serve: SERVE,
+  enrich: ENRICH,
+  verify: VERIFY,
+  import: IMPORT,
+  export: EXPORT,
+  suppress: SUPPRESS,
+  check: CHECK,
+  keys: KEYS,
 };

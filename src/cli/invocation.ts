@@ -1,26 +1,28 @@
-/** What the command line says, taken apart: no meaning yet. Types and the checks that yargs leaves out. */
-import { UsageError } from '../errors.ts';
-import { SWITCHES } from '../job/definition/flags.ts';
-import type { FlagValue } from '../job/definition/layers.ts';
+/** The parsed command line, and the checks that yargs leaves out. */
+import { UsageError } from '../util/errors.ts';
+import { SWITCHES } from '../definition/flags.ts';
+import { COMMAND_FLAGS, type CommandFlags } from './command-flags.ts';
+import type { FlagValue } from '../definition/layers.ts';
 
 export interface Invocation {
   /** The word after the command, for commands that do several things. */
   readonly action: string | null;
   /** A path or a name (of `keys`: an id), or null. */
   readonly job: string | null;
-  /** What a one-off command is to look up. */
+  /** The keys that a command looks up. */
   readonly keys: readonly string[];
   /** By name as typed, without the leading `--`. */
   readonly flags: ReadonlyMap<string, FlagValue>;
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The switches of other commands than run. */
-const OTHER_SWITCHES = ['fresh', 'json', 'sample', 'development', 'local', 'sources', 'escape-formulas', 'smtp', 'take-over'];
+/** The switches that are no keys of a job. */
+const OTHER_SWITCHES = ['fresh', 'json', ...Object.values(COMMAND_FLAGS).flatMap(({ switches }: CommandFlags) => switches)];
 
 /**
- * What must be refused before yargs sees it: a switch with a value that is neither true nor false (yargs takes it for
- * false), and names that every JavaScript object has (yargs stumbles over them).
+ * Refuses arguments that yargs misreads: a switch with a value other than true and false, which yargs takes for false, and names that every
+ * JavaScript object has.
+ * @throws UsageError
  */
 export function checkArguments(argv: readonly string[]): void {
   for (const argument of argv) {
@@ -35,7 +37,10 @@ export function checkArguments(argv: readonly string[]): void {
   }
 }
 
-/** yargs' result as an invocation. Throws UsageError for arguments beyond the one that the command takes; with `takesKeys` it takes any number. */
+/**
+ * yargs' result as an invocation. Throws UsageError for arguments beyond the one that the command takes; with `takesKeys` it takes any
+ * number.
+ */
 export function toInvocation(parsed: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv, takesKeys: boolean): Invocation {
   const [, ...keys] = (parsed['_'] as readonly unknown[]).map(String);
   const [extra] = keys;

@@ -1,22 +1,23 @@
-/** What one-off commands are given to look up: arguments, or with `-` one a line from standard input. */
+/** The keys of `enrich`, `verify` and `suppress`: arguments, or with `-` one a line from standard input. */
 import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
-import { InputError, UsageError } from '../errors.ts';
-import type { GivenKey } from '../job/one-off.ts';
+import { InputError, UsageError } from '../util/errors.ts';
+import type { GivenKey } from '../job/commands/one-off.ts';
 
-/** No key is longer; what has no line ends is no list. */
+/** No key is longer than this. Longer input without a line end is not a list. */
 const MAX_LINE_BYTES = 64 * 1024;
 const LINE_END = 0x0a;
 const BYTE_ORDER_MARK = '\ufeff';
-/** What Node puts for bytes of an argument that are no UTF-8. */
+/** The character that Node puts for bytes of an argument that are not UTF-8. */
 const REPLACEMENT = '\ufffd';
 
 /**
- * The keys in order; those that are no UTF-8 have no text, for what was meant is not known. Iterating throws InputError for a line without end.
- * @throws UsageError when there is none, or `-` stands beside others
+ * The keys in order. A key that is not UTF-8 has no text. Iterating throws InputError for a line without end.
+ * @throws UsageError when no key is given, or `-` beside other keys
  */
 export function keysFrom(given: readonly string[], what: string, stdin: Readable): AsyncGenerator<GivenKey> {
-  if (given.length === 0) throw new UsageError('no_key', `Nothing to do: give at least one ${what}, or - to read them from standard input, one a line`);
+  if (given.length === 0)
+    throw new UsageError('no_key', `Nothing to do: give at least one ${what}, or - to read them from standard input, one a line`);
   if (!given.includes('-')) return fromArguments(given);
   if (given.length > 1) throw new UsageError('extra_argument', '- stands alone: standard input, or arguments');
   return fromLines(stdin);
@@ -25,7 +26,7 @@ export function keysFrom(given: readonly string[], what: string, stdin: Readable
 /** The same keys, at most `size()` at a time; fewer when no key came for `idleMs` milliseconds. */
 export async function* inBatches(keys: AsyncIterator<GivenKey>, size: () => number, idleMs = Infinity): AsyncGenerator<GivenKey[]> {
   let batch: GivenKey[] = [];
-  for (let next = keys.next(); ; ) {
+  for (let next = keys.next(); ;) {
     const came = batch.length === 0 || idleMs === Infinity ? await next : await withinMs(next, idleMs);
     if (came?.done === true) break;
     if (came !== null) {
@@ -39,7 +40,7 @@ export async function* inBatches(keys: AsyncIterator<GivenKey>, size: () => numb
   if (batch.length > 0) yield batch;
 }
 
-/** What `work` comes to, or null when it takes longer. */
+/** The result of `work`, or null when it takes longer. */
 async function withinMs<T>(work: Promise<T>, ms: number): Promise<T | null> {
   const { promise, resolve } = Promise.withResolvers<null>();
   const timer = setTimeout(() => resolve(null), ms);
@@ -64,7 +65,7 @@ async function* fromLines(stdin: Readable): AsyncGenerator<GivenKey> {
     }
     const text = line.toString('utf8');
     const key = (place === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text).trim();
-    // No key has a NUL; UTF-16 that says nothing of itself is full of them.
+    // No key has a NUL; UTF-16 without a byte order mark is full of them.
     if (key !== '') yield { place, text: key.includes('\0') ? null : key };
   }
 }
@@ -79,7 +80,8 @@ async function* lines(stdin: Readable): AsyncGenerator<Buffer> {
       from = end + 1;
     }
     rest = rest.subarray(from);
-    if (rest.length > MAX_LINE_BYTES) throw new InputError('line_too_long', `standard input has a line of more than ${MAX_LINE_BYTES} bytes`, { hint: 'Give one a line.' });
+    if (rest.length > MAX_LINE_BYTES)
+      throw new InputError('line_too_long', `standard input has a line of more than ${MAX_LINE_BYTES} bytes`, { hint: 'Give one a line.' });
   }
   yield rest;
 }

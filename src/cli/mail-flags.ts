@@ -1,22 +1,21 @@
-/** How mail is looked into from this machine: flags that `serve` and `verify --local` share. */
-import { ConfigError, UsageError } from '../errors.ts';
+/** How `serve` and `verify --local` verify mail from this machine. */
+import { ConfigError, UsageError } from '../util/errors.ts';
+import { MAIL_FLAGS } from './command-flags.ts';
 import { textOf } from './flag-values.ts';
 import type { Invocation } from './invocation.ts';
 import { smtpIdentity, type SmtpIdentity } from './smtp-identity.ts';
 
-/** Of both commands. */
-export const MAIL_FLAGS = ['dns-server', 'smtp-port', 'ehlo-name', 'mail-from'];
-/** Of `serve` alone; `verify` has `--mode dns`. */
+/** The mail flags of `serve`; `verify` has `--mode dns` in place of `--no-smtp`. */
 export const SERVE_MAIL_FLAGS = [...MAIL_FLAGS, 'smtp'];
 
-export interface ServeMail {
-  /** Null: mail servers are not asked. */
+interface ServeMail {
+  /** Null when mail servers are not asked. */
   readonly smtp: SmtpIdentity | null;
   readonly dnsServer: string | null;
   readonly smtpPort: number | null;
 }
 
-/** A service asks mail servers when it is told under which name, and not with `--no-smtp`. @throws UsageError, ConfigError */
+/** A service asks mail servers when it has a name for itself, and never with `--no-smtp`. @throws UsageError, ConfigError */
 export function serveMail(invocation: Invocation): ServeMail {
   const identity = smtpIdentity(invocation, null);
   const switched = invocation.flags.get('smtp');
@@ -29,7 +28,7 @@ export function serveMail(invocation: Invocation): ServeMail {
   return { smtp, dnsServer: textOf(invocation, 'dns-server'), smtpPort: smtpPortOf(invocation) };
 }
 
-/** Null: that of mail servers. @throws UsageError */
+/** The port of mail servers; null for the usual one. @throws UsageError */
 export function smtpPortOf(invocation: Invocation): number | null {
   const given = textOf(invocation, 'smtp-port');
   if (given === null) return null;

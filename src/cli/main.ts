@@ -2,10 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import yargs from 'yargs';
 import type { Argv, Options } from 'yargs';
-import { UsageError } from '../errors.ts';
-import type { ExitCode } from '../errors.ts';
-import { RETRY_FLAGS, RUN_FLAGS, SHORT_FLAGS, SWITCHES } from '../job/definition/flags.ts';
-import { didYouMean, nearest } from '../job/definition/nearest.ts';
+import { UsageError } from '../util/errors.ts';
+import type { ExitCode } from '../util/errors.ts';
+import { RETRY_FLAGS, RUN_FLAGS, SHORT_FLAGS, SWITCHES } from '../definition/flags.ts';
+import { didYouMean, nearest } from '../util/nearest.ts';
+import { COMMAND_FLAGS, type CommandFlags, type CommandName } from './command-flags.ts';
 import { fail, tolerateClosedPipes, watchForBugs } from './failure.ts';
 import { HELP } from './help.ts';
 import { checkArguments, toInvocation } from './invocation.ts';
@@ -19,17 +20,29 @@ const JOB_OPTIONS = Object.fromEntries([
   ...Object.values(SHORT_FLAGS).map((name) => [name, value] as const),
   ...SWITCHES.map((name) => [name, flag] as const),
 ]);
-const runOptions = (names: readonly string[]): Record<string, Options> => ({ ...JOB_OPTIONS, ...Object.fromEntries(names.map((name) => [name, name === 'fresh' ? flag : value])) });
+const runOptions = (names: readonly string[]): Record<string, Options> => ({
+  ...JOB_OPTIONS,
+  ...Object.fromEntries(names.map((name) => [name, name === 'fresh' ? flag : value])),
+});
 const REPORT_OPTIONS = { ...JOB_OPTIONS, date: value, json: flag };
-/** Which service is asked, how fast and how often at most, as for run. */
-const SERVICE_OPTIONS = Object.fromEntries(Object.entries(SHORT_FLAGS).filter(([path]) => path.startsWith('service.') || path === 'limits.maxCalls').map(([, name]) => [name, name === 'embedded' ? flag : value]));
-const SERVE_VALUES = ['host', 'port', 'store', 'region', 'monitor', 'log-level', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed'];
-/** How mail is looked into from this machine. */
-const MAIL_OPTIONS = Object.fromEntries(['dns-server', 'smtp-port', 'ehlo-name', 'mail-from'].map((name) => [name, value]));
+/** The flags of run that choose the service and its limits. */
+const SERVICE_OPTIONS = Object.fromEntries(
+  Object.entries(SHORT_FLAGS)
+    .filter(([path]) => path.startsWith('service.') || path === 'limits.maxCalls')
+    .map(([, name]) => [name, name === 'embedded' ? flag : value]),
+);
+/** yargs' options for the flags of these commands. */
+const optionsOf = (...commands: CommandName[]): Record<string, Options> =>
+  Object.fromEntries(
+    commands.flatMap((command) => {
+      const { values, switches }: CommandFlags = COMMAND_FLAGS[command];
+      return [...values.map((name) => [name, value] as const), ...switches.map((name) => [name, flag] as const)];
+    }),
+  );
 
 interface Command {
   readonly usage: string;
-  /** Takes any number of things to look up. They are no positionals of yargs, which would swallow a `-`. */
+  /** Takes any number of keys to look up. They are not positionals of yargs, which would swallow a `-`. */
   readonly keys?: true;
   readonly options: Record<string, Options>;
   readonly load: () => Promise<Run>;
@@ -47,8 +60,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   serve: {
     usage: 'serve',
-    options: { ...Object.fromEntries(SERVE_VALUES.map((name) => [name, value])), ...MAIL_OPTIONS, sample: flag, development: flag, 'take-over': flag, smtp: flag },
-    load: async () => (await import('./commands/serve.ts')).serve,
+    options: optionsOf('serve'),
+    load: async () => (await import('./commands/serve.ts')).serveFromFlags,
   },
   enrich: {
     usage: 'enrich',
@@ -59,29 +72,34 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   import: {
     usage: 'import',
     keys: true,
-    options: Object.fromEntries(['store', 'contacts', 'companies', 'signals', 'as-of', 'rejected', 'input.format', 'input.delimiter', 'input.encoding'].map((name) => [name, value])),
+    options: optionsOf('import'),
     load: async () => (await import('./commands/import.ts')).importFilesCommand,
   },
   export: {
     usage: 'export',
-    options: { ...Object.fromEntries(['store', 'contacts', 'companies', 'signals', 'backup'].map((name) => [name, value])), sources: flag, 'escape-formulas': flag },
+    options: optionsOf('export'),
     load: async () => (await import('./commands/export.ts')).exportStore,
   },
-  suppress: { usage: 'suppress', keys: true, options: { store: value }, load: async () => (await import('./commands/suppress.ts')).suppressPeople },
+  suppress: {
+    usage: 'suppress',
+    keys: true,
+    options: optionsOf('suppress'),
+    load: async () => (await import('./commands/suppress.ts')).suppressPeople,
+  },
   check: {
     usage: 'check',
-    options: { store: value, restore: value, rebuild: flag, json: flag },
+    options: optionsOf('check'),
     load: async () => (await import('./commands/check.ts')).check,
   },
   keys: {
     usage: 'keys [ACTION] [JOB]',
-    options: { ...Object.fromEntries(['store', 'plan', 'region', 'credits', 'label', 'overlap'].map((name) => [name, value])), json: flag },
+    options: optionsOf('keys create', 'keys list', 'keys update', 'keys rotate', 'keys revoke'),
     load: async () => (await import('./commands/keys.ts')).keys,
   },
   verify: {
     usage: 'verify',
     keys: true,
-    options: { ...SERVICE_OPTIONS, ...MAIL_OPTIONS, local: flag, mode: value, json: flag },
+    options: { ...SERVICE_OPTIONS, ...optionsOf('verify --local') },
     load: async () => (await import('./commands/verify.ts')).verify,
   },
 };
@@ -94,7 +112,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     checkArguments(argv);
     await parser(argv).parseAsync();
   } catch (error) {
-    fail(inOurWords(error));
+    fail(asUsageError(error));
   }
 }
 
@@ -129,14 +147,16 @@ function parser(argv: readonly string[]): Argv {
   return program.command('$0', 'help', (options) => options, withoutCommand);
 }
 
-/** `millrace` alone, `--help`, `--version`, and words that are no command. */
+/** `millrace` alone, `--help`, `--version`, and unknown commands. */
 async function withoutCommand(parsed: Readonly<Record<string, unknown>>): Promise<void> {
   const word = (parsed['_'] as readonly unknown[])[0];
   if (typeof word === 'string' && word !== 'help') throw unknownCommand(word);
   if (parsed['version'] === true) return print(await version());
   const stray = Object.keys(parsed).find((name) => !['_', '$0', 'help', 'h'].includes(name));
   if (stray !== undefined) {
-    throw new UsageError('unknown_command', `--${stray} needs a command before it`, { hint: 'Such as: millrace run --input leads.csv --output enriched.csv --embedded' });
+    throw new UsageError('unknown_command', `--${stray} needs a command before it`, {
+      hint: 'Such as: millrace run --input leads.csv --output enriched.csv --embedded',
+    });
   }
   return print(HELP[''] ?? '');
 }
@@ -148,12 +168,14 @@ function unknownCommand(word: string): UsageError {
   });
 }
 
-/** yargs' own refusals, which are about flags without a value, as a UsageError. */
-function inOurWords(error: unknown): unknown {
+/** An error of yargs, which is about a flag without a value, as a UsageError. */
+function asUsageError(error: unknown): unknown {
   if (!(error instanceof Error) || error.name !== 'YError') return error;
   const name = /^Not enough arguments following: (.+)$/.exec(error.message)?.[1];
   if (name === undefined) return new UsageError('bad_usage', error.message);
-  return new UsageError('missing_value', `--${name} needs a value`, { hint: `Write --${name} VALUE, or --${name}=VALUE where it begins with a dash.` });
+  return new UsageError('missing_value', `--${name} needs a value`, {
+    hint: `Write --${name} VALUE, or --${name}=VALUE where it begins with a dash.`,
+  });
 }
 
 async function version(): Promise<string> {

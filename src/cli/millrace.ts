@@ -16,8 +16,11 @@ if (complaint !== null) {
       // Forbidden here (seccomp, for one): the run works as well in more memory.
     }
   }
-  import('./main.ts').then((cli) => cli.main(process.argv.slice(2)), (error) => {
-    process.exitCode = 70;
-    process.stderr.write(String(error && error.stack) + '\n');
-  });
+  import('./main.ts').then(
+    (cli) => cli.main(process.argv.slice(2)),
+    (error) => {
+      process.exitCode = 70;
+      process.stderr.write(String(error && error.stack) + '\n');
+    },
+  );
 }

@@ -1,8 +1,9 @@
-/** What `millrace enrich` and `millrace verify` have in common: the keys, the service, and how what comes of them is printed. */
-import { EXIT, type ExitCode } from '../errors.ts';
-import { checkOneOffFlags, chooseOneOff } from '../job/definition/one-off-choice.ts';
-import type { GivenKey, OneOffResult } from '../job/one-off.ts';
-import { OutPipe } from '../job/out-pipe.ts';
+/** Shared by `millrace enrich` and `millrace verify`: reads the keys, opens the service, prints the results. */
+import { EXIT, type ExitCode } from '../util/errors.ts';
+import { checkOneOffFlags, chooseOneOff } from '../definition/one-off-choice.ts';
+import type { GivenKey, OneOffResult } from '../job/commands/one-off.ts';
+import { StdoutSink } from '../job/run/stdout-sink.ts';
+import type { StopSignals } from '../util/stop-signals.ts';
 import { addressIn } from '../verification/clean-keys.ts';
 import type { Invocation } from './invocation.ts';
 import { keysFrom } from './keys-from.ts';
@@ -14,9 +15,9 @@ type VerdictFields = Readonly<Record<string, unknown>>;
 
 interface Kind {
   readonly step: 'enrich' | 'verify';
-  /** What a key is, for messages. */
+  /** The name of a key in messages. */
   readonly what: string;
-  /** Under which name a key stands in the line of one that came to nothing. */
+  /** The JSON field of a key without an answer. */
   readonly name: 'key' | 'email';
   readonly line: (result: OneOffResult & { readonly answer: NonNullable<OneOffResult['answer']> }) => string;
   readonly table: (result: OneOffResult) => string;
@@ -24,11 +25,22 @@ interface Kind {
 
 export const KINDS: Readonly<Record<Kind['step'], Kind>> = {
   enrich: { step: 'enrich', what: 'e-mail address or domain', name: 'key', line: ({ answer }) => answer.text, table: recordTable },
-  // The address as it was given, whatever form of it the service prefers.
-  verify: { step: 'verify', what: 'e-mail address', name: 'email', line: ({ key, answer }) => JSON.stringify({ ...withCleaned(key, answer.record), email: key.text }), table: (result) => verdictTable(result.answer === null ? result : { ...result, answer: { ...result.answer, record: withCleaned(result.key, result.answer.record) } }) },
+  // The address as it was given, and not the service's form of it.
+  verify: {
+    step: 'verify',
+    what: 'e-mail address',
+    name: 'email',
+    line: ({ key, answer }) => JSON.stringify({ ...withCleaned(key, answer.record), email: key.text }),
+    table: (result) =>
+      verdictTable(
+        result.answer === null
+          ? result
+          : { ...result, answer: { ...result.answer, record: withCleaned(result.key, result.answer.record) } },
+      ),
+  },
 };
 
-/** Names the address that was asked for in place of one that had to be cleaned, unless the verifier means another one. */
+/** Adds the cleaned address that was asked for, unless the verifier suggests another one. */
 function withCleaned({ text }: GivenKey, record: VerdictFields): VerdictFields {
   const found = text === null ? null : addressIn(text);
   return found?.cleaned === true && typeof record['did_you_mean'] !== 'string' ? { ...record, did_you_mean: found.key } : record;
@@ -36,13 +48,13 @@ function withCleaned({ text }: GivenKey, record: VerdictFields): VerdictFields {
 
 const NOTHING_LEFT = 'What was answered has been printed; nothing more was asked for.';
 
-/** Prints results as they come, and knows how many keys came to nothing. */
+/** Prints results as they come, and counts keys without an answer. */
 export class Printer {
-  readonly pipe = new OutPipe('Whoever read it stopped reading: nothing more was asked for.');
+  readonly pipe = new StdoutSink('Whoever read it stopped reading: nothing more was asked for.');
   readonly #kind: Kind;
   readonly #asTable: boolean;
   #all = 0;
-  #lost = 0;
+  #unanswered = 0;
 
   constructor(kind: Kind, { flags }: Invocation) {
     this.#kind = kind;
@@ -51,15 +63,15 @@ export class Printer {
 
   write(result: OneOffResult): void {
     this.#all++;
-    if (result.outcome === 'failed' || result.outcome === 'invalid') this.#lost++;
+    if (result.outcome === 'failed' || result.outcome === 'invalid') this.#unanswered++;
     this.pipe.write(this.#asTable ? `${this.#kind.table(result)}\n\n` : `${this.#toLine(result)}\n`);
   }
 
-  /** Says how many came to nothing, if any. 1: some did. */
+  /** Reports keys without an answer: the exit code is 1 when there are some. */
   async finish(): Promise<ExitCode> {
     await this.pipe.drained();
-    if (this.#lost === 0) return EXIT.ok;
-    process.stderr.write(`millrace: ${this.#lost} of ${this.#all} could not be looked up\n`);
+    if (this.#unanswered === 0) return EXIT.ok;
+    process.stderr.write(`millrace: ${this.#unanswered} of ${this.#all} could not be looked up\n`);
     return EXIT.tooManyFailed;
   }
 
@@ -70,7 +82,11 @@ export class Printer {
 }
 
 /** Runs `work` over the keys; a signal ends it at once where it waits for more of them. */
-export async function withKeys(kind: Kind, invocation: Invocation, work: (keys: AsyncGenerator<GivenKey>, printer: Printer, signals: { drain: AbortSignal; abort: AbortSignal }) => Promise<void>): Promise<ExitCode> {
+export async function withKeys(
+  kind: Kind,
+  invocation: Invocation,
+  work: (keys: AsyncGenerator<GivenKey>, printer: Printer, signals: StopSignals) => Promise<void>,
+): Promise<ExitCode> {
   const keys = keysFrom(invocation.keys, kind.what, process.stdin);
   return withStopSignals(async (signals) => {
     const printer = new Printer(kind, invocation);
@@ -78,7 +94,7 @@ export async function withKeys(kind: Kind, invocation: Invocation, work: (keys: 
       await work(keys, printer, signals);
       return await printer.finish();
     } finally {
-      // Whoever pipes keys in may not be done: the process ends all the same.
+      // The process ends even while another one still writes to its standard input.
       process.stdin.destroy();
     }
   }, NOTHING_LEFT);
@@ -90,14 +106,22 @@ export async function askService(kind: Kind, invocation: Invocation, own: readon
   return withKeys(kind, invocation, async (keys, printer, signals) => {
     const flags = new Map([...invocation.flags].filter(([flag]) => !own.includes(flag)));
     const { settings, warnings } = chooseOneOff(invocation.env, flags);
-    const tell = (text: string): void => void process.stderr.write(`millrace: ${text}\n`);
-    // A pace that was not chosen matters to long lists only.
-    if (invocation.keys.includes('-')) warnings.forEach(tell);
+    const notify = (text: string): void => void process.stderr.write(`millrace: ${text}\n`);
+    // The warning of a default pace matters to long lists only.
+    if (invocation.keys.includes('-')) warnings.forEach(notify);
     const apiKey = await apiKeyFor(settings.service, invocation.env);
-    const { lookUp } = await import('../job/one-off.ts');
+    const { lookUpKeys } = await import('../job/commands/one-off.ts');
     const service = await openService(settings.service, apiKey);
     try {
-      await lookUp(keys, { settings, step: kind.step, service, write: (result) => printer.write(result), room: () => printer.pipe.room(), tell, ...signals });
+      await lookUpKeys(keys, {
+        settings,
+        step: kind.step,
+        service,
+        write: (result) => printer.write(result),
+        room: () => printer.pipe.room(),
+        notify,
+        signals,
+      });
     } finally {
       await service.close();
     }

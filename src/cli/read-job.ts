@@ -1,18 +1,25 @@
-/** Invocation -> compiled job and run options; the warnings go to standard error. */
-import { compileJob, loadJobFile } from '../job/definition/compile-job.ts';
-import { RETRY_FLAGS, RUN_FLAGS } from '../job/definition/flags.ts';
-import { KEY_BY_FLAG } from '../job/definition/keys.ts';
-import { unknownFlag } from '../job/definition/layers.ts';
-import { compileRunOptions } from '../job/definition/run-options.ts';
-import { ConfigError, UsageError } from '../errors.ts';
-import type { CompiledJob, RunOptions } from '../job/types.ts';
-import type { FlagValue } from '../job/definition/layers.ts';
+/** Compiles the job and the run options of an invocation. Warnings go to standard error. */
+import { compileJob, loadJobFile } from '../definition/compile-job.ts';
+import { RETRY_FLAGS, RUN_FLAGS } from '../definition/flags.ts';
+import { KEY_BY_FLAG } from '../definition/keys.ts';
+import { unknownFlag } from '../definition/layers.ts';
+import { compileRunOptions } from '../definition/run-options.ts';
+import { ConfigError, UsageError } from '../util/errors.ts';
+import type { CompiledJob, RunOptions } from '../definition/compiled-job.ts';
+import type { FlagValue } from '../definition/layers.ts';
 import type { Invocation } from './invocation.ts';
 
-/** Flags that belong to a command and not to the job. `plan` and `status` take those of a run, so that either can stand in its place. */
-const OWN_FLAGS = { run: RUN_FLAGS, retry: RETRY_FLAGS, plan: [...RUN_FLAGS, 'json'], status: [...RUN_FLAGS, 'json'], 'ledger stats': ['date', 'json'], 'ledger purge': ['date', 'json', 'email', 'older-than'] } as const;
+/** Flags that belong to a command and not to the job. `plan` and `status` take those of a run: replacing the command is enough. */
+const OWN_FLAGS = {
+  run: RUN_FLAGS,
+  retry: RETRY_FLAGS,
+  plan: [...RUN_FLAGS, 'json'],
+  status: [...RUN_FLAGS, 'json'],
+  'ledger stats': ['date', 'json'],
+  'ledger purge': ['date', 'json', 'email', 'older-than'],
+} as const;
 
-export interface ReadJob {
+interface ReadJob {
   readonly job: CompiledJob;
   readonly options: RunOptions;
   readonly json: boolean;
@@ -31,7 +38,7 @@ export async function readJob(command: keyof typeof OWN_FLAGS, invocation: Invoc
     const known = flag.includes('.') || KEY_BY_FLAG.has(flag);
     if (!known) throw unknownFlag(flag, [...KEY_BY_FLAG.keys(), ...own]);
   }
-  // A status is the whole job's, and a run's own matters are none of its.
+  // A status is about the whole job: options of one run do not apply.
   const { options, date } = compileRunOptions(invocation.env, ownFlags, command === 'status' ? ['date'] : own);
   const file = invocation.job === null ? null : await loadJobFile(invocation.job);
   const today = new Date().toISOString().slice(0, 10);
@@ -41,11 +48,21 @@ export async function readJob(command: keyof typeof OWN_FLAGS, invocation: Invoc
   return { job, options, json: ownFlags.get('json') === true };
 }
 
-/** What several processes cannot share. */
-function checkShardable({ input, output }: CompiledJob, { shard, fresh }: RunOptions, Refusal: typeof UsageError | typeof ConfigError): void {
+/** Refuses a job that several processes cannot share. */
+function checkShardable(
+  { input, output }: CompiledJob,
+  { shard, fresh }: RunOptions,
+  Refusal: typeof UsageError | typeof ConfigError,
+): void {
   const stream = input.uris.includes('-') ? 'standard input' : output.uri === '-' ? 'standard output' : null;
-  if (stream !== null) throw new Refusal('not_in_shards', `${stream} cannot be shared by several shards`, { hint: 'Name a file that all of them see, or leave --shard out.' });
-  if (fresh && shard?.index !== 0) throw new Refusal('not_in_shards', '--fresh starts the whole job over, which shard 0 does for all', { hint: `Run shard 0 with --shard 0/${shard?.of} --fresh, then the others without --fresh.` });
+  if (stream !== null)
+    throw new Refusal('not_in_shards', `${stream} cannot be shared by several shards`, {
+      hint: 'Name a file that all of them see, or leave --shard out.',
+    });
+  if (fresh && shard?.index !== 0)
+    throw new Refusal('not_in_shards', '--fresh starts the whole job over, which shard 0 does for all', {
+      hint: `Run shard 0 with --shard 0/${shard?.of} --fresh, then the others without --fresh.`,
+    });
 }
 
 function elsewhere(flag: string, command: string): UsageError {

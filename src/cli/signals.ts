@@ -1,19 +1,16 @@
-/** Signals as abort signals: the one place that listens for them. */
-import { EXIT, MillraceError } from '../errors.ts';
+/** SIGINT, SIGTERM and SIGHUP as abort signals: the one place that listens for them. */
+import { EXIT, MillraceError } from '../util/errors.ts';
+import type { StopSignals } from '../util/stop-signals.ts';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-export interface StopSignals {
-  /** The first signal: take in no more, finish what is in flight. Its reason is the error to end with (75). */
-  readonly drain: AbortSignal;
-  /** The second: cancel what is in flight too. */
-  readonly abort: AbortSignal;
-}
-
-/** What to do after a signal, where there is a job. */
+/** The hint after a signal, where there is a job. */
 const RESUMES = 'Run the same command: the job resumes where it stopped.';
 
-/** Runs `work` while listening; afterwards signals mean what they meant before. `hint`: what to do after one. */
+/**
+ * Runs `work` while it listens. The first signal aborts `drain`, the second `abort`; the reason of both is the error to end with (75).
+ * @param hint of that error
+ */
 export async function withStopSignals<T>(work: (signals: StopSignals) => Promise<T>, hint = RESUMES): Promise<T> {
   const drain = new AbortController();
   const abort = new AbortController();

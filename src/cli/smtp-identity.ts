@@ -1,27 +1,30 @@
-/** Who the verifier says it is to mail servers: flags, else the environment. */
-import { ConfigError, UsageError } from '../errors.ts';
+/** The name and sender that the verifier shows to mail servers: from flags, else from the environment. */
+import { ConfigError, UsageError } from '../util/errors.ts';
 import { normaliseEmail } from '../verification/address.ts';
 import { isHostName } from '../verification/domain.ts';
 import { textOf } from './flag-values.ts';
 import type { Invocation } from './invocation.ts';
 
 export interface SmtpIdentity {
-  /** Null: the address that we come from stands for a name. */
+  /** Null when the IP address of the connection stands in for a name. */
   readonly ehloName: string | null;
-  /** Empty: the null sender. */
+  /** Empty for the null sender. */
   readonly sender: string;
 }
 
-/** Top-level names that nobody outside a house can look up (RFC 6761, RFC 6762, and the habits of routers). */
-const AT_HOME = /\.(?:local|localdomain|localhost|internal|lan|home|arpa|invalid)$/;
+/** Top-level names of private networks (RFC 6761, RFC 6762, and common router defaults). */
+const PRIVATE_NAMES = /\.(?:local|localdomain|localhost|internal|lan|home|arpa|invalid)$/;
 
-/** The name of this machine if the world may know it, for want of a configured one. @param hostname as the system tells it. */
+/** The public name of this machine, used when no name is configured; null for a private name. @param hostname from the system */
 export function ownName(hostname: string): string | null {
   const name = hostname.toLowerCase().replace(/\.$/, '');
-  return isHostName(name) && !AT_HOME.test(name) ? name : null;
+  return isHostName(name) && !PRIVATE_NAMES.test(name) ? name : null;
 }
 
-/** @param unnamed what is said where no name is configured. @throws UsageError, ConfigError for a name or sender that no server would take. */
+/**
+ * @param unnamed the name to use when none is configured.
+ * @throws UsageError, ConfigError for a name or sender that no server would take.
+ */
 export function smtpIdentity(invocation: Invocation, unnamed: string | null): SmtpIdentity {
   const name = setting(invocation, 'ehlo-name', 'MILLRACE_SMTP_EHLO_NAME');
   const sender = setting(invocation, 'mail-from', 'MILLRACE_SMTP_SENDER');
@@ -39,7 +42,7 @@ export function smtpIdentity(invocation: Invocation, unnamed: string | null): Sm
 }
 
 interface Setting {
-  /** Empty: not set. */
+  /** Empty when not set. */
   readonly text: string;
   /** The flag or the variable. */
   readonly from: string;
@@ -48,5 +51,7 @@ interface Setting {
 
 function setting(invocation: Invocation, flag: string, variable: string): Setting {
   const given = textOf(invocation, flag);
-  return given === null ? { text: invocation.env[variable] ?? '', from: variable, isFlag: false } : { text: given, from: `--${flag}`, isFlag: true };
+  return given === null
+    ? { text: invocation.env[variable] ?? '', from: variable, isFlag: false }
+    : { text: given, from: `--${flag}`, isFlag: true };
 }

@@ -1,8 +1,8 @@
-/** What one-off calls came to, as a person reads it: one block of lines for each key. Pure. */
-import type { OneOffResult } from '../job/one-off.ts';
+/** Results of `enrich` and `verify` for a terminal: one block of lines for each key. Pure. */
+import type { OneOffResult } from '../job/commands/one-off.ts';
 import { verificationTable, type Shown } from '../verification/table.ts';
 
-/** Of a long value this much is shown; `--json` has all of it. */
+/** Longer values are cut; `--json` has all of it. */
 const MAX_VALUE = 160;
 const OUTCOMES: Readonly<Record<OneOffResult['outcome'], string>> = {
   matched: 'matched',
@@ -14,21 +14,26 @@ const OUTCOMES: Readonly<Record<OneOffResult['outcome'], string>> = {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** All that a record says, a field a line by its dotted path; fields without a value are left out. */
+/** A record with one field a line, by its dotted path. Fields without a value are left out. */
 export function recordTable(result: OneOffResult): string {
   if (result.answer === null) return withoutAnswer(result);
   const rows = flatten(result.answer.record, '');
   const wide = Math.max(0, ...rows.map(([path]) => path.length));
-  return clean([nameOf(result), ...rows.map(([path, value]) => `  ${path.padEnd(wide)}  ${value.length > MAX_VALUE ? `${value.slice(0, MAX_VALUE)}...` : value}`)]);
+  return clean([
+    nameOf(result),
+    ...rows.map(([path, value]) => `  ${path.padEnd(wide)}  ${value.length > MAX_VALUE ? `${value.slice(0, MAX_VALUE)}...` : value}`),
+  ]);
 }
 
-/** The verdict, and as much of what it rests on as the service tells. */
+/** The verdict, with the checks and score factors that the service sends. */
 export function verdictTable(result: OneOffResult): string {
   return result.answer === null ? withoutAnswer(result) : verificationTable(toShown(result.key.text ?? '', result.answer.record));
 }
 
 function withoutAnswer(result: OneOffResult): string {
-  return clean([`${nameOf(result)}   ${OUTCOMES[result.outcome]}${result.error === null ? '' : ` (${result.error.replaceAll('_', ' ')})`}`]);
+  return clean([
+    `${nameOf(result)}   ${OUTCOMES[result.outcome]}${result.error === null ? '' : ` (${result.error.replaceAll('_', ' ')})`}`,
+  ]);
 }
 
 function nameOf({ key }: OneOffResult): string {
@@ -39,12 +44,12 @@ function flatten(record: Fields, path: string): (readonly [string, string])[] {
   return Object.entries(record).flatMap(([name, value]): (readonly [string, string])[] => {
     const here = path === '' ? name : `${path}.${name}`;
     if (value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return [];
-    if (Array.isArray(value)) return [[here, value.map(inWords).join(', ')]];
-    return typeof value === 'object' ? flatten(value as Fields, here) : [[here, inWords(value)]];
+    if (Array.isArray(value)) return [[here, value.map(asText).join(', ')]];
+    return typeof value === 'object' ? flatten(value as Fields, here) : [[here, asText(value)]];
   });
 }
 
-function inWords(value: unknown): string {
+function asText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
@@ -53,7 +58,7 @@ function clean(lines: readonly string[]): string {
   return lines.map((line) => line.replaceAll(/\p{C}/gu, '\ufffd')).join('\n');
 }
 
-/** Services differ in what they tell beside the verdict: what is not as it should be is not shown. */
+/** Services differ in the fields beside the verdict: fields of an unexpected shape are not shown. */
 function toShown(email: string, record: Fields): Shown {
   const text = (name: string): string | null => (typeof record[name] === 'string' && record[name] !== '' ? record[name] : null);
   const number = (name: string): number | null => (typeof record[name] === 'number' ? record[name] : null);
@@ -70,14 +75,16 @@ function toShown(email: string, record: Fields): Shown {
   };
 }
 
-/** All or nothing: points that do not add up would mislead. */
+/** The complete list or none of it: points that do not add up would mislead. */
 function listOf<T>(value: unknown, is: (entry: unknown) => entry is T): readonly T[] {
   return Array.isArray(value) && value.every(is) ? value : [];
 }
 
 function isCheck(entry: unknown): entry is Shown['checks'][number] {
   const { name, result, detail, ms } = (entry ?? {}) as Fields;
-  return typeof name === 'string' && typeof result === 'string' && (detail === null || typeof detail === 'string') && typeof ms === 'number';
+  return (
+    typeof name === 'string' && typeof result === 'string' && (detail === null || typeof detail === 'string') && typeof ms === 'number'
+  );
 }
 
 function isFactor(entry: unknown): entry is Shown['score_factors'][number] {

@@ -2,13 +2,13 @@
  * Many addresses checked at once from this machine. Addresses of one domain are asked about together, each domain apart from the others,
  * so that a silent host delays its own addresses only. Results leave in the order of the keys.
  */
-import { LowWatermark } from '../checkpoint/low-watermark.ts';
-import type { GivenKey } from '../job/one-off.ts';
-import { Lane } from '../verification/dns/lane.ts';
+import { ReorderBuffer } from '../util/reorder-buffer.ts';
+import type { GivenKey } from '../job/commands/one-off.ts';
+import { Semaphore } from '../verification/dns/semaphore.ts';
 import type { EmailVerification } from '../verification/types.ts';
 import { inBatches } from './keys-from.ts';
 
-export interface WindowOptions {
+interface WindowOptions {
   /** Keys that are read and not written yet, at most. */
   readonly size: number;
   /** Checks addresses of one domain; a result for each, in order. */
@@ -25,16 +25,16 @@ interface Numbered {
   readonly email: string;
 }
 
-/** Domains asked about at once: each has its time from when its turn comes. */
-const MOST_DOMAINS = 1_000;
+/** Domains asked about at once. The timeout of a domain starts when its turn comes. */
+const MAX_DOMAINS = 1_000;
 /** A list that comes slowly is not waited for longer than this, milliseconds. */
 const IDLE_MS = 200;
 
 /** Checks every key. @throws what `verify`, `room` or the keys throw, once nothing is under way any more */
 export async function verifyInWindow(keys: AsyncGenerator<GivenKey>, { size, verify, write, room }: WindowOptions): Promise<void> {
-  const written = new LowWatermark<{ readonly key: GivenKey; readonly found: EmailVerification | null }>();
+  const written = new ReorderBuffer<{ readonly key: GivenKey; readonly found: EmailVerification | null }>();
   const underWay = new Set<Promise<void>>();
-  const domains = new Lane(MOST_DOMAINS);
+  const domains = new Semaphore(MAX_DOMAINS);
   const failures: unknown[] = [];
   let read = 0;
   let moved = Promise.withResolvers<void>();
@@ -52,7 +52,7 @@ export async function verifyInWindow(keys: AsyncGenerator<GivenKey>, { size, ver
     }
   };
   // At least half of the window at a time: addresses of one domain then come together, whatever their order in the list.
-  for await (const batch of inBatches(keys, () => size - (read - written.watermark), IDLE_MS)) {
+  for await (const batch of inBatches(keys, () => size - (read - written.released), IDLE_MS)) {
     const groups = new Map<string, Numbered[]>();
     for (const key of batch) {
       const number = read++;
@@ -68,7 +68,7 @@ export async function verifyInWindow(keys: AsyncGenerator<GivenKey>, { size, ver
       const work = domains.run(() => check(group)).finally(() => underWay.delete(work));
       underWay.add(work);
     }
-    while (failures.length === 0 && read - written.watermark > size / 2) {
+    while (failures.length === 0 && read - written.released > size / 2) {
       await moved.promise;
       moved = Promise.withResolvers();
     }

@@ -1,21 +1,34 @@
 /** From an exchange on the wire to an answer that can be judged: body decoded, key masked, meta read. */
-import { codingOf, decodeBody } from './body.ts';
-import type { Exchange, Failure } from './exchange.ts';
+import type { Exchange, ExchangeFailure } from './exchange.ts';
 import { MAX_REQUEST_ID_CHARS, oneLine, requestIdIn } from './problem.ts';
+import { readQuotaHeaders } from './quota/quota-headers.ts';
 import type { Redactor } from './redactor.ts';
 import type { CallMeta, ResponseHeaders } from './types.ts';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 
 export interface Answer {
   readonly status: number;
   /** The body as text; '' when there is none. */
   readonly text: string;
   /** Why there is no whole answer, though perhaps a status; null when there is one. */
-  readonly failure: Failure | null;
+  readonly failure: ExchangeFailure | null;
   readonly meta: CallMeta;
 }
 
-const BAD_CODING: Failure = { code: 'bad_body', detail: 'the answer is compressed in a way that cannot be read' };
+const BAD_CODING: ExchangeFailure = { code: 'bad_body', detail: 'the answer is compressed in a way that cannot be read' };
 const BYTE_ORDER_MARK = 0xfeff;
+
+/** The content codings that are understood, although a request asks for none. */
+const decoders = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+} as const;
+
+const inflateZlib = promisify(inflate);
+const inflateBare = promisify(inflateRaw);
 
 /** Hardly ever asynchronous: only a compressed body is waited for. */
 export function readAnswer(exchange: Exchange, redactor: Redactor, maxBytes: number): Answer | Promise<Answer> {
@@ -30,7 +43,7 @@ export function readAnswer(exchange: Exchange, redactor: Redactor, maxBytes: num
   });
 }
 
-function toAnswer(exchange: Exchange, text: string, failure: Failure | null, redactor: Redactor): Answer {
+function toAnswer(exchange: Exchange, text: string, failure: ExchangeFailure | null, redactor: Redactor): Answer {
   const headers = redactor.headers(exchange.takeHeaders());
   return {
     status: exchange.status,
@@ -39,6 +52,7 @@ function toAnswer(exchange: Exchange, text: string, failure: Failure | null, red
     meta: {
       status: exchange.status,
       headers,
+      quota: readQuotaHeaders(headers, Date.now()),
       requestId: requestId(headers, redactor),
       credits: credits(headers),
       latencyMs: exchange.endedAt - exchange.startedAt,
@@ -74,4 +88,25 @@ function credits(headers: ResponseHeaders): number {
   if (value === undefined) return 0;
   const number = Number(value);
   return Number.isFinite(number) && number > 0 ? number : 0;
+}
+
+/** The body's content coding in lower case, or null when it is plain. */
+function codingOf(headers: ResponseHeaders): string | null {
+  const value = headers['content-encoding'];
+  if (value === undefined) return null;
+  const coding = (typeof value === 'string' ? value : value.join(', ')).trim().toLowerCase();
+  return coding === '' || coding === 'identity' ? null : coding;
+}
+
+/** The decoded bytes, at most `maxBytes` of them; null for an unknown coding, damaged data or too much of it. */
+async function decodeBody(body: Buffer, coding: string, maxBytes: number): Promise<Buffer | null> {
+  const limit = { maxOutputLength: maxBytes };
+  try {
+    // Some services send `deflate` without the zlib wrapper of RFC 9110 (8.4.1.2). The first byte shows which it is.
+    if (coding === 'deflate') return await ((body[0] ?? 0) % 16 === 8 ? inflateZlib(body, limit) : inflateBare(body, limit));
+    const decode = Object.hasOwn(decoders, coding) ? decoders[coding as keyof typeof decoders] : null;
+    return decode === null ? null : await decode(body, limit);
+  } catch {
+    return null;
+  }
 }

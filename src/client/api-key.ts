@@ -2,7 +2,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { ConfigError } from '../errors.ts';
+import { ConfigError } from '../util/errors.ts';
 
 /** A key file is one line; larger than this it is some other file. */
 export const MAX_KEY_FILE_BYTES = 16 * 1024;
@@ -14,9 +14,9 @@ const MAX_KEY_LENGTH = 4096;
 const KEY = /^[\x21-\x7e]+$/;
 
 /**
- * The API key from `MILLRACE_API_KEY`, else from the file that `MILLRACE_API_KEY_FILE` names; null when neither is set.
- * An empty variable counts as not set. With both set the variable wins: the file usually belongs to the deployment,
- * the variable to the one who starts this run.
+ * The API key from `MILLRACE_API_KEY`, else from the file that `MILLRACE_API_KEY_FILE` names; null when neither is set. An empty variable
+ * counts as not set. With both set the variable wins: the file usually belongs to the deployment, the variable to the one who starts this
+ * run.
  *
  * @throws ConfigError `api_key_file` (missing, unreadable, empty, too large; names the file) or `bad_api_key`.
  */
@@ -28,8 +28,8 @@ export async function readApiKey(env: NodeJS.ProcessEnv): Promise<string | null>
 }
 
 /**
- * Reads the key again from the file that it came from; null when it came from the environment, which does not change.
- * What it returns throws as `readApiKey` does.
+ * Returns a function that reads the key again from its file; null for a key from the environment, which does not change. The function
+ * throws as `readApiKey` does.
  */
 export function keyFileReader(env: NodeJS.ProcessEnv): (() => Promise<string>) | null {
   const file = env['MILLRACE_API_KEY_FILE'];

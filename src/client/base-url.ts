@@ -1,5 +1,5 @@
 /** Checks the service's address once, so that every later error can name it without a second thought. */
-import { ConfigError } from '../errors.ts';
+import { ConfigError } from '../util/errors.ts';
 
 export interface BaseUrl {
   /** `https://api.example.com`, with the port when it is not the scheme's own. */
@@ -16,7 +16,7 @@ const HINT = 'Give the address in front of /v1, such as https://api.example.com.
 /** @throws ConfigError `bad_base_url`: not http(s), or with credentials, query or fragment. Never prints a password. */
 export function parseBaseUrl(text: string): BaseUrl {
   const url = URL.canParse(text) ? new URL(text) : null;
-  // What does not parse may still hold a password: it is shown only when no @ is in it.
+  // A text that does not parse may have a password: it is shown only without an @.
   const shown = url === null ? (text.includes('@') ? 'the address' : JSON.stringify(text.slice(0, 200))) : `${url.protocol}//${url.host}`;
   if (url === null) throw bad(`baseUrl: ${shown} is not a URL`);
   const { protocol } = url;

@@ -1,19 +1,22 @@
 /**
- * What an answer means ("What the client must understand from a service it does not know" of the service's definitions).
- * Pure: the clock is an argument. Liberal in what it reads, and it never throws.
+ * Classifies an answer ("What the client must understand from a service it does not know" of the service's definitions). Pure: the clock is
+ * an argument.
+ * Liberal in what it reads; it never throws.
  */
 import { headerOf, withBodyId } from './answer.ts';
 import type { Answer } from './answer.ts';
-import { isObject, oneLine, readProblem } from './problem.ts';
+import { isObject } from '../util/is-object.ts';
+import { oneLine, readProblem } from './problem.ts';
 import type { Problem } from './problem.ts';
 import type { Redactor } from './redactor.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import type { CallMeta, CallResult } from './types.ts';
 
-/** What nginx, Go and Apache say of plain HTTP at a TLS port. */
-const PLAIN_TO_TLS = /plain HTTP request was sent to HTTPS port|sent an HTTP request to an HTTPS server|speaking plain HTTP to an SSL-enabled server port/i;
+/** The errors of nginx, Go and Apache for plain HTTP at a TLS port. */
+const PLAIN_TO_TLS =
+  /plain HTTP request was sent to HTTPS port|sent an HTTP request to an HTTPS server|speaking plain HTTP to an SSL-enabled server port/i;
 
-/** What a call that brought no record came to. */
+/** The result of a call without a record. */
 export type Unsuccessful = Exclude<CallResult<never>, { kind: 'ok' }>;
 
 export interface ClassifyOptions {
@@ -26,7 +29,7 @@ export interface ClassifyOptions {
   readonly clock: () => number;
 }
 
-/** 200 and 201 carry a result, and so belong to whoever knows its shape. */
+/** 200 and 201 have a result, which the caller reads because it knows its shape. */
 export function isSuccess(answer: Answer): boolean {
   return answer.failure === null && (answer.status === 200 || answer.status === 201);
 }
@@ -35,7 +38,8 @@ export function isSuccess(answer: Answer): boolean {
 export function classify(answer: Answer, options: ClassifyOptions): Unsuccessful {
   const { status, failure } = answer;
   const says = read(answer, options);
-  if (failure !== null && (failure.code === 'aborted' || !standsAlone(status))) return retryable(answer, says, failure.code, failure.detail, options);
+  if (failure !== null && (failure.code === 'aborted' || !standsAlone(status)))
+    return retryable(answer, says, failure.code, failure.detail, options);
   if (status === 204 && options.lookup) return { kind: 'miss', meta: says.meta };
   if (status < 300) return retryable(answer, says, `http_${status}`, 'a success without a result', options);
   if (status < 400) return { kind: 'wrong_address', detail: redirect(answer, options), meta: says.meta };
@@ -53,7 +57,11 @@ export function classify(answer: Answer, options: ClassifyOptions): Unsuccessful
     case 404:
       return options.lookup && isMiss(answer, says)
         ? { kind: 'miss', meta: says.meta }
-        : { kind: 'wrong_address', detail: oneLine(`${options.call} answered 404${says.problem.detail === '' ? '' : `: ${detail}`}`), meta: says.meta };
+        : {
+            kind: 'wrong_address',
+            detail: oneLine(`${options.call} answered 404${says.problem.detail === '' ? '' : `: ${detail}`}`),
+            meta: says.meta,
+          };
     case 408:
     case 425:
       return retryable(answer, says, code, detail, options);
@@ -73,7 +81,9 @@ export function classify(answer: Answer, options: ClassifyOptions): Unsuccessful
       return retryAfterMs === null ? retryable(answer, says, code, detail, options) : { kind: 'throttled', retryAfterMs, meta: says.meta };
     }
     default:
-      return status < 500 ? { kind: 'rejected', code, detail, meta: says.meta, ...pageOf(answer) } : retryable(answer, says, code, detail, options);
+      return status < 500
+        ? { kind: 'rejected', code, detail, meta: says.meta, ...pageOf(answer) }
+        : retryable(answer, says, code, detail, options);
   }
 }
 
@@ -125,8 +135,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * These statuses say all there is to say, with or without their body. The others do not: a 404 that broke off
- * may have been a miss or a wrong address, and only another attempt tells.
+ * These statuses say all there is to say, with or without their body. The others do not: a 404 that broke off may have been a miss or a
+ * wrong address, and only another attempt tells.
  */
 function standsAlone(status: number): boolean {
   return status === 429 || status >= 500;

@@ -1,6 +1,6 @@
 /**
- * Typed client for the data service: one call, one attempt, one honest result. It paces nothing and repeats nothing;
- * whoever calls it decides about both, so that no call escapes a limiter and no charge comes twice.
+ * The typed client for the data service: one call is one attempt with one result. It neither paces nor repeats. The caller decides about
+ * both, so that no call bypasses a limiter and none is charged twice.
  */
 import { readAnswer } from './answer.ts';
 import type { Answer } from './answer.ts';
@@ -18,7 +18,7 @@ import { Transport } from './transport.ts';
 import type { CallResult, CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from './types.ts';
 import { emailKey, readVerification } from './verify-answer.ts';
 import type { VerifyAnswer } from './verify-answer.ts';
-import { packageVersion } from './version.ts';
+import { packageVersion } from '../util/package-version.ts';
 
 export { DataServiceError } from './data-service-error.ts';
 export type { CompanyAnswer, EnrichAnswer, RecordAnswer, RevealAnswer } from './record.ts';
@@ -39,7 +39,7 @@ const COMPANY_PATH = '/v1/companies/';
 export interface ClientOptions {
   /** Address in front of `/v1`; http or https, a path prefix is kept; no credentials, no query. */
   readonly baseUrl: string;
-  /** null: no Authorization header. A RotatingKey: each call carries the key as it is when the call is made. */
+  /** null for no Authorization header. With a RotatingKey, each call has the key of its moment. */
   readonly apiKey: string | RotatingKey | null;
   /** Until the headers are there, and between two pieces of the body; a whole call takes at most twice as long. Default 30,000. */
   readonly timeoutMs?: number;
@@ -109,8 +109,8 @@ export class DataServiceClient {
   }
 
   /**
-   * One attempt at /v1/enrich. `body` is the exact JSON text to send, see {@link enrichBody}. Whatever comes of it is in
-   * the result; rejects only for a call that cannot be put on the wire (such as a line break in `idempotencyKey`).
+   * One attempt at /v1/enrich. `body` is the exact JSON text to send, see {@link enrichBody}. Whatever comes of it is in the result;
+   * rejects only for a call that cannot be put on the wire (such as a line break in `idempotencyKey`).
    */
   async callEnrich(body: string, options?: CallOptions): Promise<CallResult<EnrichAnswer>> {
     const { version } = this.#apiKey;
@@ -188,9 +188,7 @@ export class DataServiceClient {
     const result = await this.callVerify(this.verifyBody(emails), options);
     if (result.kind !== 'ok') throw toError(this.#verifyRules.call, result);
     const { byEmail } = result.value;
-    return emails.map(
-      (email) => byEmail.get(emailKey(email)) ?? { email, result: 'unknown', confidence: null, reason: 'not_answered' },
-    );
+    return emails.map((email) => byEmail.get(emailKey(email)) ?? { email, result: 'unknown', confidence: null, reason: 'not_answered' });
   }
 
   /** Aborts nothing: waits for what is under way, then closes the sockets. Calls made after it come back as `aborted`. */

@@ -1,7 +1,7 @@
-/** What the high-level calls throw. The low-level ones return a CallResult instead. */
+/** The error of the high-level calls. The low-level ones return a CallResult instead. */
 import type { Unsuccessful } from './classify.ts';
 
-export interface DataServiceErrorFields {
+interface DataServiceErrorFields {
   readonly status: number;
   readonly code: string;
   readonly retryable: boolean;
@@ -17,7 +17,7 @@ export class DataServiceError extends Error {
   readonly code: string;
   /** Whether the same call may succeed later. */
   readonly retryable: boolean;
-  /** What to name to the service's support. */
+  /** The id to give to the service's support. */
   readonly requestId: string | null;
   /** How long the service asked to wait, in milliseconds; null when it did not say. */
   readonly retryAfterMs: number | null;

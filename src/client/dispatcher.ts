@@ -2,17 +2,17 @@
 import { isIP } from 'node:net';
 import { EnvHttpProxyAgent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
-import { ConfigError } from '../errors.ts';
+import { ConfigError } from '../util/errors.ts';
 import type { BaseUrl } from './base-url.ts';
 
 /**
- * An idle socket is given up before most servers and balancers would close it (Node's own: 5 s), so that hardly a
- * request meets a closing socket; a server's `Keep-Alive: timeout` hint is followed, less a second, up to a minute.
+ * An idle socket is given up before most servers and balancers would close it (Node's own: 5 s), so that hardly a request meets a closing
+ * socket. A server's `Keep-Alive: timeout` hint is followed, less a second, up to a minute.
  */
 const KEEP_ALIVE_MS = 4_000;
 const KEEP_ALIVE_HINT_MAX_MS = 60_000;
 
-export interface DispatcherSettings {
+interface DispatcherSettings {
   readonly connections: number;
   /** Until the headers are there, and between two pieces of the body. undici notices up to half a second late. */
   readonly timeoutMs: number;

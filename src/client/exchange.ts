@@ -7,21 +7,21 @@ import { messageOf, type ConnectionFault } from './connection-fault.ts';
 import type { ResponseHeaders } from './types.ts';
 
 /** Why no whole answer came. */
-export interface Failure {
+export interface ExchangeFailure {
   readonly code: 'timeout' | 'network' | 'aborted' | 'bad_body';
   readonly detail: string;
-  /** Of `network`: a fault that waiting does not mend; null or left out: it may pass. */
+  /** With `network`: a fault that waiting does not mend; null or absent when it may pass. */
   readonly fault?: ConnectionFault | null;
 }
 
-/** What of an error answer is read: more than any of them says. */
-export const MAX_ERROR_BODY_BYTES = 1024 * 1024;
+/** The most bytes of an error body that are read: more than any error needs. */
+const MAX_ERROR_BODY_BYTES = 1024 * 1024;
 
 const NO_HEADERS: ResponseHeaders = Object.freeze({});
 
 /** Watches a call, and is told when it is over. */
 export interface ExchangeOwner {
-  /** Takes note of bytes that an answer wants to hold in memory. False: there are too many already, of all calls together. */
+  /** Reserves memory for an answer. Returns false when all answers together have too much. */
   mayHold(bytes: number): boolean;
   finished(exchange: Exchange): void;
 }
@@ -30,8 +30,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** 0 until headers came. */
   status = 0;
   headers: ResponseHeaders = NO_HEADERS;
-  failure: Failure | null = null;
-  /** What undici or the system said of a connection that failed; null: it did not. */
+  failure: ExchangeFailure | null = null;
+  /** The error of a failed connection, from undici or the system; null without one. */
   networkError: Error | null = null;
   /** Monotonic milliseconds: when it was handed over, and from the moment it goes onto a socket, that. */
   startedAt = performance.now();
@@ -90,7 +90,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** Ends the call from this side: settles now, and lets go of the socket. */
-  fail(failure: Failure): void {
+  fail(failure: ExchangeFailure): void {
     if (this.settled) return;
     this.failure = failure;
     this.#settle()?.abort(new Error(failure.detail));
@@ -161,7 +161,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#rest = null;
   }
 
-  /** Returns the controller for whoever still wants to abort the request. */
+  /** Returns the controller, with which the caller can abort the request. */
   #settle(): Dispatcher.DispatchController | null {
     this.settled = true;
     this.endedAt = performance.now();
@@ -175,7 +175,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-function describe(error: Error, code: string, status: number): Failure {
+function describe(error: Error, code: string, status: number): ExchangeFailure {
   switch (code) {
     case 'UND_ERR_CONNECT_TIMEOUT':
       return { code: 'timeout', detail: 'no connection within the time allowed' };

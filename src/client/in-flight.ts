@@ -6,9 +6,9 @@ const MAX_TICK_MS = 1000;
 const MIN_TICK_MS = 10;
 
 /** Bytes of answers that are held at once: many more than a service sends, and few enough that a hostile one does no harm. */
-export const MAX_HELD_BYTES = 64 * 1024 * 1024;
+const MAX_HELD_BYTES = 64 * 1024 * 1024;
 
-export interface Deadlines {
+interface Deadlines {
   /** From sending to the last byte. */
   readonly totalMs: number;
   /** From being handed over to being sent: waiting for a socket. */

@@ -1,14 +1,13 @@
-/** What an error body says, whatever its style: RFC 9457 problem+json, `{error: {...}}`, `{error: '...'}`, `{message}`, plain text. Pure. */
+/** Reads an error body of any style: RFC 9457 problem+json, `{error: {...}}`, `{error: '...'}`, `{message}`, plain text. Pure. */
+import { isObject } from '../util/is-object.ts';
 
 /** Details are for people: one line, and no more than this. */
-export const MAX_DETAIL_CHARS = 300;
+const MAX_DETAIL_CHARS = 300;
 export const MAX_REQUEST_ID_CHARS = 200;
 
 /** A code goes into an output column and into logs: one word that starts with a letter. */
 const CODE = /^[A-Za-z][\w.:-]{0,63}$/;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
-
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 export interface Problem {
   /** The service's own code, or null. */
@@ -18,10 +17,6 @@ export interface Problem {
 }
 
 const NOTHING: Problem = { code: null, detail: '' };
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Reads a parsed body, or the text that did not parse (`json` undefined). */
 export function readProblem(json: unknown, text: string): Problem {
@@ -36,7 +31,11 @@ export function readProblem(json: unknown, text: string): Problem {
   const code = firstOf(isCode, json['code'], nested?.['code'], inner, nested?.['type'], json['error_code'], firstError?.['code']);
   const words = firstOf(
     isWords,
-    json['detail'], nested?.['detail'], nested?.['message'], json['error_description'], json['message'],
+    json['detail'],
+    nested?.['detail'],
+    nested?.['message'],
+    json['error_description'],
+    json['message'],
     // `error: "no such user"` is a sentence; `error: "invalid_grant"` is the code already read.
     inner === code ? null : inner,
     json['title'],
@@ -57,7 +56,11 @@ export function requestIdIn(json: unknown): string | null {
 /** One printable line of at most `max` characters. */
 export function oneLine(text: string, max = MAX_DETAIL_CHARS): string {
   // Cut before and after: a body may be a megabyte, and the ellipsis must still fit.
-  const clean = text.slice(0, max * 8).replace(CONTROL, ' ').replace(/ {2,}/g, ' ').trim();
+  const clean = text
+    .slice(0, max * 8)
+    .replace(CONTROL, ' ')
+    .replace(/ {2,}/g, ' ')
+    .trim();
   return clean.length <= max ? clean : `${clean.slice(0, max - 1).toWellFormed()}…`;
 }
 

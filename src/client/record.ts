@@ -2,7 +2,7 @@
 import { withBodyId } from './answer.ts';
 import { badBody } from './classify.ts';
 import type { Answer } from './answer.ts';
-import { isObject } from './problem.ts';
+import { isObject } from '../util/is-object.ts';
 import type { CallResult, CompanyRecord, ContactRecord, PersonRecord } from './types.ts';
 
 export interface RecordAnswer<T> {
@@ -16,24 +16,85 @@ export type RevealAnswer = RecordAnswer<ContactRecord>;
 export type CompanyAnswer = RecordAnswer<CompanyRecord>;
 
 /**
- * The contract's fields that say something about a person. Left out is what a service may say of someone it does not
- * know: the key it was asked for, and what it thinks of the address or of its own answer.
+ * The contract's fields that describe a person. Absent are fields that a service may send for an unknown person: the looked-up key, and its
+ * opinion about the address or its own answer.
  */
 const PERSON_FIELDS: readonly string[] = [
-  'name', 'first_name', 'middle_name', 'last_name', 'headline', 'title', 'seniority', 'department', 'sub_department', 'summary',
-  'mobile', 'linkedin_url', 'linkedin_id', 'twitter_url', 'github_url', 'facebook_url', 'website_url', 'photo_url', 'time_zone',
-  'tenure_months', 'years_experience', 'role_started_on', 'job_changed_at', 'name_aliases', 'personal_emails',
-  'phones', 'skills', 'languages', 'certifications', 'education', 'employment_history', 'location',
+  'name',
+  'first_name',
+  'middle_name',
+  'last_name',
+  'headline',
+  'title',
+  'seniority',
+  'department',
+  'sub_department',
+  'summary',
+  'mobile',
+  'linkedin_url',
+  'linkedin_id',
+  'twitter_url',
+  'github_url',
+  'facebook_url',
+  'website_url',
+  'photo_url',
+  'time_zone',
+  'tenure_months',
+  'years_experience',
+  'role_started_on',
+  'job_changed_at',
+  'name_aliases',
+  'personal_emails',
+  'phones',
+  'skills',
+  'languages',
+  'certifications',
+  'education',
+  'employment_history',
+  'location',
 ];
 
-/** The same of somebody who was asked for by their profile. */
+/** The same for a person who was looked up by profile. */
 const CONTACT_FIELDS: readonly string[] = [...PERSON_FIELDS.filter((field) => field !== 'linkedin_url'), 'email', 'emails'];
 
 /** The same of a company, which was asked for by its domain. */
 const COMPANY_FIELDS: readonly string[] = [
-  'name', 'legal_name', 'revenue', 'revenue_range', 'revenue_usd', 'employees', 'employees_range', 'industry', 'sector', 'type', 'description', 'phone', 'logo_url',
-  'linkedin_url', 'linkedin_followers', 'twitter_url', 'facebook_url', 'crunchbase_url', 'ticker', 'exchange', 'parent_domain', 'founded_year', 'stack', 'technologies',
-  'naics', 'sic', 'keywords', 'locations', 'subsidiaries', 'signals', 'hq', 'employees_by_department', 'employees_by_country', 'headcount_growth', 'funding', 'hiring',
+  'name',
+  'legal_name',
+  'revenue',
+  'revenue_range',
+  'revenue_usd',
+  'employees',
+  'employees_range',
+  'industry',
+  'sector',
+  'type',
+  'description',
+  'phone',
+  'logo_url',
+  'linkedin_url',
+  'linkedin_followers',
+  'twitter_url',
+  'facebook_url',
+  'crunchbase_url',
+  'ticker',
+  'exchange',
+  'parent_domain',
+  'founded_year',
+  'stack',
+  'technologies',
+  'naics',
+  'sic',
+  'keywords',
+  'locations',
+  'subsidiaries',
+  'signals',
+  'hq',
+  'employees_by_department',
+  'employees_by_country',
+  'headcount_growth',
+  'funding',
+  'hiring',
 ];
 
 /** Reads a 200 of enrich: the bare record; a miss for null, {} or a record without any person or company field; else unreadable. */
@@ -51,7 +112,10 @@ export function readCompany(answer: Answer): CallResult<CompanyAnswer> {
   return readRecord(answer, (record) => saysSomething(record, COMPANY_FIELDS));
 }
 
-function readRecord<T extends PersonRecord | ContactRecord | CompanyRecord>(answer: Answer, isHit: (record: T) => boolean): CallResult<RecordAnswer<T>> {
+function readRecord<T extends PersonRecord | ContactRecord | CompanyRecord>(
+  answer: Answer,
+  isHit: (record: T) => boolean,
+): CallResult<RecordAnswer<T>> {
   const text = answer.text.trim();
   let record: unknown;
   try {

@@ -4,8 +4,8 @@ import type { ResponseHeaders } from './types.ts';
 const MASK = '[redacted]';
 
 /**
- * In headers and records only keys of this length are masked: a shorter one cannot be told from data, and masking it
- * would corrupt what was paid for. Words for people are masked whatever the length.
+ * In headers and records only keys of this length are masked: a shorter one cannot be told from data, and masking it would corrupt what was
+ * paid for. Words for people are masked whatever the length.
  */
 const MIN_KEY_IN_DATA = 8;
 
@@ -73,7 +73,8 @@ export class Redactor {
 
 /**
  * The key in a JSON text, each of its characters plain or escaped (RFC 8259, 7), and not after a backslash that belongs to another escape:
- * other escapes match, too, and so each is passed as a whole. To look back from each character would take for ever over a megabyte of backslashes.
+ * other escapes match, too, and so each is passed as a whole. To look back from each character would take for ever over a megabyte of
+ * backslashes.
  */
 function inJson(key: string): RegExp {
   const characters = Array.from(key, (character) => {

@@ -1,20 +1,20 @@
 /** An API key that may be replaced while calls are under way: on a refusal it is read again, once for all calls that carried it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MillraceError } from '../errors.ts';
+import { MillraceError } from '../util/errors.ts';
 
 /** Waits between two looks, in milliseconds: a key file may be empty, half written or gone for a moment. */
 const LOOK_AGAIN_MS = [50, 100, 200, 400, 800];
 
-/** What reading the key again came to. */
+/** The result of reading the key again. */
 export interface KeyRenewal {
   /** Calls are sent with another key from now on than the one that was refused. */
   readonly isNew: boolean;
-  /** What was found instead, in words; '' when `isNew`. */
+  /** The description of what was found instead; '' when `isNew`. */
   readonly found: string;
 }
 
-export interface RotatingKeyOptions {
-  /** Reads the key from where it came from. Null: it cannot change, such as one from the environment. @throws MillraceError */
+interface RotatingKeyOptions {
+  /** Reads the key again from its source; null for a key that cannot change, such as one from the environment. @throws MillraceError */
   readonly readAgain: (() => Promise<string>) | null;
   readonly wait?: (ms: number) => Promise<unknown>;
 }
@@ -61,7 +61,7 @@ export class RotatingKey {
     if (version === this.#version && this.#refused.size > 0) this.#refused.clear();
   }
 
-  /** The service has refused the key of that version. Null: it cannot be read again. Never rejects. */
+  /** The service has refused the key of that version. Resolves to null when it cannot be read again. Never rejects. */
   async renew(version: number): Promise<KeyRenewal | null> {
     // The call was sent before the key changed: its refusal says nothing of the new one.
     if (version !== this.#version) return { isNew: true, found: '' };

@@ -6,9 +6,13 @@ import { openDispatcher, proxyFor } from './dispatcher.ts';
 import { Exchange } from './exchange.ts';
 import { InFlight } from './in-flight.ts';
 import type { RotatingKey } from './rotating-key.ts';
-import { speaksTls } from './speaks-tls.ts';
+import { isIP } from 'node:net';
+import { connect } from 'node:tls';
 
-export interface TransportOptions {
+/** A port that does not finish a handshake in this time is taken for one without TLS. */
+const HANDSHAKE_MS = 3_000;
+
+interface TransportOptions {
   readonly base: BaseUrl;
   readonly apiKey: RotatingKey;
   readonly userAgent: string;
@@ -17,7 +21,7 @@ export interface TransportOptions {
   readonly maxResponseBytes: number;
 }
 
-export interface SendOptions {
+interface SendOptions {
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
 }
@@ -84,9 +88,12 @@ export class Transport {
   #carry(apiKey: string | null, userAgent: string): void {
     const get = [
       ...(apiKey === null ? [] : ['authorization', `Bearer ${apiKey}`]),
-      'accept', 'application/json',
-      'accept-encoding', 'identity',
-      'user-agent', userAgent,
+      'accept',
+      'application/json',
+      'accept-encoding',
+      'identity',
+      'user-agent',
+      userAgent,
     ];
     this.#headers = { get, post: [...get, 'content-type', 'application/json'] };
   }
@@ -130,4 +137,27 @@ export class Transport {
       exchange.onResponseError(null, error as Error);
     }
   }
+}
+
+/**
+ * Whether a port speaks TLS. Most TLS servers close a connection that begins with plain HTTP silently, so this opens a second connection.
+ * It sends only the handshake, so the certificate does not matter. Resolves to false after an abort.
+ */
+function speaksTls(hostname: string, port: number, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname, port, rejectUnauthorized: false, ...(isIP(hostname) === 0 ? { servername: hostname } : {}) });
+    const end = (speaks: boolean): void => {
+      signal.removeEventListener('abort', onAbort);
+      socket.destroy();
+      resolve(speaks);
+    };
+    const onAbort = (): void => end(false);
+    signal.addEventListener('abort', onAbort, { once: true });
+    socket.setTimeout(HANDSHAKE_MS, () => end(false));
+    socket.once('secureConnect', () => end(true));
+    // An alert is TLS, too.
+    socket.once('error', ({ code = '' }: NodeJS.ErrnoException) => end(code.includes('_ALERT_')));
+    socket.once('close', () => end(false));
+  });
 }

@@ -1,5 +1,6 @@
 /** The service's records and what one call comes back with. Types only. */
 import type { ConnectionFault } from './connection-fault.ts';
+import type { QuotaReading } from './quota/quota-reading.ts';
 
 /** Company part of a person record, and the bare company record; unknown fields are kept. */
 export interface CompanyRecord {
@@ -12,7 +13,7 @@ export interface CompanyRecord {
   readonly stack?: readonly string[] | null;
 }
 
-/** What /v1/enrich answers: the specification's fields, and whatever else the service sends. */
+/** The answer of /v1/enrich: the specification's fields, and any others that the service sends. */
 export interface PersonRecord {
   readonly [field: string]: unknown;
   readonly email?: string | null;
@@ -22,7 +23,7 @@ export interface PersonRecord {
   readonly verified?: boolean | null;
 }
 
-/** What /v1/contacts/reveal answers: a person with the ways to reach them. */
+/** The answer of /v1/contacts/reveal: a person with contact data. */
 export interface ContactRecord extends PersonRecord {
   readonly mobile?: string | null;
   readonly linkedin_url?: string | null;
@@ -42,10 +43,12 @@ export interface VerificationResult {
 /** Response headers as undici gives them: names in lower case. */
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What is known of a response whatever it means. `status` 0: no response came. */
+/** The facts about a response, whatever it means. `status` is 0 without a response. */
 export interface CallMeta {
   readonly status: number;
   readonly headers: ResponseHeaders;
+  /** The quota that the headers state; null when they state none. */
+  readonly quota: QuotaReading | null;
   readonly requestId: string | null;
   /** `X-Credits-Charged`, 0 when absent. */
   readonly credits: number;
@@ -53,7 +56,7 @@ export interface CallMeta {
   readonly latencyMs: number;
 }
 
-/** What one attempt came to. The client decides the kind; whoever paces and retries acts on it. Never thrown. */
+/** The result of one attempt. The client decides the kind; the pool paces and retries by it. Never thrown. */
 export type CallResult<T> =
   | { readonly kind: 'ok'; readonly value: T; readonly meta: CallMeta }
   /** Found nothing: 404 with a JSON body, or 200 with null, {} or a record without any person or company field. */
@@ -68,7 +71,10 @@ export type CallResult<T> =
   | { readonly kind: 'wrong_address'; readonly detail: string; readonly meta: CallMeta }
   /** 429, or 503 with Retry-After: later, at no cost in retries. `retryAfterMs` null: the service did not say. */
   | { readonly kind: 'throttled'; readonly retryAfterMs: number | null; readonly meta: CallMeta }
-  /** Worth another attempt: 408, 409 idempotency_in_flight, 425, 5xx, network errors, timeouts, unreadable success bodies. `code` such as `http_500`, `timeout`, `network`, `bad_body`. */
+  /**
+   * Worth another attempt: 408, 409 idempotency_in_flight, 425, 5xx, network errors, timeouts, unreadable success bodies. `code` such as
+   * `http_500`, `timeout`, `network`, `bad_body`.
+   */
   | Retryable;
 
 export interface Retryable {

@@ -2,11 +2,10 @@
 import { withBodyId } from './answer.ts';
 import { badBody } from './classify.ts';
 import type { Answer } from './answer.ts';
-import { isObject } from './problem.ts';
-import type { JsonObject } from './problem.ts';
+import { isObject } from '../util/is-object.ts';
 import type { CallResult, VerificationResult } from './types.ts';
 
-/** Verdicts by lower-cased e-mail. What was asked for and is not here, the service did not answer. */
+/** Verdicts by lower-cased e-mail. A requested address that is absent has no answer. */
 export interface VerifyAnswer {
   readonly byEmail: ReadonlyMap<string, VerificationResult>;
 }
@@ -14,7 +13,7 @@ export interface VerifyAnswer {
 /** The specification's own words, which are told apart from others whatever their case. */
 const VERDICTS: ReadonlySet<string> = new Set(['deliverable', 'undeliverable', 'risky', 'unknown']);
 
-/** Whether a result among others says what 451 says of one alone: whoever has the address asked to be removed. */
+/** Whether a result among others means the same as a 451: the person asked to be removed. */
 export function saysSuppressed({ reason }: VerificationResult): boolean {
   return reason === 'suppressed_person';
 }
@@ -51,20 +50,20 @@ export function readVerification(answer: Answer, body: string): CallResult<Verif
     : badBody(answer, 'the answer has no result for any of the addresses asked for');
 }
 
-/** A list in one of its places, empty or with an e-mail in each entry: whoever sends that knows the question. */
+/** Whether the answer is a list of e-mails, possibly empty: a service that sends it knows the question. */
 function isListOfEmails(json: unknown): boolean {
   const list: unknown = isObject(json) ? [json['data'], json['results']].find(Array.isArray) : json;
   return Array.isArray(list) && list.every((entry) => isObject(entry) && typeof entry['email'] === 'string');
 }
 
-/** A single entry, in one of its places or bare, for an e-mail that was asked for: whoever sends that knows the question, with a verdict or without. */
+/** Whether the answer is a single entry for a requested e-mail, with a verdict or without: a service that sends it knows the question. */
 function isAbout(json: unknown, asked: ReadonlySet<string>): boolean {
   const entry: unknown = isObject(json) ? ([json['data'], json['results']].find(isObject) ?? json) : undefined;
   return isObject(entry) && typeof entry['email'] === 'string' && asked.has(emailKey(entry['email']));
 }
 
 /** Under `data`, `results`, bare, or a single one. */
-function entriesOf(json: unknown): readonly JsonObject[] {
+function entriesOf(json: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (Array.isArray(json)) return json.filter(isObject);
   if (!isObject(json)) return [];
   for (const inner of [json['data'], json['results']]) {
@@ -74,7 +73,7 @@ function entriesOf(json: unknown): readonly JsonObject[] {
   return [json];
 }
 
-function verdictOf(entry: JsonObject): string | null {
+function verdictOf(entry: Readonly<Record<string, unknown>>): string | null {
   for (const value of [entry['result'], entry['status']]) {
     if (typeof value !== 'string' || value.trim() === '') continue;
     const plain = value.trim().toLowerCase();
@@ -83,7 +82,7 @@ function verdictOf(entry: JsonObject): string | null {
   return null;
 }
 
-function rawConfidence(entry: JsonObject): number | null {
+function rawConfidence(entry: Readonly<Record<string, unknown>>): number | null {
   for (const value of [entry['confidence'], entry['score']]) {
     const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
     if (typeof number === 'number' && Number.isFinite(number)) return number;
@@ -92,7 +91,7 @@ function rawConfidence(entry: JsonObject): number | null {
 }
 
 /** The entry as it was sent, with the fields that everyone reads under one name and scale. */
-function toResult(entry: JsonObject, email: string, result: string): VerificationResult {
+function toResult(entry: Readonly<Record<string, unknown>>, email: string, result: string): VerificationResult {
   const confidence = percentOf(rawConfidence(entry), result);
   const reason = entry['reason'];
   return { ...entry, email, result, confidence, reason: typeof reason === 'string' && reason !== '' ? reason : null };

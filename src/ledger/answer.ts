@@ -1,33 +1,36 @@
-/** What is known of one lookup. `text` of a hit is the answer's own JSON; where it is unsettled, a second line may say what is waited for. */
+/**
+ * The answer to one lookup. `text` of a hit is the answer's JSON. With an unsettled answer, a second line may name the group that polls for
+ * it.
+ */
 export type LedgerAnswer =
   | { readonly kind: 'hit'; readonly text: string }
   | { readonly kind: 'miss' }
   | { readonly kind: 'suppressed' }
-  /** A verdict that says nothing (`unknown`): good for this run, asked again by later ones. */
+  /** An `unknown` verdict: valid for this run, asked again by later ones. */
   | { readonly kind: 'unsettled'; readonly text: string }
   | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null }
-  /** No answer yet. `text` says in which request the run that asks for it, and nobody else, asks for it again after a crash. */
+  /** No answer yet. `text` names the request with which this run asks again after a crash. */
   | { readonly kind: 'asking'; readonly text: string };
 
-/** As they are numbered in the file: only ever added to. */
+/** Numbered by position in the file. Only append to this list. */
 const KINDS = ['hit', 'miss', 'suppressed', 'unsettled', 'failed', 'asking'] as const;
 
 export type AnswerKind = (typeof KINDS)[number];
 
-/** The kind that a number in the file stands for. */
+/** The kind with this number in the file. */
 export function kindName(kind: number): AnswerKind {
   const name = KINDS[kind];
   if (name === undefined) throw new Error(`unknown kind of answer ${kind}`);
   return name;
 }
 
-export function encode(answer: LedgerAnswer): { kind: number; body: string } {
+export function encodeAnswer(answer: LedgerAnswer): { kind: number; body: string } {
   const kind = KINDS.indexOf(answer.kind);
   if ('text' in answer) return { kind, body: answer.text };
   return { kind, body: answer.kind === 'failed' ? JSON.stringify([answer.code, answer.attempts, answer.requestId]) : '' };
 }
 
-export function decode(kind: number, body: string): LedgerAnswer {
+export function decodeAnswer(kind: number, body: string): LedgerAnswer {
   const name = kindName(kind);
   switch (name) {
     case 'hit':

@@ -1,19 +1,22 @@
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { InputError } from '../errors.ts';
+import { InputError } from '../util/errors.ts';
 import { ledgerFailure } from './failure.ts';
 import { checkLedger } from './schema.ts';
-import { checkWhole } from './whole-file.ts';
+import { checkNotTruncated } from './truncation-check.ts';
 
 /**
- * Opens a ledger that must be there, for what is no run; closes it whatever happens.
- * @throws InputError when there is none, ConfigError when the file is none, StorageError when the disk refuses
+ * Opens an existing ledger outside a run, and closes it in any case. @throws InputError when it does not exist, ConfigError when the file
+ * is no ledger, StorageError when the disk fails
  */
 export async function withLedger<T>(path: string, work: (db: DatabaseSync) => T | Promise<T>): Promise<T> {
-  if (!existsSync(path)) throw new InputError('ledger_missing', `There is no ledger ${path}`, { hint: 'Name the job that it belongs to, or its file with --ledger. A job has one once it has run.' });
+  if (!existsSync(path))
+    throw new InputError('ledger_missing', `There is no ledger ${path}`, {
+      hint: 'Name the job that it belongs to, or its file with --ledger. A job has one once it has run.',
+    });
   let db: DatabaseSync | undefined;
   try {
-    checkWhole(path);
+    checkNotTruncated(path);
     db = new DatabaseSync(path);
     checkLedger(db);
     return await work(db);
@@ -24,19 +27,22 @@ export async function withLedger<T>(path: string, work: (db: DatabaseSync) => T 
   }
 }
 
-/** What a ledger takes on the disk, its write-ahead log included. */
+/** The bytes of a ledger on disk, with its write-ahead log. */
 export function ledgerBytes(path: string): number {
   return [path, `${path}-wal`].reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);
 }
 
-/** Rows read at a time: a longer read would keep the write-ahead log of a running job from being emptied. */
+/** Rows per read: a longer read would keep a running job from emptying the write-ahead log. */
 const ROWS_AT_ONCE = 10_000;
 
-/** A column list of `answers` as arrays of rows, in order of id, a bounded number at a time; nothing is held open in between. */
-export function* answersInPieces<Row extends readonly [id: number, ...unknown[]]>(db: DatabaseSync, columns: string): Generator<readonly Row[], void, void> {
+/** Columns of `answers` in batches of rows, in the order of ids. No read transaction stays open between batches. */
+export function* answersInPieces<Row extends readonly [id: number, ...unknown[]]>(
+  db: DatabaseSync,
+  columns: string,
+): Generator<readonly Row[], void, void> {
   const piece: StatementSync = db.prepare(`SELECT id, ${columns} FROM answers WHERE id > ? ORDER BY id LIMIT ${ROWS_AT_ONCE}`);
   piece.setReturnArrays(true);
-  for (let last = -1; ; ) {
+  for (let last = -1; ;) {
     const rows = piece.all(last) as unknown as readonly Row[];
     const end = rows.at(-1);
     if (end === undefined) return;

@@ -1,8 +1,8 @@
 /**
- * 52 bits for a scope and a key, which a number holds exactly: enough to find a row by, never to tell two keys apart
- * (the row has the key itself). FNV-1a twice, with different multipliers, spread by MurmurHash3's finaliser. Pure.
+ * A 52-bit hash of scope and key, which a number holds exactly. It finds rows but never distinguishes keys: the row has the key itself.
+ * FNV-1a twice with different multipliers, spread by MurmurHash3's finaliser. Pure.
  */
-export function keyHash(scope: number, key: string): number {
+export function lookupHash(scope: number, key: string): number {
   let a = 0x811c9dc5 ^ scope;
   let b = 0x9747b28c ^ scope;
   for (let i = 0; i < key.length; i++) {
@@ -20,7 +20,7 @@ export function upperBits(hash: number): number {
 }
 
 const LOW_BITS = 2 ** 20;
-/** Every hash is less. */
+/** The upper bound of hashes, exclusive. */
 export const HASHES = 2 ** 32 * LOW_BITS;
 
 /** Spreads 32 bits over all of them (the finaliser of MurmurHash3). */

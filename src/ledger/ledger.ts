@@ -1,116 +1,99 @@
-import { openSync, closeSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { isBusy } from '../sqlite/busy.ts';
-import { transaction } from '../sqlite/transaction.ts';
-import { makeFolders } from '../storage/make-folders.ts';
-import { AnswerRows } from './answer-rows.ts';
-import { encode, type LedgerAnswer } from './answer.ts';
-import { ledgerFailure } from './failure.ts';
-import { keyHash } from './key-hash.ts';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { AnswerInserts } from './answer-inserts.ts';
+import { LedgerAnswerRows } from './answer-rows.ts';
+import type { LedgerAnswer } from './answer.ts';
+import { lookupHash } from './key-hash.ts';
 import { KnownKeys } from './known-keys.ts';
 import { LookupCounts, type Lookups } from './lookup-counts.ts';
-import type { LedgerEntry, LedgerOptions, NewRow, SharedAnswer } from './options.ts';
+import { LedgerFile } from './ledger-file.ts';
+import type { LedgerEntry, LedgerOptions, NewAnswerRow, SharedAnswer } from './options.ts';
 import { forgetOldRuns, OwnRun } from './own-run.ts';
-import { PLACE_AT, Places } from './places.ts';
+import { INDEX_BATCH, AnswerIndex } from './answer-index.ts';
 import { RunRows } from './run-rows.ts';
-import { BUSY_MS, checkLedger, prepareLedger } from './schema.ts';
 import { makeScope, scopeNumber, ScopeRows } from './scope-rows.ts';
 import { UsedAnswers } from './used-answers.ts';
-import { WaitingAnswers, type Given } from './waiting-answers.ts';
-import { checkWhole } from './whole-file.ts';
+import { WaitingAnswers, type AnswerOrigin } from './waiting-answers.ts';
 
 export type { LedgerAnswer } from './answer.ts';
 export type { LedgerEntry, LedgerOptions } from './options.ts';
 
 /**
- * Answers already paid for, on disk: constant memory, safe for several jobs at once (SQLite in WAL mode), and every
- * answer of one request becomes durable together or not at all, so that a resumed job fills the same batches again.
- * `put` is buffered; what is not flushed yet is already found by `get`.
+ * The answers already paid for, on disk: constant memory, safe for several jobs at once (SQLite in WAL mode). All answers of one request
+ * become durable together, so that a resumed job fills the same batches again. `put` is buffered; `get` finds buffered answers too.
  */
 export class Ledger {
-  readonly #db: DatabaseSync;
+  readonly #file: LedgerFile;
   readonly #options: LedgerOptions;
   readonly #runId: number;
   readonly #failedUpTo: number;
-  readonly #answers: AnswerRows;
-  readonly #insert: StatementSync;
+  readonly #answers: LedgerAnswerRows;
+  readonly #inserts: AnswerInserts;
   readonly #runs: RunRows;
   readonly #own: OwnRun;
   readonly #version: StatementSync;
-  readonly #places: Places;
+  readonly #index: AnswerIndex;
   readonly #used = new UsedAnswers();
-  /** Null when only `has` is wanted: keys that few are asked for are not worth a filter. */
+  /** Null for a ledger that is only read: few lookups do not need a filter. */
   readonly #known: KnownKeys | null;
   readonly #waiting = new WaitingAnswers();
   readonly counts = new LookupCounts();
-  /** `PRAGMA data_version` (it changes when others write) as it was when their answers were last read. */
+  /** `PRAGMA data_version` when the answers of other processes were last read. It changes when they write. */
   #othersVersion: number;
-  /** Answers were published and not flushed to the disk: they outlive this process, not the machine. */
+  /** Answers were published but not flushed to disk: they survive this process, but not a power cut. */
   #unsynced = false;
-  /** Told the hash of each answer that another process has written. */
+  /** Called with the hash of each answer that another process has written. */
   #onOthers: (hash: number) => void = () => undefined;
 
-  private constructor(db: DatabaseSync, options: LedgerOptions) {
-    this.#db = db;
+  private constructor(file: LedgerFile, options: LedgerOptions) {
+    const { db } = file;
+    this.#file = file;
     this.#options = options;
     this.#failedUpTo = options.failedUpTo ?? 0;
     this.#runs = new RunRows(db);
-    if (options.peek !== true) {
-      this.#write(() => {
+    if (options.readOnly !== true) {
+      file.write(() => {
         this.#runs.idOf(options.job, options.run);
         forgetOldRuns(db, options);
       });
     }
     this.#runId = this.#runs.find(options.run);
-    this.#insert = db.prepare('INSERT INTO answers (scope, key, run, at, kind, body) VALUES (?, ?, ?, ?, ?, ?)');
     this.#version = db.prepare('PRAGMA data_version');
     this.#version.setReturnArrays(true);
     this.#own = new OwnRun(db, this.#runId, options.shared === true);
     this.#own.load(this.#used);
     [this.#othersVersion] = this.#version.get() as unknown as [number];
-    this.#known = options.peek === true ? null : new KnownKeys(db);
-    this.#places = new Places(db, options.placeAt ?? PLACE_AT, (hash) => {
+    this.#known = options.readOnly === true ? null : new KnownKeys(db);
+    this.#index = new AnswerIndex(db, options.indexBatch ?? INDEX_BATCH, (hash) => {
       this.#known?.add(hash);
       this.#onOthers(hash);
     });
-    this.#answers = new AnswerRows(db, this.#places, this.#used, options, this.#runId);
+    this.#inserts = new AnswerInserts(file, this.#index, this.#used, this.#known);
+    this.#answers = new LedgerAnswerRows(db, this.#index, this.#used, options, this.#runId);
     this.#known?.readFirst();
   }
 
-  /** @throws ConfigError when the file is no ledger, StorageError when the disk refuses. */
+  /** @throws ConfigError when the file is not a ledger, StorageError when the disk fails */
   static open(options: LedgerOptions): Ledger {
-    let db: DatabaseSync | undefined;
-    try {
-      if (options.peek !== true) {
-        makeFolders(dirname(options.path));
-        closeSync(openSync(options.path, 'a', 0o600));
-      }
-      checkWhole(options.path);
-      // Not opened read-only to peek either: such a connection leaves SQLite's side files behind.
-      db = new DatabaseSync(options.path);
-      if (options.peek === true) checkLedger(db);
-      else prepareLedger(db);
-      return new Ledger(db, options);
-    } catch (error) {
-      db?.close();
-      throw ledgerFailure(options.path, error);
-    }
+    return LedgerFile.open(options, (file) => new Ledger(file, options));
   }
 
   /** A number for (origin, step, options): the part of an entry's key that a whole job shares. */
   scope(origin: string, step: string, options: string): number {
-    return this.#guard(() => (this.#options.peek === true ? scopeNumber(this.#db, origin, step, options) : this.#write(() => makeScope(this.#db, origin, step, options))));
+    return this.#file.guard(() =>
+      this.#options.readOnly === true
+        ? scopeNumber(this.#file.db, origin, step, options)
+        : this.#file.write(() => makeScope(this.#file.db, origin, step, options)),
+    );
   }
 
-  /** The answer kept for a key, if this run may use it. */
+  /** The stored answer to a key, if this run may use it. */
   get(scope: number, key: string): LedgerAnswer | null {
     const waiting = this.#waiting.get(scope, key);
     if (waiting !== null) return waiting;
-    return this.#guard(() => {
-      // A ledger of its own has no other writers; one that is shared may have been written to a moment ago.
-      if (this.#options.readsOthers !== 'when told' && (this.#options.maxAgeDays > 0 || this.#options.shared === true)) this.#readOthers();
-      const hash = keyHash(scope, key);
+    return this.#file.guard(() => {
+      // A ledger of one job has no other writers. A shared one may have been written to a moment ago.
+      if (this.#options.readsOthers !== 'on request' && (this.#options.maxAgeDays > 0 || this.#options.shared === true)) this.#readOthers();
+      const hash = lookupHash(scope, key);
       if (this.#known?.isAbsent(hash) === true) return null;
       const found = this.#answers.find(scope, key, hash);
       if (found === null) return null;
@@ -123,24 +106,24 @@ export class Ledger {
     });
   }
 
-  /** The number of the latest answer, of whichever run; 0: there is none. */
+  /** The number of the latest answer of any run; 0 in an empty ledger. */
   lastAnswer(): number {
-    return this.#guard(() => Number(this.#db.prepare('SELECT max(id) AS id FROM answers').get()?.['id'] ?? 0));
+    return this.#file.guard(() => Number(this.#file.db.prepare('SELECT max(id) AS id FROM answers').get()?.['id'] ?? 0));
   }
 
-  /** What `get` would find; changes nothing. For `plan`. */
+  /** Finds the same answer as `get` without counting a lookup. For `plan`. */
   look(scope: number, key: string): LedgerAnswer | null {
-    return this.#waiting.get(scope, key) ?? this.#guard(() => this.#answers.find(scope, key, keyHash(scope, key)))?.answer ?? null;
+    return this.#waiting.get(scope, key) ?? this.#file.guard(() => this.#answers.find(scope, key, lookupHash(scope, key)))?.answer ?? null;
   }
 
-  /** Keeps the answers of one request: all become durable together. */
+  /** Stores the answers of one request, which become durable together. */
   put(entries: readonly LedgerEntry[]): void {
     for (const entry of entries) this.#add(entry, null);
     if (this.#waiting.isFull) this.flush();
   }
 
-  /** Keeps an answer that a shared ledger has told, and counts it as used by this run unless it is its own. */
-  adopt(entry: LedgerEntry, given: Given): void {
+  /** Stores an answer from a shared ledger, and counts it as used by this run unless it is the run's own. */
+  adopt(entry: LedgerEntry, given: AnswerOrigin): void {
     this.#add(entry, given);
     if (given.run !== this.#options.run) this.counts.reuse();
     if (this.#waiting.isFull) this.flush();
@@ -154,72 +137,59 @@ export class Ledger {
   }
 
   /**
-   * Shows other processes the answers put so far, without a flush of the disk: a killed process loses none of them, a power cut may.
-   * Returns false, and writes nothing, while another process is writing. @throws StorageError
+   * Makes stored answers visible to other processes without flushing the disk: a kill loses none, a power cut may. Returns false, and
+   * writes nothing, while another process is writing. @throws StorageError
    */
   publish(): boolean {
     if (this.#waiting.isEmpty) return true;
-    this.#db.exec('PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 0');
-    try {
-      this.#unsynced = true;
-      this.#writeAll();
-      return true;
-    } catch (error) {
-      if (error instanceof Error && isBusy(error.cause)) return false;
-      throw error;
-    } finally {
-      this.#db.exec(`PRAGMA synchronous = FULL; PRAGMA busy_timeout = ${BUSY_MS}`);
-    }
+    this.#unsynced = true;
+    return this.#file.writeUnsynced(() => this.#writeAll());
   }
 
-  /** Takes note of what other processes have written, and does the reading that goes with it: all sees one state of the file. */
+  /** Reads the answers of other processes, then runs `work`: both see one state of the file. */
   readOthers<T>(work: () => T): T {
-    return this.#guard(() => {
-      // Outside of a transaction each read would begin with an empty cache once another process has written.
-      this.#db.exec('BEGIN');
-      try {
+    return this.#file.guard(() =>
+      this.#file.read(() => {
         this.#readOthers();
         return work();
-      } finally {
-        this.#db.exec('COMMIT');
-      }
-    });
+      }),
+    );
   }
 
-  /** @param onOthers told the hash of each answer that another process has written, as soon as it is read */
+  /** @param onOthers called with the hash of each answer of another process, as soon as it is read */
   watchOthers(onOthers: (hash: number) => void): void {
     this.#onOthers = onOthers;
   }
 
   #writeAll(): void {
-    // SQLite flushes nothing, and so not what was published before either, where no page changes: the run's row always does.
-    this.#insertAll(this.#waitingRows(), () => this.#own.keep(this.#used, this.counts));
+    // SQLite flushes only if a page changes, and then flushes published answers too. The run's row always changes.
+    this.#inserts.write(this.#waitingRows(), () => this.#own.keep(this.#used, this.counts));
     this.#used.kept();
     this.#waiting.clear();
     this.counts.written();
   }
 
-  /** Takes answers as other ledgers have them, durable together with what `alongside` writes; nothing is counted. @throws StorageError */
+  /** Stores answers of other ledgers, durable together with the writes of `alongside`. They are not counted. @throws StorageError */
   take(answers: readonly SharedAnswer[], alongside: (db: DatabaseSync) => void): void {
-    const scopes = new ScopeRows(this.#db);
+    const scopes = new ScopeRows(this.#file.db);
     const runs = this.#runs;
-    function* rows(): Generator<NewRow, void, void> {
+    function* rows(): Generator<NewAnswerRow, void, void> {
       for (const { scope: named, key, job, run, at, answer } of answers) {
         const scope = scopes.idOf(named);
-        yield { scope, key, hash: keyHash(scope, key), run: runs.idOf(job, run), at, answer, counts: false };
+        yield { scope, key, hash: lookupHash(scope, key), run: runs.idOf(job, run), at, answer, counts: false };
       }
     }
-    for (const hash of this.#insertAll(rows(), () => alongside(this.#db))) this.#known?.add(hash);
+    for (const hash of this.#inserts.write(rows(), () => alongside(this.#file.db))) this.#known?.add(hash);
   }
 
-  /** Reads and writes of whoever keeps more in this file, in one transaction. @throws StorageError */
+  /** Runs other reads and writes on this file in one transaction. @throws StorageError */
   transact<T>(work: (db: DatabaseSync) => T): T {
-    return this.#guard(() => this.#write(() => work(this.#db)));
+    return this.#file.guard(() => this.#file.write(() => work(this.#file.db)));
   }
 
   /** Distinct lookups of this run over all its resumes, and how many of them an earlier run had paid for. */
   totals(): Lookups {
-    return this.counts.beside(this.#guard(() => this.#own.counted()));
+    return this.counts.beside(this.#file.guard(() => this.#own.counted()));
   }
 
   /** Flushes and closes. */
@@ -227,19 +197,19 @@ export class Ledger {
     try {
       this.flush();
     } finally {
-      this.#db.close();
+      this.#file.db.close();
     }
   }
 
-  #add({ scope, key, answer, again }: LedgerEntry, given: Given | null): void {
-    const hash = keyHash(scope, key);
+  #add({ scope, key, answer, again }: LedgerEntry, given: AnswerOrigin | null): void {
+    const hash = lookupHash(scope, key);
     this.#waiting.add(scope, key, { answer, hash, given });
     this.#known?.add(hash);
     if (again !== true && given?.run !== this.#options.run) this.#countLookup(scope, key);
   }
 
-  *#waitingRows(): Generator<NewRow, void, void> {
-    // What a retry is told is younger than what it asks again for, whatever became of the clock.
+  *#waitingRows(): Generator<NewAnswerRow, void, void> {
+    // Answers of a retry are younger than the failures that it asks again, even after a clock was set back.
     const now = this.#options.failedBy === 'time' ? Math.max(this.#options.now(), this.#failedUpTo + 1) : this.#options.now();
     for (const [scope, key, { answer, hash, given }] of this.#waiting.all()) {
       const run = given === null ? this.#runId : this.#runs.idOf(given.job, given.run);
@@ -247,59 +217,21 @@ export class Ledger {
     }
   }
 
-  /** One transaction of rows and what belongs to them. Returns their hashes. */
-  #insertAll(rows: Iterable<NewRow>, also: () => void): readonly number[] {
-    const added: { hash: number; id: number }[] = [];
-    const placed = this.#guard(() =>
-      this.#write(() => {
-        this.#places.readLater();
-        for (const { scope, key, hash, run, at, answer, counts } of rows) {
-          const { kind, body } = encode(answer);
-          const id = Number(this.#insert.run(scope, key, run, at, kind, body).lastInsertRowid);
-          added.push({ hash, id });
-          if (counts) this.#used.add(id);
-        }
-        also();
-        return this.#places.place(added.length);
-      }),
-    );
-    placed();
-    this.#guard(() => this.#known?.readOn());
-    for (const { hash, id } of added) this.#places.add(hash, id);
-    return added.map(({ hash }) => hash);
-  }
-
-  /** What failed before and is asked again was counted then. */
+  /** A failure that is asked again was counted before. */
   #countLookup(scope: number, key: string): void {
     if (this.#failedUpTo > 0 && this.hasFailed(scope, key)) return;
     this.counts.lookup();
   }
 
-  /** Whether it knows of a failure that a retry asks again for. */
+  /** True when the key has a failure that a retry asks again. */
   hasFailed(scope: number, key: string): boolean {
-    return this.#guard(() => this.#answers.hasFailed(scope, key));
+    return this.#file.guard(() => this.#answers.hasFailed(scope, key));
   }
 
   #readOthers(): void {
     const [version] = this.#version.get() as unknown as [number];
     if (version === this.#othersVersion) return;
-    this.#places.readLater();
+    this.#index.readNewer();
     this.#othersVersion = version;
-  }
-
-  /** One transaction, while the job is this run's. */
-  #write<T>(work: () => T): T {
-    return transaction(this.#db, () => {
-      this.#options.mayWrite?.();
-      return work();
-    });
-  }
-
-  #guard<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      throw ledgerFailure(this.#options.path, error);
-    }
   }
 }

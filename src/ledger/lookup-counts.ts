@@ -4,7 +4,7 @@ export interface Lookups {
   readonly reused: number;
 }
 
-/** What this process has counted: since the ledger was opened, and of that, what the ledger does not say yet. Pure. */
+/** The counts of this process: since the ledger was opened, and the part that is not stored yet. Pure. */
 export class LookupCounts {
   readonly #all = { lookups: 0, reused: 0 };
   readonly #written = { lookups: 0, reused: 0 };
@@ -25,13 +25,13 @@ export class LookupCounts {
     return [this.#all.lookups - this.#written.lookups, this.#all.reused - this.#written.reused];
   }
 
-  /** What the ledger says, and what waits. */
+  /** The stored counts plus those that are not stored yet. */
   beside({ lookups, reused }: Lookups): Lookups {
     const [more, moreReused] = this.waiting;
     return { lookups: lookups + more, reused: reused + moreReused };
   }
 
-  /** The ledger says all of it now. */
+  /** All counts are stored. */
   written(): void {
     Object.assign(this.#written, this.#all);
   }

@@ -1,29 +1,29 @@
-/** Whether an answer says something of the person behind an e-mail address. Pure. */
+/** Finds answers that mention the person behind an e-mail address. Pure. */
 import { domainToUnicode } from 'node:url';
 
-/** What may stand before an address, or after it, and make it another one. */
+/** Characters before or after an address that make it another address. */
 const BEFORE = /[\p{L}\p{N}._%+-]$/u;
 const AFTER = /^(?:[\p{L}\p{N}-]|\.[\p{L}\p{N}])/u;
 
 /**
- * A test of answers (their JSON) for an address, as the ledger's keys have it: in any case, with its domain in either
- * form, escaped or not, alone or within a text; but not as a part of a longer address.
+ * Returns a test whether an answer's JSON has the address: in any case, with its domain in either form, escaped or not, alone or within a
+ * text; but not as a part of a longer address.
  */
 export function mentionsOf(email: string): (json: string) => boolean {
   const at = email.lastIndexOf('@');
   const unicode = `${email.slice(0, at + 1)}${domainToUnicode(email.slice(at + 1))}`;
-  // As they stand in JSON: a quoted local part has quotes, which are escaped there.
+  // The forms in JSON: the quotes of a quoted local part are escaped there.
   const forms = [...new Set([email, unicode])].map((form) => JSON.stringify(form.normalize('NFC')).slice(1, -1));
   return (json) => {
     const texts = json.includes('\\') ? [json, unescaped(json)] : [json];
     return texts.some((text) => {
-      const folded = text.toLowerCase().normalize('NFC');
-      return forms.some((form) => contains(folded, form));
+      const normalised = text.toLowerCase().normalize('NFC');
+      return forms.some((form) => contains(normalised, form));
     });
   };
 }
 
-/** `\u0040` as `@`; what is no JSON stays as it is. */
+/** Reads escapes such as `\u0040`; other text stays as it is. */
 function unescaped(json: string): string {
   try {
     return JSON.stringify(JSON.parse(json));

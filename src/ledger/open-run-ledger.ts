@@ -1,16 +1,16 @@
 import { ClaimingLedger } from './claims/claiming-ledger.ts';
 import type { LedgerOptions, Teller } from './options.ts';
-import type { LedgerPlace } from './place.ts';
+import type { LedgerLocation } from '../definition/ledger-location.ts';
 import type { RunLedger } from './run-ledger.ts';
 
-export interface RunLedgerOptions extends Omit<LedgerOptions, 'path' | 'failedBy' | 'peek'> {
+export interface RunLedgerOptions extends Omit<LedgerOptions, 'path' | 'failedBy' | 'readOnly'> {
   /** When this run, or its retry, began, milliseconds since 1970. */
   readonly since: number;
-  /** What tells this execution from others that go on at the same time: of a shard its own name. Left out: `run`. */
+  /** Distinguishes executions at the same time: a shard's own name. Absent: `run`. */
   readonly claimant?: string;
-  /** What this run's Idempotency-Keys are made with. A run that takes over what this one was asking for asks with the same keys. */
+  /** The seed of this run's Idempotency-Keys. A run that takes over a claim of this one uses the same keys. */
   readonly keySeed: string;
-  /** How long a ledger on a network may be away, milliseconds. */
+  /** The longest outage of a ledger on a network, milliseconds. */
   readonly maxOutageMs: number;
   readonly tell: Teller;
   /** Aborted when the run is to end soon, and when it is to end now. */
@@ -18,8 +18,11 @@ export interface RunLedgerOptions extends Omit<LedgerOptions, 'path' | 'failedBy
   readonly abort?: AbortSignal;
 }
 
-/** The ledger of a run, wherever it lies; what S3 and Redis need is loaded for them only. @throws StorageError, ConfigError, or 77 without credentials */
-export async function openRunLedger(place: LedgerPlace, options: RunLedgerOptions): Promise<RunLedger> {
+/**
+ * Opens the ledger of a run in a file, S3 or Redis. Code for S3 and Redis is loaded for them only. @throws StorageError, ConfigError, or
+ * MillraceError 77 without credentials
+ */
+export async function openRunLedger(place: LedgerLocation, options: RunLedgerOptions): Promise<RunLedger> {
   const shared = { ...options, path: place.path, failedBy: 'time' } as const;
   switch (place.kind) {
     case 'file':

@@ -1,4 +1,4 @@
-/** What a ledger is opened with, and what is put into it. */
+/** The options of a ledger and its entries. Types only. */
 import type { LedgerAnswer } from './answer.ts';
 
 export interface LedgerEntry {
@@ -6,7 +6,7 @@ export interface LedgerEntry {
   readonly scope: number;
   readonly key: string;
   readonly answer: LedgerAnswer;
-  /** It was kept before in this run, with an answer that was not final: no lookup more. */
+  /** The key has an earlier answer of this run that was not final: no new lookup. */
   readonly again?: boolean;
 }
 
@@ -15,52 +15,57 @@ export interface LedgerOptions {
   readonly job: string;
   /** Identifies the run over all its resumes; a new one for each `--fresh`. */
   readonly run: string;
-  /** Answers of other jobs up to this age are good too; 0: only this job's own, of any age. */
+  /** Answers of other jobs up to this age may be used; 0 for only this job's own, of any age. */
   readonly maxAgeDays: number;
   readonly now: () => number;
-  /** `retry`: this run's failures up to that answer are asked again (`lastAnswer`, or `failedBy: 'time'`: their time in milliseconds since 1970); 0: none. */
+  /**
+   * For a retry: this run's failures up to that answer are asked again (`lastAnswer`, or milliseconds since 1970 with `failedBy: 'time'`);
+   * 0 for none.
+   */
   readonly failedUpTo?: number;
-  /** What `failedUpTo` counts: numbers mean nothing outside of one file. */
+  /** The unit of `failedUpTo`: numbers of answers mean nothing outside one file. */
   readonly failedBy?: 'number' | 'time';
-  /** Only `look`, `lastAnswer`, `totals` and `scope` are wanted: nothing is written. The file must exist. */
-  readonly peek?: boolean;
-  /** Other processes write to it for the same run: its shards. */
+  /** Only `look`, `lastAnswer`, `totals` and `scope` are called: nothing is written. The file must exist. */
+  readonly readOnly?: boolean;
+  /** True when other processes (shards) write to the file for the same run. */
   readonly shared?: boolean;
   /**
-   * Answers that other runs got from then on count for this one as if it had asked, `unknown` and refusals too: milliseconds since 1970.
-   * Left out: only what later runs may use.
+   * Answers that other runs get from then on count for this one too, `unknown` and refusals included: milliseconds since 1970. Absent: only
+   * answers that later runs may use.
    */
   readonly sharedSince?: number;
-  /** `get` does not look for what other processes have written; `readOthers` does. */
-  readonly readsOthers?: 'by get' | 'when told';
-  /** Asked within each write transaction: throws when the job is another run's by now. One that comes later waits for the transaction. */
+  /** When answers of other processes are read: in each `get`, or only in `readOthers`. */
+  readonly readsOthers?: 'on get' | 'on request';
+  /**
+   * Called in each write transaction: throws when another run owns the job by now. A run that takes over later waits for the transaction.
+   */
   readonly mayWrite?: () => void;
-  /** Answers that go into the index together; fewer than usual for tests. */
-  readonly placeAt?: number;
+  /** Answers of an index batch; tests use fewer. */
+  readonly indexBatch?: number;
 }
 
-/** Who watches the run. */
+/** The listener for warnings and progress. */
 export interface Teller {
   info(event: string, text: string): void;
   warn(event: string, text: string): void;
 }
 
-export const tellNobody: Teller = { info: () => undefined, warn: () => undefined };
+export const silentTeller: Teller = { info: () => undefined, warn: () => undefined };
 
-/** An answer as it travels between ledgers: whose it is, and what would be a number in a file written out. */
+/** An answer in the form that ledgers exchange: names instead of the row numbers of one file. */
 export interface SharedAnswer {
   /** Origin, step, options. */
   readonly scope: readonly [origin: string, step: string, options: string];
   readonly key: string;
   readonly job: string;
   readonly run: string;
-  /** When it was kept, milliseconds since 1970. */
+  /** When it was stored, milliseconds since 1970. */
   readonly at: number;
   readonly answer: LedgerAnswer;
 }
 
-/** What becomes a row. `counts`: an answer of another run that this one uses from now on. */
-export interface NewRow {
+/** A new row. `counts`: an answer of another run that this one uses from now on. */
+export interface NewAnswerRow {
   readonly scope: number;
   readonly key: string;
   readonly hash: number;

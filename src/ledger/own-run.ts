@@ -3,19 +3,16 @@ import type { LookupCounts, Lookups } from './lookup-counts.ts';
 import type { LedgerOptions } from './options.ts';
 import { bothUsed, type UsedAnswers } from './used-answers.ts';
 
-/** Runs of a job, besides the present one, whose use of other runs' answers is kept: more have begun since than anybody resumes. */
+/** Earlier runs of a job whose used answers stay recorded: more runs than any user resumes. */
 const RUNS_REMEMBERED = 32;
 
-/**
- * Forgets what old runs of the job have used. One job may have several runs that are not over, with `{date}` in its output: what they
- * have used stays theirs.
- */
+/** Drops the used answers of old runs. One job may have several unfinished runs, with `{date}` in its output: theirs stay. */
 export function forgetOldRuns(db: DatabaseSync, { job, run }: Pick<LedgerOptions, 'job' | 'run'>): void {
   const old = 'SELECT id FROM runs WHERE job = ? AND run <> ? ORDER BY id DESC LIMIT -1 OFFSET ?';
   db.prepare(`DELETE FROM used WHERE run IN (${old})`).run(job, run, RUNS_REMEMBERED);
 }
 
-/** What a ledger's file says of the present run: which answers of others it has used, and how many lookups it has had. */
+/** The present run in a ledger file: the answers of other runs that it has used, and its lookups. */
 export class OwnRun {
   readonly #runId: number;
   /** Other processes of this run write to the ledger as well. */
@@ -41,7 +38,7 @@ export class OwnRun {
     for (const { block, bits } of this.#used.iterate(this.#runId)) used.load(Number(block), bits as Uint8Array);
   }
 
-  /** Within a transaction: always changes a row. */
+  /** Call it within a transaction. It always changes a row. */
   keep(used: UsedAnswers, counts: LookupCounts): void {
     for (const [block, bits] of used.changed()) {
       const all = this.#isShared ? bothUsed(bits, this.#usedOf.get(this.#runId, block)?.['bits']) : bits;
@@ -50,7 +47,7 @@ export class OwnRun {
     this.#count.run(...counts.waiting, this.#runId);
   }
 
-  /** What was kept of the counts. */
+  /** The stored counts. */
   counted(): Lookups {
     const [lookups, reused] = (this.#counted.get(this.#runId) as unknown as [number, number] | undefined) ?? [0, 0];
     return { lookups, reused };

@@ -1,15 +1,15 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as after } from 'node:timers/promises';
-import { EXIT, MillraceError } from '../errors.ts';
+import { EXIT, MillraceError } from '../util/errors.ts';
 import { transaction } from '../sqlite/transaction.ts';
 import { answersInPieces, ledgerBytes, withLedger } from './connection.ts';
-import { HASHES, keyHash } from './key-hash.ts';
+import { HASHES, lookupHash } from './key-hash.ts';
 import { mentionsOf } from './mentions.ts';
 import { NO_SCOPE } from './schema.ts';
 
-/** Answers that meet all that is given go. */
+/** Answers that meet every given condition are removed. */
 export interface PurgeFilter {
-  /** As the ledger's keys have it: asked for by it, or found and naming it. */
+  /** In the form of the ledger's keys: lookups of this address, and answers that mention it. */
   readonly email: string | null;
   /** Answered before this time, milliseconds since 1970. */
   readonly before: number | null;
@@ -23,28 +23,27 @@ export interface Purged {
   readonly bytes: { readonly before: number; readonly after: number };
 }
 
-/** So few at once are taken out of the index one by one; what more leave there is swept out at the end. */
-const FEW = 64;
+/** Up to this many rows are removed from the index one by one. More are swept at the end. */
+const FEW_ROWS = 64;
 /**
- * Empty rows kept between a row that is not, and those that are deleted. Deleting makes SQLite merge pages, which copies
- * their rows and may leave bytes of the old places behind, for good; so many empty rows (12 bytes each) fill more than the
- * three pages that one merge looks at, and none of them holds an answer.
+ * Empty rows that stay between a full row and deleted rows. Deleting makes SQLite merge pages: it copies rows and may leave their bytes in
+ * the old place for good. This many empty rows (12 bytes each) fill more than the three pages that one merge reads, and none holds an
+ * answer.
  */
 const GUARD_ROWS = 8_192;
 /** Index entries swept in one transaction, about. */
 const SWEPT_AT_ONCE = 20_000;
 /** Pages of 16 KiB given back to the disk at once. */
 const PAGES_AT_ONCE = 512;
-/** A job that waits for its turn to write gets it in between. */
+/** A job that waits to write gets its turn in between. */
 const PAUSE_MS = 10;
 
 type Row = readonly [id: number, scope: number, key: string, at: number, body: string];
 
 /**
- * Removes answers so that their bytes are gone from the ledger's files: overwritten (`secure_delete`), pages without an
- * answer given back, the write-ahead log emptied. In short transactions, so that jobs may use the ledger meanwhile and a crash
- * leaves it whole; the same purge then does the rest. Memory does not grow with the ledger.
- * @throws InputError when there is no ledger, 75 when another process keeps it from ending
+ * Removes answers so that no byte of them stays in the files: rows overwritten (`secure_delete`), empty pages returned, the write-ahead log
+ * emptied. Transactions are short: jobs may use the ledger meanwhile, and after a crash the same purge does the rest. Memory is constant.
+ * @throws InputError when the ledger does not exist, MillraceError 75 when another process keeps it locked
  */
 export function purgeLedger(path: string, filter: PurgeFilter): Promise<Purged> {
   return withLedger(path, async (db) => {
@@ -54,7 +53,11 @@ export function purgeLedger(path: string, filter: PurgeFilter): Promise<Purged> 
     await sweepIndex(db);
     await giveBackPages(db);
     emptyLog(db, path);
-    return { answers: Object.values(steps).reduce((sum, n) => sum + n, 0), steps, bytes: { before: bytesBefore, after: ledgerBytes(path) } };
+    return {
+      answers: Object.values(steps).reduce((sum, n) => sum + n, 0),
+      steps,
+      bytes: { before: bytesBefore, after: ledgerBytes(path) },
+    };
   });
 }
 
@@ -67,7 +70,12 @@ export function purgeTest({ email, before }: PurgeFilter): (key: string, at: num
 async function removeAnswers(db: DatabaseSync, filter: PurgeFilter): Promise<Record<string, number>> {
   const goes = purgeTest(filter);
   const meant = ([, scope, key, at, body]: Row): boolean => scope !== NO_SCOPE && goes(key, at, body);
-  const stepOf = new Map(db.prepare('SELECT id, step FROM scopes').all().map(({ id, step }) => [Number(id), String(step)]));
+  const stepOf = new Map(
+    db
+      .prepare('SELECT id, step FROM scopes')
+      .all()
+      .map(({ id, step }) => [Number(id), String(step)]),
+  );
   const steps: Record<string, number> = {};
   const remover = new Remover(db);
   const run = new EmptyRun();
@@ -86,11 +94,11 @@ async function removeAnswers(db: DatabaseSync, filter: PurgeFilter): Promise<Rec
   return steps;
 }
 
-/** Rows that are empty, one after the other: which of them may be deleted. */
+/** A run of empty rows, which decides what may be deleted. */
 class EmptyRun {
-  /** Empty rows that still have to stand behind the last one that was not; none at the beginning of the table. */
+  /** Empty rows that must still follow the last full one; none at the beginning of the table. */
   #missing = 0;
-  /** The latest empty rows beyond those, which would have to stand before one that is not. */
+  /** The latest empty rows beyond those, which would have to precede a full row. */
   readonly #latest: number[] = [];
 
   /** The next row, in order of id. Returns the rows before it that may go. */
@@ -108,7 +116,7 @@ class EmptyRun {
     return this.#latest.length > 2 * GUARD_ROWS ? this.#latest.splice(0, GUARD_ROWS) : [];
   }
 
-  /** The empty rows that the table ends with, where nothing follows that would have to be kept apart. */
+  /** The empty rows at the end of the table, where no full row follows. */
   end(): readonly number[] {
     return this.#latest;
   }
@@ -124,7 +132,7 @@ class Remover {
 
   constructor(db: DatabaseSync) {
     this.#db = db;
-    // In its place: no row moves. The newest row is never deleted, so that its number is not given to another answer.
+    // Emptied in place, so that no row moves. The newest row is never deleted: its number must not be given to another answer.
     this.#empty = db.prepare(`UPDATE answers SET scope = ${NO_SCOPE}, key = '', run = 0, at = 0, kind = 0, body = '' WHERE id = ?`);
     this.#delete = db.prepare(`DELETE FROM answers WHERE id = ? AND scope = ${NO_SCOPE}`);
     this.#newest = db.prepare('SELECT max(id) AS id FROM answers');
@@ -138,13 +146,13 @@ class Remover {
       for (const [id] of gone) this.#empty.run(id);
       for (const id of surplus) this.#delete.run(id);
       if (gone.length === 0) return;
-      const few = gone.length <= FEW;
-      if (few) for (const [id, scope, key] of gone) for (const statement of this.#forget) statement.run(keyHash(scope, key), id);
+      const few = gone.length <= FEW_ROWS;
+      if (few) for (const [id, scope, key] of gone) for (const statement of this.#forget) statement.run(lookupHash(scope, key), id);
       this.#note.run(few ? 0 : 1);
     });
   }
 
-  /** Rows at the end of the table, if they still are: a job may have added to it. The newest stays. */
+  /** Deletes rows at the end of the table, unless a job has added to it. The newest row stays. */
   removeEnd(ids: readonly number[]): void {
     const newest = ids.at(-1);
     if (newest === undefined) return;
@@ -155,10 +163,14 @@ class Remover {
   }
 }
 
-/** Takes places of answers that are no more out of the index; also those that a purge before this one left when it was killed. */
+/** Removes index entries of purged answers, also those that a killed purge left. */
 async function sweepIndex(db: DatabaseSync): Promise<void> {
   if (db.prepare('SELECT unswept FROM placed').get()?.['unswept'] === 0) return;
-  const sweeps = ['places', 'new_places'].map((table) => db.prepare(`DELETE FROM ${table} WHERE hash >= ? AND hash < ? AND NOT EXISTS (SELECT 1 FROM answers WHERE id = answer AND scope <> ${NO_SCOPE})`));
+  const sweeps = ['places', 'new_places'].map((table) =>
+    db.prepare(
+      `DELETE FROM ${table} WHERE hash >= ? AND hash < ? AND NOT EXISTS (SELECT 1 FROM answers WHERE id = answer AND scope <> ${NO_SCOPE})`,
+    ),
+  );
   const entries = Number(db.prepare('SELECT (SELECT count(*) FROM places) + (SELECT count(*) FROM new_places) AS n').get()?.['n']);
   const width = Math.ceil(HASHES / Math.max(1, entries / SWEPT_AT_ONCE));
   for (let from = 0; from < HASHES; from += width) {
@@ -171,15 +183,24 @@ async function sweepIndex(db: DatabaseSync): Promise<void> {
 
 async function giveBackPages(db: DatabaseSync): Promise<void> {
   const free = db.prepare('PRAGMA freelist_count');
-  for (let left = Number(free.get()?.['freelist_count']), last = Infinity; left > 0 && left < last; last = left, left = Number(free.get()?.['freelist_count'])) {
+  for (
+    let left = Number(free.get()?.['freelist_count']), last = Infinity;
+    left > 0 && left < last;
+    last = left, left = Number(free.get()?.['freelist_count'])
+  ) {
     db.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
     await after(PAUSE_MS);
   }
 }
 
-/** The write-ahead log still has the pages as they were. */
+/** The write-ahead log still has the old pages. */
 function emptyLog(db: DatabaseSync, path: string): void {
   const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
   if (busy === 0) return;
-  throw new MillraceError(EXIT.stopped, 'ledger_busy', `the answers are deleted, but another process keeps ${path}-wal, where they still stand, from being emptied`, { hint: 'End or wake it, then run the same command again.' });
+  throw new MillraceError(
+    EXIT.stopped,
+    'ledger_busy',
+    `the answers are deleted, but another process keeps ${path}-wal, where they still stand, from being emptied`,
+    { hint: 'End or wake it, then run the same command again.' },
+  );
 }

@@ -3,7 +3,7 @@ import { upperBits } from './key-hash.ts';
 const EMPTY = -1;
 const FIRST_CAPACITY = 4_096;
 
-/** Where the latest answers stand, by hash, until the index on the disk has them: a hash table in two flat arrays. Pure. */
+/** The latest answers by hash, until the index on disk has them: a hash table in two flat arrays. Pure. */
 export class RecentAnswers {
   #hashes = new Float64Array(FIRST_CAPACITY).fill(EMPTY);
   #ids = new Float64Array(FIRST_CAPACITY);

@@ -1,55 +1,57 @@
-/** The ledger as a run sees it, wherever it lies: the door of this room for the pipeline. */
-import type { Wait } from '../waits.ts';
+/** The ledger of a run in a file, S3 or Redis: the interface of this room for the pipeline. */
+import type { Wait } from '../util/waits.ts';
 import type { LedgerAnswer } from './answer.ts';
 import type { Ledger } from './ledger.ts';
 import type { Lookups } from './lookup-counts.ts';
 import type { LedgerEntry } from './options.ts';
 
 /**
- * Called once: with the answer that another run has paid for, or with null when it is for this run to ask.
- * `seed`: a run that is gone was asking. The request's Idempotency-Key is made with this, so that a service does not charge twice.
+ * Called once: with the answer that another run has paid for, or with null when this run is to ask. `seed`: a run that has ended was
+ * asking; the request's Idempotency-Key is made with its seed, so that the service does not charge twice.
  */
-export type Told = (answer: LedgerAnswer | null, seed?: string | null) => void;
+export type LookupListener = (answer: LedgerAnswer | null, seed?: string | null) => void;
 
-/** Whom a ledger that is asked over the network tells. */
+/** The listener of a ledger on a network. */
 export interface LedgerListener {
-  /** Lookups were told of, or wait for other runs. */
+  /** Lookups were answered, or wait for other runs. */
   readonly moved: () => void;
-  /** It cannot go on: the run ends with this. */
+  /** The ledger has failed: the run ends with this error. */
   readonly failed: (error: unknown) => void;
 }
 
 export interface RunLedger {
-  /** How many lookups wait for an answer that another run is asking for. They are within nobody's power here. */
+  /** Lookups that wait for an answer to another run's request. */
   readonly waiting: number;
-  /** What keeps lookups from being claimed, or claimed ones from being sent; null: nothing. */
+  /** The reason why lookups cannot be claimed or claimed ones not be sent; null without one. */
   readonly joining: Wait | null;
   listen(listener: LedgerListener): void;
   /** A number for (origin, step, options): the part of an entry's key that a whole job shares. */
   scope(origin: string, step: string, options: string): number;
-  /** The answer that is known here for a key, if this run may use it. */
+  /** The answer to a key that is known here, if this run may use it. */
   get(scope: number, key: string): LedgerAnswer | null;
-  /** To be asked before each new lookup that `get` does not know: at once or later, other runs that share the ledger are heard. */
-  ask(scope: number, key: string, told: Told): void;
-  /** Keeps the answers of one request. */
+  /**
+   * Call it before each new lookup that `get` does not know. It answers at once or later, after asking other runs that share the ledger.
+   */
+  ask(scope: number, key: string, onAnswer: LookupListener): void;
+  /** Stores the answers of one request. */
   put(entries: readonly LedgerEntry[]): void;
   /** Back-pressure: null when more may be asked. */
   room(): Promise<void> | null;
-  /** True: a call for what was asked may be sent now. A promise: ask again then. @throws by it, StorageError */
+  /** True when a call for the asked lookups may be sent now. After a promise, ask again. The promise rejects with StorageError. */
   mayCall(): true | Promise<void>;
-  /** All that was put by the time of this call is durable, where the run's next start will find it. @throws StorageError */
+  /** Makes everything stored so far durable, where the next start of the run finds it. @throws StorageError */
   keep(): Promise<void>;
   /** Distinct lookups of this run over all its resumes, and how many of them an earlier run had paid for. */
   totals(): Lookups;
-  /** What this execution has added to them. */
+  /** The part of the totals that this execution has added. */
   added(): Lookups;
-  /** What `LedgerOptions.failedUpTo` may be later: the latest answer by then. */
+  /** The value for a later `LedgerOptions.failedUpTo`: the latest answer now. */
   lastAnswer(): number;
-  /** Keeps nothing more than what is durable; lets go of what it asked for. */
+  /** Stores nothing more and releases all claims. */
   close(): Promise<void>;
 }
 
-/** A ledger of this machine alone: the file is all there is. */
+/** The ledger in a file of this machine. */
 export class FileLedger implements RunLedger {
   protected readonly file: Ledger;
 
@@ -75,8 +77,8 @@ export class FileLedger implements RunLedger {
     return this.file.get(scope, key);
   }
 
-  ask(_scope: number, _key: string, told: Told): void {
-    told(null);
+  ask(_scope: number, _key: string, onAnswer: LookupListener): void {
+    onAnswer(null);
   }
 
   put(entries: readonly LedgerEntry[]): void {

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/** The numbers of runs in a ledger's file, made where they are not there. */
+/** The numbers of runs in a ledger file, created on demand. */
 export class RunRows {
   readonly #insert: StatementSync;
   readonly #find: StatementSync;
@@ -11,12 +11,12 @@ export class RunRows {
     this.#find = db.prepare('SELECT id FROM runs WHERE run = ?');
   }
 
-  /** -1: there is none. */
+  /** -1 for an unknown run. */
   find(run: string): number {
     return Number(this.#find.get(run)?.['id'] ?? -1);
   }
 
-  /** Within a transaction that is not rolled back by itself: the number is remembered. */
+  /** Call it within a transaction that is not rolled back on its own: the number is cached. */
   idOf(job: string, run: string): number {
     const known = this.#known.get(run);
     if (known !== undefined) return known;

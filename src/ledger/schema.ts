@@ -2,12 +2,12 @@ import type { DatabaseSync } from 'node:sqlite';
 import { transaction } from '../sqlite/transaction.ts';
 
 /**
- * answers: only ever added to, and purged. places, new_places: where the answers with a hash stand, up to
- * `placed.up_to`; later ones are found in memory (see `Places`). `placed.purges` counts transactions that purged;
- * `placed.unswept`: places of purged answers are left. used: which answers of earlier runs a run has used (see `UsedAnswers`).
- * `runs.writes` counts a run's transactions, so that each of them changes a page and reaches the disk. holders: the runs that have the file open now (see `Presence`).
+ * `answers`: rows are added or purged. `places`, `new_places`: the index from hash to answers, up to `placed.up_to`; later answers are
+ * indexed in memory (see `AnswerIndex`). `placed.purges` counts purging transactions; `placed.unswept`: the index has entries of purged
+ * answers. `used`: the answers of earlier runs that a run has used (see `UsedAnswers`). `runs.writes` counts a run's transactions, so that
+ * each of them changes a page and reaches the disk. `holders`: the runs that have the file open now (see `Presence`).
  *
- * Numbered migrations: `user_version` says how many of them a file has had. Never edit one that was released.
+ * Numbered migrations: `user_version` is the number of them that a file has had. Never edit one that was released.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE scopes (
@@ -30,7 +30,7 @@ const MIGRATIONS: readonly string[] = [
    ALTER TABLE runs ADD COLUMN writes INTEGER NOT NULL DEFAULT 0;`,
 ];
 
-/** Stands for no lookup: the scope of a row that a purge has emptied. Scopes are numbered from 1. */
+/** No lookup: the scope of a purged row. Scopes are numbered from 1. */
 export const NO_SCOPE = 0;
 
 /** `PRAGMA application_id`: marks a file as a ledger, so that another SQLite file is never written to. */
@@ -39,12 +39,14 @@ const APPLICATION_ID = 0x4d4c4c47;
 /** How long a write waits for another process that is writing, milliseconds. */
 export const BUSY_MS = 15_000;
 
-/** Prepares an opened file; throws when it is somebody else's database or from a newer version. */
+/** Prepares an opened file. Throws for another program's database, or one of a newer version. */
 export function prepareLedger(db: DatabaseSync): void {
-  // Large pages: answers are 0.3 to 3 kB each, and few large writes cost less than many small ones. What a purge frees can
-  // only be given back in small steps when the file was made with that in mind; secure_delete, so that no page that is
-  // put to another use keeps what stood there.
-  db.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = FAST; PRAGMA cache_size = -16384;`);
+  // Large pages, because few large writes cost less than many small ones, and an answer has 0.3 to 3 kB. auto_vacuum lets a purge return
+  // pages in small steps, if it is set when the file is created.
+  db.exec(
+    `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA ` +
+      'synchronous = FULL; PRAGMA secure_delete = FAST; PRAGMA cache_size = -16384;',
+  );
   if (isCurrent(db)) return;
   transaction(db, () => {
     const version = pragma(db, 'user_version');

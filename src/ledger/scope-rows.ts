@@ -1,18 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { SharedAnswer } from './options.ts';
 
-/** The number of (origin, step, options) in a ledger's file. -1: it has none. */
+/** The number of (origin, step, options) in a ledger file; -1 when it has none. */
 export function scopeNumber(db: DatabaseSync, origin: string, step: string, options: string): number {
   return Number(db.prepare('SELECT id FROM scopes WHERE origin = ? AND step = ? AND options = ?').get(origin, step, options)?.['id'] ?? -1);
 }
 
-/** The same, made where it is not there; within a transaction. */
+/** The same, created if missing. Call it within a transaction. */
 export function makeScope(db: DatabaseSync, origin: string, step: string, options: string): number {
   db.prepare('INSERT OR IGNORE INTO scopes (origin, step, options) VALUES (?, ?, ?)').run(origin, step, options);
   return scopeNumber(db, origin, step, options);
 }
 
-/** The same, remembered. */
+/** The same, cached. */
 export class ScopeRows {
   readonly #db: DatabaseSync;
   readonly #known = new Map<string, number>();

@@ -1,9 +1,9 @@
-import { encode } from './answer.ts';
+import { encodeAnswer } from './answer.ts';
 import type { SharedAnswer } from './options.ts';
 import { purgeTest, type PurgeFilter } from './purge.ts';
 import { AnswerCounts, youngestOf, type LedgerStats } from './stats.ts';
 
-/** What a shared ledger holds, added up as it is read. */
+/** The contents of a shared ledger, counted as it is read. */
 export class SharedCounts {
   readonly #counts: AnswerCounts<string>;
   readonly #jobs = new Set<string>();
@@ -24,10 +24,12 @@ export class SharedCounts {
   }
 
   stats(): LedgerStats {
-    const scopes = [...this.#counts.found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, counted]) => {
-      const [origin, step, options] = JSON.parse(name) as SharedAnswer['scope'];
-      return { origin, step, options, ...counted };
-    });
+    const scopes = [...this.#counts.found]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([name, counted]) => {
+        const [origin, step, options] = JSON.parse(name) as SharedAnswer['scope'];
+        return { origin, step, options, ...counted };
+      });
     return { bytes: this.#bytes, jobs: this.#jobs.size, runs: this.#runs.size, scopes };
   }
 }
@@ -35,7 +37,7 @@ export class SharedCounts {
 /** The same test for answers on their way between ledgers. */
 export function sharedPurgeTest(filter: PurgeFilter): (answer: SharedAnswer) => boolean {
   const goes = purgeTest(filter);
-  return ({ key, at, answer }) => goes(key, at, encode(answer).body);
+  return ({ key, at, answer }) => goes(key, at, encodeAnswer(answer).body);
 }
 
 /** Adds one to a step's count. */

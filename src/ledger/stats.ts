@@ -1,18 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { kindName, type AnswerKind } from './answer.ts';
 import { answersInPieces, ledgerBytes, withLedger } from './connection.ts';
-import { DAY_MS, isReusable } from './reuse.ts';
+import { MS_PER_DAY, isReusable } from './reuse.ts';
 import { NO_SCOPE } from './schema.ts';
 
 /** A lookup that is being asked for is no answer. */
 type CountedKind = Exclude<AnswerKind, 'asking'>;
 
-/** What a ledger holds of one kind of lookup, by what became of it. Times are milliseconds since 1970. */
+/** The answers of one scope, counted by kind. Times are milliseconds since 1970. */
 export interface ScopeStats {
   /** The service's, or `embedded`. */
   readonly origin: string;
   readonly step: string;
-  /** What else decides an answer, such as `by email`. */
+  /** The options that change an answer, such as `by email`. */
   readonly options: string;
   readonly answers: number;
   readonly kinds: Readonly<Record<CountedKind, number>>;
@@ -24,19 +24,22 @@ export interface ScopeStats {
 
 export interface LedgerStats {
   readonly bytes: number;
-  /** Jobs that have used it, and their runs. */
+  /** The jobs that have used the ledger, and their runs. */
   readonly jobs: number;
   readonly runs: number;
-  /** Those that have answers. */
+  /** Scopes that have answers. */
   readonly scopes: readonly ScopeStats[];
 }
 
-/** @param maxAgeDays 0: whatever its age, as within one job */
+/** @param maxAgeDays 0 for any age, as within one job */
 export function ledgerStats(path: string, options: { maxAgeDays: number; now: number }): Promise<LedgerStats> {
   return withLedger(path, (db) => {
     const youngest = youngestOf(options);
     const found = countAnswers(db, new AnswerCounts<number>(youngest));
-    const { jobs, runs } = db.prepare('SELECT count(DISTINCT job) AS jobs, count(*) AS runs FROM runs').get() as { jobs: number; runs: number };
+    const { jobs, runs } = db.prepare('SELECT count(DISTINCT job) AS jobs, count(*) AS runs FROM runs').get() as {
+      jobs: number;
+      runs: number;
+    };
     const scopes = db.prepare('SELECT id, origin, step, options FROM scopes ORDER BY origin, step, options').all();
     return {
       bytes: ledgerBytes(path),
@@ -50,15 +53,27 @@ export function ledgerStats(path: string, options: { maxAgeDays: number; now: nu
   });
 }
 
-/** The time from which on an answer can be used. */
+/** The time from which an answer may be used. */
 export function youngestOf({ maxAgeDays, now }: { maxAgeDays: number; now: number }): number {
-  return maxAgeDays > 0 ? now - maxAgeDays * DAY_MS : -Infinity;
+  return maxAgeDays > 0 ? now - maxAgeDays * MS_PER_DAY : -Infinity;
 }
 
-interface Counted { answers: number; readonly kinds: Record<CountedKind, number>; reusable: number; oldest: number; newest: number }
+interface Counted {
+  answers: number;
+  readonly kinds: Record<CountedKind, number>;
+  reusable: number;
+  oldest: number;
+  newest: number;
+}
 
 function nothing(): Counted {
-  return { answers: 0, kinds: { hit: 0, miss: 0, suppressed: 0, unsettled: 0, failed: 0 }, reusable: 0, oldest: Infinity, newest: -Infinity };
+  return {
+    answers: 0,
+    kinds: { hit: 0, miss: 0, suppressed: 0, unsettled: 0, failed: 0 },
+    reusable: 0,
+    oldest: Infinity,
+    newest: -Infinity,
+  };
 }
 
 /** Answers added up by scope. */

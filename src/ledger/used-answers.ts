@@ -3,16 +3,19 @@ const BLOCK_ANSWERS = 32_768;
 const BLOCK_BYTES = BLOCK_ANSWERS / 8;
 
 /**
- * Which answers of earlier runs this run has used: one bit each, in blocks that are kept on the disk. An answer that was
- * used counts once, and does not become too old while the run goes on. Pure.
+ * The answers of earlier runs that this run has used: one bit each, in blocks on disk. A used answer counts once, and does not become too
+ * old while the run goes on. Pure.
  */
 export class UsedAnswers {
   readonly #blocks = new Map<number, Uint8Array>();
   readonly #changed = new Set<number>();
 
-  /** A block as it was kept. */
+  /** A block as it was stored. */
   load(block: number, bits: Uint8Array): void {
-    this.#blocks.set(block, Uint8Array.from({ length: BLOCK_BYTES }, (_, i) => bits[i] ?? 0));
+    this.#blocks.set(
+      block,
+      Uint8Array.from({ length: BLOCK_BYTES }, (_, i) => bits[i] ?? 0),
+    );
   }
 
   has(id: number): boolean {
@@ -29,7 +32,7 @@ export class UsedAnswers {
     this.#changed.add(block);
   }
 
-  /** Blocks that are not as they were kept. */
+  /** Blocks that have changed since they were stored. */
   changed(): (readonly [number, Uint8Array])[] {
     return [...this.#changed].flatMap((block) => {
       const bits = this.#blocks.get(block);
@@ -37,13 +40,13 @@ export class UsedAnswers {
     });
   }
 
-  /** All that `changed` told is kept now. */
+  /** All changed blocks are stored. */
   kept(): void {
     this.#changed.clear();
   }
 }
 
-/** A block with what is kept of it, by another process of the same run or an earlier one. */
+/** A block together with its stored bits, of another process of the same run or an earlier one. */
 export function bothUsed(bits: Uint8Array, kept: unknown): Uint8Array {
   return kept instanceof Uint8Array ? bits.map((byte, i) => byte | (kept[i] ?? 0)) : bits;
 }

@@ -4,10 +4,18 @@ import type { LedgerAnswer } from './answer.ts';
 const FULL_ENTRIES = 2_000;
 const FULL_CHARS = 8 * 1024 * 1024;
 
-/** Whose an answer is, and since when, where a shared ledger has told it. */
-export interface Given { readonly job: string; readonly run: string; readonly at: number }
+/** The owner and time of an answer from a shared ledger. */
+export interface AnswerOrigin {
+  readonly job: string;
+  readonly run: string;
+  readonly at: number;
+}
 
-export interface WaitingAnswer { readonly answer: LedgerAnswer; readonly hash: number; readonly given: Given | null }
+interface WaitingAnswer {
+  readonly answer: LedgerAnswer;
+  readonly hash: number;
+  readonly given: AnswerOrigin | null;
+}
 
 /** Answers that are not on the disk yet. Pure. */
 export class WaitingAnswers {
@@ -20,7 +28,7 @@ export class WaitingAnswers {
     return this.#entries === 0;
   }
 
-  /** It is time to write them. */
+  /** True when it is time to write them. */
   get isFull(): boolean {
     return this.#entries >= FULL_ENTRIES || this.#chars >= FULL_CHARS;
   }

@@ -1,26 +1,27 @@
-/** The file on this machine in which a run works while its ledger lies elsewhere, and what it remembers of that. */
+/** The local SQLite file of a run whose ledger is in S3 or Redis, and what it has copied from there. */
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { decode } from './answer.ts';
-import { isDamage, ledgerFailure } from './failure.ts';
+import { decodeAnswer } from './answer.ts';
+import { isLedgerDamage, ledgerFailure } from './failure.ts';
 import { Ledger } from './ledger.ts';
 import type { LedgerOptions, SharedAnswer } from './options.ts';
 
 /**
- * segments: what was taken over from where, up to which byte. published: this run's answers up to that number are in the
- * shared ledger; last_at: the time of its latest. source: what the shared ledger was when this file was made from it.
+ * `segments`: the copied segments, and the bytes copied of each. `published`: the number up to which this run's answers are in the shared
+ * ledger, and the time of the latest. `source`: the state of the shared ledger when this file was made from it.
  */
 const TABLES = `CREATE TABLE IF NOT EXISTS segments (name TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS published (run TEXT PRIMARY KEY, up_to INTEGER NOT NULL, last_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS source (mark TEXT NOT NULL) STRICT;`;
 
 const EMPTY = `PRAGMA busy_timeout = 15000; PRAGMA secure_delete = ON; BEGIN IMMEDIATE;
-  DELETE FROM answers; DELETE FROM places; DELETE FROM new_places; DELETE FROM used; DELETE FROM segments; DELETE FROM published; DELETE FROM source;
+  DELETE FROM answers; DELETE FROM places; DELETE FROM new_places; DELETE FROM used; DELETE FROM segments; DELETE FROM published;
+  DELETE FROM source;
   UPDATE runs SET lookups = 0, reused = 0; UPDATE placed SET up_to = 0, purges = purges + 1;
   COMMIT; PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);`;
 
-/** What the file was made from. */
-export interface Source {
+/** The state of the shared ledger when the file was made. */
+interface LedgerSource {
   /** Changes with each purge of the shared ledger. */
   readonly mark: string;
   /** Names of segments, with the bytes of each. */
@@ -28,9 +29,13 @@ export interface Source {
 }
 
 /** A run's totals, as they travel with its answers. */
-export interface SharedTotals { readonly lookups: number; readonly reused: number; readonly lastAt: number }
+export interface SharedTotals {
+  readonly lookups: number;
+  readonly reused: number;
+  readonly lastAt: number;
+}
 
-/** A piece that is read at once: no more answers, and no more characters but for the last answer's. */
+/** The most answers of one batch, and the most characters, except for a longer last answer. */
 const PIECE_ANSWERS = 5_000;
 const PIECE_CHARS = 4 * 1024 * 1024;
 
@@ -44,10 +49,10 @@ export class WorkingFile {
   }
 
   /**
-   * Opens it; emptied first where it holds what the shared ledger has no longer, and made anew where it is damaged: all that
-   * counts is in the shared ledger. @throws StorageError
+   * Opens the file. It is emptied when it holds answers that the shared ledger no longer has, and rebuilt when damaged: the shared ledger
+   * has everything that counts. @throws StorageError
    */
-  static open(options: LedgerOptions, source: Source): WorkingFile {
+  static open(options: LedgerOptions, source: LedgerSource): WorkingFile {
     const file = new WorkingFile(openWhole(options), options);
     file.ledger.transact((db) => db.exec(TABLES));
     if (file.#fits(source)) return file;
@@ -58,12 +63,20 @@ export class WorkingFile {
     return anew;
   }
 
-  /** Bytes that were taken over of each segment. */
+  /** Copied bytes of each segment. */
   segments(): Map<string, number> {
-    return this.ledger.transact((db) => new Map(db.prepare('SELECT name, bytes FROM segments').all().map(({ name, bytes }) => [String(name), Number(bytes)])));
+    return this.ledger.transact(
+      (db) =>
+        new Map(
+          db
+            .prepare('SELECT name, bytes FROM segments')
+            .all()
+            .map(({ name, bytes }) => [String(name), Number(bytes)]),
+        ),
+    );
   }
 
-  /** Takes a segment's answers up to that byte; `totals`: as it tells them of this run. */
+  /** Stores a segment's answers up to that byte. `totals`: this run's, as the segment states them. */
   take(answers: readonly SharedAnswer[], name: string, bytes: number, totals: SharedTotals | null): void {
     this.ledger.take(answers, (db) => {
       this.#keepSegment(db, name, bytes);
@@ -71,14 +84,14 @@ export class WorkingFile {
     });
   }
 
-  /** What the shared ledger knows of this run's totals. */
+  /** Raises this run's totals to those of the shared ledger. */
   raise(totals: SharedTotals): void {
     this.ledger.transact((db) => this.#raise(db, totals));
   }
 
-  /** This run's answers that the shared ledger does not have, the oldest first, and the number of the last one read. */
+  /** This run's answers that the shared ledger does not have, oldest first, and the number of the last one read. */
   *unpublished(upTo: number): Generator<{ readonly answers: readonly SharedAnswer[]; readonly upTo: number }, void, void> {
-    for (let after = this.#published().upTo; after < upTo; ) {
+    for (let after = this.#published().upTo; after < upTo;) {
       const piece = this.ledger.transact((db) => this.#piece(db, after, upTo));
       after = piece.upTo;
       if (piece.answers.length > 0) yield piece;
@@ -89,9 +102,21 @@ export class WorkingFile {
     const { job, run } = this.#options;
     const answers: SharedAnswer[] = [];
     let chars = 0;
-    const rows = db.prepare('SELECT a.id, s.origin, s.step, s.options, a.key, a.at, a.kind, a.body FROM answers a JOIN scopes s ON s.id = a.scope WHERE a.id > ? AND a.id <= ? AND a.run = (SELECT id FROM runs WHERE run = ?) ORDER BY a.id').iterate(after, upTo, run);
+    const rows = db
+      .prepare(
+        'SELECT a.id, s.origin, s.step, s.options, a.key, a.at, a.kind, a.body FROM answers a JOIN scopes s ON s.id = a.scope WHERE ' +
+          'a.id > ? AND a.id <= ? AND a.run = (SELECT id FROM runs WHERE run = ?) ORDER BY a.id',
+      )
+      .iterate(after, upTo, run);
     for (const { id, origin, step, options, key, at, kind, body } of rows) {
-      answers.push({ scope: [String(origin), String(step), String(options)], key: String(key), job, run, at: Number(at), answer: decode(Number(kind), String(body)) });
+      answers.push({
+        scope: [String(origin), String(step), String(options)],
+        key: String(key),
+        job,
+        run,
+        at: Number(at),
+        answer: decodeAnswer(Number(kind), String(body)),
+      });
       chars += String(body).length;
       if (answers.length >= PIECE_ANSWERS || chars >= PIECE_CHARS) return { answers, upTo: Number(id) };
     }
@@ -101,7 +126,10 @@ export class WorkingFile {
   /** This run's answers up to that number are in the shared ledger, in these segments if it has any. */
   published(upTo: number, segments: ReadonlyMap<string, number>): void {
     this.ledger.transact((db) => {
-      db.prepare('INSERT INTO published VALUES (?, ?, 0) ON CONFLICT DO UPDATE SET up_to = max(up_to, excluded.up_to)').run(this.#options.run, upTo);
+      db.prepare('INSERT INTO published VALUES (?, ?, 0) ON CONFLICT DO UPDATE SET up_to = max(up_to, excluded.up_to)').run(
+        this.#options.run,
+        upTo,
+      );
       for (const [name, bytes] of segments) this.#keepSegment(db, name, bytes);
     });
   }
@@ -124,18 +152,21 @@ export class WorkingFile {
   #raise(db: DatabaseSync, { lookups, reused, lastAt }: SharedTotals): void {
     const { run } = this.#options;
     db.prepare('UPDATE runs SET lookups = max(lookups, ?), reused = max(reused, ?) WHERE run = ?').run(lookups, reused, run);
-    db.prepare('INSERT INTO published VALUES (?, 0, ?) ON CONFLICT DO UPDATE SET last_at = max(last_at, excluded.last_at)').run(run, lastAt);
+    db.prepare('INSERT INTO published VALUES (?, 0, ?) ON CONFLICT DO UPDATE SET last_at = max(last_at, excluded.last_at)').run(
+      run,
+      lastAt,
+    );
   }
 
-  /** Whether all that it holds is still in the shared ledger. */
-  #fits({ mark, segments }: Source): boolean {
+  /** Whether the shared ledger still has all answers of this file. */
+  #fits({ mark, segments }: LedgerSource): boolean {
     const made = this.ledger.transact((db) => db.prepare('SELECT mark FROM source').get()?.['mark']);
     if (made === undefined) return false;
     return made === mark && [...this.segments()].every(([name, bytes]) => (segments.get(name) ?? -1) >= bytes);
   }
 }
 
-/** What was in it leaves no trace. @throws StorageError, or 75 when another process keeps it locked */
+/** Empties the file without leaving a trace. @throws StorageError, or MillraceError 75 when another process keeps it locked */
 function empty(path: string): void {
   const db = new DatabaseSync(path);
   try {
@@ -151,7 +182,7 @@ function openWhole(options: LedgerOptions): Ledger {
   try {
     return Ledger.open(options);
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!isLedgerDamage(error)) throw error;
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${options.path}${suffix}`, { force: true });
     return Ledger.open(options);
   }

@@ -1,54 +1,52 @@
-/** What an answer says of the quota, whatever family its headers are of, in the unit that its deltas were found to have. */
-import type { LimiterOptions } from './limiter-options.ts';
-import type { ObservedAnswer } from './limiter.ts';
+/** Brings the quota that an answer states into milliseconds, with the unit that its deltas were found to have. */
+import type { PlanWindow, WindowReading } from '../client/quota/quota-reading.ts';
+import type { AnsweredCall, LimiterOptions } from './limiter-options.ts';
 import { LongWindow } from './long-window.ts';
-import { readQuotaHeaders, type WindowReading } from './quota-headers.ts';
-import { readRateHeaders, type Headers, type RateReading } from './rate-headers.ts';
+import { toRateReading, type RateReading } from './rate-reading.ts';
 import { ResetUnit } from './reset-unit.ts';
 
-export interface AnswerReading {
-  /** The minute's window in the names of `X-RateLimit-*`. */
-  readonly headers: Headers;
-  /** The same, read; null: the answer says nothing of it. */
+interface AnswerReading {
+  /** The window of the plan, as the answer states it; null when it does not. */
+  readonly plan: PlanWindow | null;
+  /** The same in milliseconds. */
   readonly reading: RateReading | null;
-  /** All windows that are no minute's. */
+  /** All other windows. */
   readonly windows: readonly WindowReading[];
 }
 
-const NOTHING: AnswerReading = { headers: {}, reading: null, windows: [] };
+const NOTHING: AnswerReading = { plan: null, reading: null, windows: [] };
 
 export class AnswerReader {
-  readonly #options: Pick<LimiterOptions, 'rpm' | 'wallNow' | 'onResetUnit' | 'onUnreadableReset'>;
+  readonly #options: Pick<LimiterOptions, 'rpm' | 'onResetUnit' | 'onUnreadableReset'>;
   readonly #unit: ResetUnit;
   readonly #longWindow = new LongWindow();
-  #unitTold = false;
-  #unreadableTold = false;
-  /** What the newest answer with quota headers has said; null: there was none. */
+  #reportedUnit = false;
+  #reportedUnreadable = false;
+  /** The newest answer with quota headers; null before the first. */
   stated: RateReading | null = null;
 
-  constructor(options: Pick<LimiterOptions, 'rpm' | 'wallNow' | 'onResetUnit' | 'onUnreadableReset'>) {
+  constructor(options: Pick<LimiterOptions, 'rpm' | 'onResetUnit' | 'onUnreadableReset'>) {
     this.#options = options;
     this.#unit = new ResetUnit(options.rpm);
   }
 
   /** @param nowMs monotonic, when the answer came */
-  read({ headers: all, retryAfterMs, throttled }: Pick<ObservedAnswer, 'headers' | 'retryAfterMs' | 'throttled'>, nowMs: number): AnswerReading {
-    const { rpm, wallNow, onResetUnit, onUnreadableReset } = this.#options;
-    // There may be ten thousand a second of an unlimited plan.
-    if (rpm === null && all['x-ratelimit-limit'] === '0') return NOTHING;
-    const { headers, isSeconds, windows, unreadableReset } = readQuotaHeaders(all, wallNow());
-    if (unreadableReset !== null && !this.#unreadableTold) {
-      this.#unreadableTold = true;
+  read({ quota, retryAfterMs, throttled }: Pick<AnsweredCall, 'quota' | 'retryAfterMs' | 'throttled'>, nowMs: number): AnswerReading {
+    const { rpm, onResetUnit, onUnreadableReset } = this.#options;
+    if (quota === null || (rpm === null && quota.plan?.limit === 0)) return NOTHING;
+    const { plan, windows, unreadableReset } = quota;
+    if (unreadableReset !== null && !this.#reportedUnreadable) {
+      this.#reportedUnreadable = true;
       onUnreadableReset?.(unreadableReset);
     }
-    if (headers === null) return { ...NOTHING, windows };
-    const unit = isSeconds ? 'seconds' : this.#unit.read(headers, nowMs, { retryAfterMs: throttled ? retryAfterMs : null, throttled });
-    if (!this.#unitTold && this.#unit.verdict !== null) {
-      this.#unitTold = true;
-      onResetUnit?.(this.#unit.verdict);
+    if (plan === null) return { ...NOTHING, windows };
+    const unit = this.#unit.read(plan, nowMs, { retryAfterMs: throttled ? retryAfterMs : null, throttled });
+    if (!this.#reportedUnit && this.#unit.description !== null) {
+      this.#reportedUnit = true;
+      onResetUnit?.(this.#unit.description);
     }
-    const reading = readRateHeaders(headers, wallNow(), unit);
+    const reading = toRateReading(plan, unit);
     this.stated = reading;
-    return { headers, reading, windows: [...windows, ...this.#longWindow.of(reading)] };
+    return { plan, reading, windows: [...windows, ...this.#longWindow.of(reading)] };
   }
 }

@@ -1,21 +1,21 @@
 /**
- * When our own calls were sent and answered, as far back as a window reaches. When the service decided on a call is
- * not seen; it is known to lie between the two. Pure: time is passed in.
+ * When our own calls were sent and answered, as far back as a window reaches. The service decides on a call at some moment between the two.
+ * Pure: time is passed in.
  */
 
 const SMALLEST = 256;
 
 export class CallLog {
-  /** By ticket, which count from 1: when each call was sent. Times never go back. */
+  /** When each call was sent, by ticket (from 1). Times never go back. */
   readonly #sent = new Times();
-  /** In the order in which calls were answered: when, and when each had been sent. */
+  /** In the order of the answers: when each call was answered, and when it was sent. */
   readonly #answered = new Times();
   readonly #answeredSent = new Times();
-  /** In the order in which they were sent. */
+  /** In the order of sending. */
   readonly #inFlight = new Set<number>();
   #restored = { calls: 0, atMs: -Infinity };
 
-  /** The last ticket given out; 0: none was. */
+  /** The last ticket; 0 before the first call. */
   get last(): number {
     return this.#sent.last;
   }
@@ -25,12 +25,16 @@ export class CallLog {
     return this.#inFlight.size;
   }
 
-  /** Of these, those that were sent after `ms`. */
+  /** Calls in flight that were sent after `ms`. */
   inFlightSince(ms: number): number {
     return this.#inFlight.size - this.#stillUnderWay(ms);
   }
 
-  /** A call is sent. @param keepFromMs what was sent before may be forgotten; @param keepAnsweredFromMs so may what was answered. Returns the call's ticket. */
+  /**
+   * A call is sent. Returns its ticket.
+   * @param keepFromMs calls sent before this may be dropped
+   * @param keepAnsweredFromMs calls answered before this may be dropped
+   */
   sent(nowMs: number, keepFromMs: number, keepAnsweredFromMs = keepFromMs): number {
     this.#sent.forget(keepFromMs);
     const forgotten = this.#answered.forget(keepAnsweredFromMs);
@@ -49,7 +53,7 @@ export class CallLog {
     return sentMs;
   }
 
-  /** Calls of an earlier run. That the service has counted them is not certain. */
+  /** Adds calls of an earlier run. The service may not have counted them. */
   restore(calls: number, atMs: number): void {
     for (let i = 0; i < calls; i++) {
       this.#sent.add(atMs);
@@ -59,38 +63,38 @@ export class CallLog {
     this.#restored = { calls, atMs };
   }
 
-  /** When a call was sent; null when that is too long ago to be known. */
+  /** When a call was sent; null when it has been dropped. */
   sentAt(ticket: number): number | null {
     return this.#sent.at(ticket);
   }
 
-  /** How many were sent after `ms`. */
+  /** Calls sent after `ms`. */
   sentAfter(ms: number): number {
     return this.#sent.countAfter(ms);
   }
 
-  /** When the first after `ms` was sent; Infinity: none was. */
+  /** When the first call after `ms` was sent; Infinity without one. */
   firstSentAfter(ms: number): number {
     return this.#sent.firstAfter(ms);
   }
 
-  /** How many were not answered up to `ms`. */
+  /** Calls not answered up to `ms`. */
   unansweredAt(ms: number): number {
     return this.#inFlight.size + this.#answered.countAfter(ms);
   }
 
-  /** When the first after `ms` was answered; Infinity: none was. */
+  /** When the first call after `ms` was answered; Infinity without one. */
   firstAnsweredAfter(ms: number): number {
     return this.#answered.firstAfter(ms);
   }
 
-  /** How many were sent after one moment and answered up to another, but those of an earlier run. */
+  /** Calls sent after one moment and answered up to another, without those of an earlier run. */
   within(sentAfterMs: number, answeredUpToMs: number): number {
     if (answeredUpToMs <= sentAfterMs) return 0;
     const first = this.#answered.last - this.#answered.countAfter(sentAfterMs) + 1;
     const last = this.#answered.last - this.#answered.countAfter(answeredUpToMs);
     let count = last - first + 1;
-    // Those that were under way at the first moment were sent before it; but those that still are were not answered since.
+    // Calls in flight at the first moment were sent before it. Calls still in flight were not answered since.
     let underWay = first - 1 - (this.#sent.last - this.#sent.countAfter(sentAfterMs)) + this.#stillUnderWay(sentAfterMs);
     for (let i = first; i <= last && underWay < 0; i++) {
       if ((this.#answeredSent.at(i) as number) > sentAfterMs) continue;
@@ -101,7 +105,7 @@ export class CallLog {
     return atMs > sentAfterMs && atMs <= answeredUpToMs ? count - calls : count;
   }
 
-  /** How many that were sent up to `ms` are not answered now. */
+  /** Calls sent up to `ms` that are still in flight. */
   #stillUnderWay(ms: number): number {
     let count = 0;
     for (const ticket of this.#inFlight) {
@@ -112,7 +116,7 @@ export class CallLog {
   }
 }
 
-/** A ring that grows: the entry of number n, from 1, is at n & (length - 1). */
+/** A ring buffer that grows: entry n (from 1) is at n & (length - 1). */
 class Times {
   #times = new Float64Array(SMALLEST);
   #last = 0;
@@ -122,7 +126,7 @@ class Times {
     return this.#last;
   }
 
-  /** Returns its number. @param ordered a time before the last one becomes the last one's */
+  /** Returns the number of the entry. @param ordered raises a time to the last entry's, if it is earlier */
   add(ms: number, ordered = true): number {
     if (this.#last - this.#oldest + 1 >= this.#times.length) this.#grow();
     const at = ordered && this.#last >= this.#oldest ? Math.max(ms, this.#get(this.#last)) : ms;
@@ -131,7 +135,7 @@ class Times {
     return this.#last;
   }
 
-  /** Forgets what was before `ms`; returns how many. */
+  /** Drops entries before `ms`; returns how many. */
   forget(ms: number): number {
     const from = this.#oldest;
     while (this.#oldest <= this.#last && this.#get(this.#oldest) < ms) this.#oldest++;
@@ -142,7 +146,7 @@ class Times {
     this.#oldest += count;
   }
 
-  /** Null when it is forgotten, or not there yet. */
+  /** null when the entry is dropped, or does not exist yet. */
   at(n: number): number | null {
     return n < this.#oldest || n > this.#last ? null : this.#get(n);
   }
@@ -155,7 +159,7 @@ class Times {
     return this.at(this.#lastUpTo(ms) + 1) ?? Infinity;
   }
 
-  /** The number of the last up to `ms`, or the one before the oldest that is kept. */
+  /** The number of the last entry up to `ms`, or the one before the oldest entry. */
   #lastUpTo(ms: number): number {
     let low = this.#oldest - 1;
     let high = this.#last;

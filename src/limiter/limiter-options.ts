@@ -1,39 +1,54 @@
-/** What a limiter is told when it is made. Types only. */
-import type { StatedWindow } from './quota-windows.ts';
-import type { Spent } from './quota-model.ts';
+/** The limiter's options and arguments. Types only. */
+import type { QuotaReading } from '../client/quota/quota-reading.ts';
+import type { StatedWindow } from '../definition/compiled-job.ts';
+import type { SavedQuota } from './saved-quota.ts';
 import type { SharedQuota } from './shared/shared-quota.ts';
 
+/** The right to start one call: its number, from 1. 0: no right, because the limiter was stopped. */
+export type CallTicket = number;
+
+export interface AnsweredCall {
+  readonly ticket: CallTicket;
+  /** The quota that the answer states; null when it states none. */
+  readonly quota: QuotaReading | null;
+  readonly throttled: boolean;
+  /** No answer came, or one with which the service reports its own failure. */
+  readonly failed?: boolean;
+  /** The wait that a throttled answer asks for; null when it names none. */
+  readonly retryAfterMs: number | null;
+}
+
 export interface LimiterOptions {
-  /** Requests a minute; null: no pacing unless the service asks for it. */
+  /** Requests a minute; null for no pacing unless the service asks for it. */
   readonly rpm: number | null;
   /** Monotonic milliseconds. */
   readonly monotonicNow: () => number;
-  /** Wall clock, milliseconds: for services that send no `Date`, because Bottleneck goes by it, and for what outlives the run. */
+  /** Epoch milliseconds: Bottleneck uses the wall clock, and so does everything that outlives the run. */
   readonly wallNow: () => number;
-  /** What the run before has spent of the last window. */
-  readonly spent?: Spent | null;
-  /** One quota for several pods; null: this run alone has it, or a fixed share of it. */
+  /** The quota that the run before has saved. */
+  readonly restored?: SavedQuota | null;
+  /** One quota for several pods; null: this run has the quota for itself, or a fixed share of it. */
   readonly shared?: SharedQuota | null;
-  /** The part of the plan that is this run's, 0 < share <= 1: one of several that use it at once and do not share a quota. */
+  /** This run's part of the plan, 0 < share <= 1, where several runs use the plan at once without a shared quota. */
   readonly share?: number;
-  /** Windows that the job states, beside the plan: of a shard its part. */
+  /** Windows that the job states beside the plan. A shard gets its part. */
   readonly windows?: readonly StatedWindow[];
   /**
-   * What keeps a call from leaving although it may start, such as a key that is read again; null: nothing. Asked before each grant:
-   * permits that calls held meanwhile would all be used at once afterwards.
+   * Keeps a permitted call from leaving, for example while the API key is read again; null when nothing does. Asked before each grant,
+   * because calls that hold permits meanwhile would all start at once afterwards.
    */
-  readonly held?: () => Promise<void> | null;
-  /** The service said later, and everything waits, or waits longer than before. */
+  readonly blockedBy?: () => Promise<void> | null;
+  /** The service throttles: every call waits, or waits longer. */
   readonly onThrottled?: (wait: ThrottledWait) => void;
-  /** How the service states its reset is known now, such as "as a date": told once. */
+  /** The form of the service's resets is known, such as "as a date". Called once. */
   readonly onResetUnit?: (how: string) => void;
-  /** A reset that nothing can be made of, as the service sent it: told once. */
+  /** The text of a reset that cannot be read. Called once. */
   readonly onUnreadableReset?: (value: string) => void;
 }
 
 export interface ThrottledWait {
   /** Monotonic milliseconds. */
   readonly untilMs: number;
-  /** False: for the same reason as the wait before, because the call left before that was known. */
+  /** False: the call left before the pause was known, so this is the same pause. */
   readonly isNew: boolean;
 }

@@ -1,16 +1,20 @@
-/** A window without a name that is longer than a minute, and the words for any window. Pure. */
-import { PERIODS_MS, type WindowReading } from './quota-headers.ts';
-import type { UsedUp } from './quota-windows.ts';
-import type { RateReading } from './rate-headers.ts';
+/** A window without a name that is longer than a minute, and the description of any window. Pure. */
+import type { WindowReading } from '../client/quota/quota-reading.ts';
+import { PERIODS_MS } from '../util/periods.ts';
+import type { UsedUpWindow } from './quota-windows.ts';
+import type { RateReading } from './rate-reading.ts';
 
-/** Two of a minute's windows: a reset that is further away is another window's. */
+/** Two minutes: a reset that is further away belongs to a longer window. */
 const LONGEST_MINUTE_MS = 120_000;
 
 export class LongWindow {
-  /** The shortest period that its resets were seen to fit into. */
+  /** The shortest period that all observed resets fit into. */
   #periodMs = 0;
 
-  /** Where a reset is surely further away than a minute's can be, the quota is kept as that of a longer window, so that a resume knows of it. Empty: it is a minute's, or nobody knows. */
+  /**
+   * A reset that is certainly further away than a minute's makes a longer window, so that a resumed run knows about it. Empty: it is a
+   * minute's window, or unknown.
+   */
   of({ limit, remaining, resetMs, resetIsSure, unlimited }: RateReading): WindowReading[] {
     if (resetMs === null || !resetIsSure || remaining === null || unlimited || (limit !== null && remaining > limit)) return [];
     if (resetMs <= LONGEST_MINUTE_MS && this.#periodMs === 0) return [];
@@ -20,7 +24,7 @@ export class LongWindow {
 }
 
 /** Such as `quota of 300 requests a day`. */
-export function windowWords({ limit, periodMs }: Pick<UsedUp, 'limit' | 'periodMs'>): string {
+export function describeWindow({ limit, periodMs }: Pick<UsedUpWindow, 'limit' | 'periodMs'>): string {
   const name = Object.entries(PERIODS_MS).find(([, ms]) => ms === periodMs)?.[0];
   const period = name === undefined ? `in ${periodMs / 1_000} s` : `${name === 'hour' ? 'an' : 'a'} ${name}`;
   return `quota${limit === null ? '' : ` of ${limit.toLocaleString('en-US')} requests`} ${period}`;

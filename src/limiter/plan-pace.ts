@@ -1,10 +1,10 @@
-/** The plan's rate alone, where no headers say more: evenly, and never more than it in any minute. Pure: time is passed in. */
+/** The plan's rate alone, where headers say no more: evenly, and never more than the plan in any minute. Pure: time is passed in. */
 import type { CallLog } from './call-log.ts';
 import type { Latencies } from './latencies.ts';
-import { MINUTE_MS } from './told-answers.ts';
+import { MINUTE_MS } from './quota-observations.ts';
 
-/** So much lateness of timers is made up for. */
-const CATCH_UP_MS = 100;
+/** The most delay of timers that later calls make up for. */
+const MAX_CATCH_UP_MS = 100;
 
 export class PlanPace {
   readonly #rpm: number;
@@ -26,14 +26,14 @@ export class PlanPace {
     this.#nextMs = from + MINUTE_MS / this.#rpm;
   }
 
-  /** The limiter may hold no burst at all: lateness is not made up for until a minute went well. */
+  /** The service may allow no burst at all: delays are not made up for until a minute went well. */
   throttled(nowMs: number): void {
     this.#catchUpFromMs = nowMs + MINUTE_MS;
   }
 
-  /** How many calls may start now, and if none, when one may. */
+  /** How many calls may start now, and when the next one may. */
   permits(nowMs: number): { readonly permits: number; readonly atMs: number } {
-    // What is sent a minute apart may arrive closer than that.
+    // Calls that are sent a minute apart may arrive closer together.
     const minuteMs = MINUTE_MS + this.#latencies.spreadMs;
     const most = this.#rpm - this.#log.sentAfter(nowMs - minuteMs);
     if (most <= 0) return { permits: 0, atMs: this.#log.firstSentAfter(nowMs - minuteMs) + minuteMs };
@@ -43,6 +43,6 @@ export class PlanPace {
   }
 
   #catchUpMs(nowMs: number): number {
-    return nowMs < this.#catchUpFromMs ? 0 : CATCH_UP_MS;
+    return nowMs < this.#catchUpFromMs ? 0 : MAX_CATCH_UP_MS;
   }
 }

@@ -1,22 +1,22 @@
 /**
- * The bucket that holds next to nothing, as it is at the service at worst: calls must arrive in order for it however
- * they are delayed, so n calls in t must not be more than capacity + rate * (t - spread). Pure: time is passed in.
+ * The state of a very small bucket at the service, in the worst case. Calls must arrive in order for it however they are delayed: n calls
+ * in t must not exceed capacity + rate * (t - spread). Pure: time is passed in.
  */
-import type { Evidence } from './evidence.ts';
+import type { AlgorithmInference } from './algorithm-inference.ts';
 import type { Latencies } from './latencies.ts';
 
 export class SmallBucket {
-  readonly #evidence: Evidence;
+  readonly #inference: AlgorithmInference;
   readonly #latencies: Latencies;
   #permits = 0;
   #atMs = -Infinity;
 
-  constructor(evidence: Evidence, latencies: Latencies) {
-    this.#evidence = evidence;
+  constructor(inference: AlgorithmInference, latencies: Latencies) {
+    this.#inference = inference;
     this.#latencies = latencies;
   }
 
-  /** Calls start; Infinity: it is empty. */
+  /** Calls start; Infinity empties the bucket. */
   sent(nowMs: number, calls = 1): void {
     this.#permits = Math.max(0, this.permits(nowMs) - calls);
   }
@@ -34,7 +34,7 @@ export class SmallBucket {
   }
 
   #flow(): { readonly perMs: number; readonly burst: number } {
-    const { perMs, capacity } = this.#evidence;
+    const { perMs, capacity } = this.#inference;
     const { spreadMs } = this.#latencies;
     const burst = capacity - perMs * spreadMs;
     return burst >= 1 ? { perMs, burst } : { perMs: Math.min(perMs, capacity / (1 / perMs + spreadMs)), burst: 1 };

@@ -1,23 +1,29 @@
-/** How many calls were sent within a period, in a bounded number of slots. A slot counts until all of it is out. Pure: time is passed in. */
+/**
+ * Counts the calls of a period in a bounded number of slots. A slot counts until all of it has left the period. Pure: time is passed in.
+ */
 
-/** Slots of a period: a slot that is not out yet delays the calls after it by this part of the period at most. */
+/** Slots of a period. A slot may delay the calls after it by this part of the period at most. */
 const SLOTS = 240;
 
-/** `[end, calls]` a slot; `end` is of the wall clock, milliseconds. */
-export type KeptSlots = readonly (readonly [endMs: number, calls: number])[];
+/** `[end, calls]` for each slot; `end` is in epoch milliseconds. */
+export type SavedSlots = readonly (readonly [endMs: number, calls: number])[];
 
-interface Slot { endMs: number; calls: number; readonly fromMs: number }
+interface Slot {
+  endMs: number;
+  calls: number;
+  readonly fromMs: number;
+}
 
 export class SpentSlots {
   readonly #widthMs: number;
-  readonly #keptMs: number;
-  /** The time of the last call of each slot, and how many it has; oldest first. */
+  readonly #spanMs: number;
+  /** The last call of each slot and its number of calls, oldest first. */
   #slots: Slot[] = [];
 
-  /** @param periodMs no longer one is asked for, but for a spread of latencies */
+  /** @param periodMs the longest period that is asked for, without the spread of latencies */
   constructor(periodMs: number) {
     this.#widthMs = periodMs / SLOTS;
-    this.#keptMs = 2 * periodMs + 60_000;
+    this.#spanMs = 2 * periodMs + 60_000;
   }
 
   add(nowMs: number): void {
@@ -27,7 +33,7 @@ export class SpentSlots {
       last.calls++;
       return;
     }
-    while ((this.#slots[0]?.endMs ?? Infinity) < nowMs - this.#keptMs) this.#slots.shift();
+    while ((this.#slots[0]?.endMs ?? Infinity) < nowMs - this.#spanMs) this.#slots.shift();
     this.#slots.push({ fromMs: nowMs, endMs: nowMs, calls: 1 });
   }
 
@@ -45,22 +51,24 @@ export class SpentSlots {
   /** When fewer than `limit` calls are within `ms`. */
   freeAt(nowMs: number, ms: number, limit: number): number {
     let calls = this.within(nowMs, ms);
-    for (const { endMs, calls: some } of this.#slots) {
+    for (const { endMs, calls: callsInSlot } of this.#slots) {
       if (calls < limit) break;
       if (endMs <= nowMs - ms) continue;
-      calls -= some;
+      calls -= callsInSlot;
       if (calls < limit) return endMs + ms;
     }
     return nowMs;
   }
 
-  keep(nowMs: number, wallMs: number): KeptSlots {
-    return this.#slots.filter(({ endMs }) => endMs > nowMs - this.#keptMs / 2).map(({ endMs, calls }) => [Math.round(endMs - nowMs + wallMs), calls]);
+  save(nowMs: number, wallMs: number): SavedSlots {
+    return this.#slots
+      .filter(({ endMs }) => endMs > nowMs - this.#spanMs / 2)
+      .map(({ endMs, calls }) => [Math.round(endMs - nowMs + wallMs), calls]);
   }
 
-  /** A clock that was set back does not make calls younger than now. */
-  restore(kept: KeptSlots, nowMs: number, wallMs: number): void {
-    this.#slots = kept.map(([endMs, calls]) => {
+  /** A clock that was set back does not move calls into the future. */
+  restore(saved: SavedSlots, nowMs: number, wallMs: number): void {
+    this.#slots = saved.map(([endMs, calls]) => {
       const at = nowMs - Math.max(0, wallMs - endMs);
       return { fromMs: at, endMs: at, calls };
     });

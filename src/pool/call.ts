@@ -1,40 +1,63 @@
-import type { CallResult } from '../client/types.ts';
-import type { Step } from '../job/types.ts';
+import type { CallMeta, CallResult } from '../client/types.ts';
+import type { Step } from '../definition/compiled-job.ts';
 
-/** What a call came to once nothing more will be tried. */
-export type Settled<T> =
+/** The final result of a call. */
+export type SettledCall<T> =
   | { readonly kind: 'ok'; readonly value: T; readonly attempts: number; readonly requestId: string | null }
   | { readonly kind: 'miss' | 'suppressed'; readonly status: number; readonly attempts: number; readonly requestId: string | null }
-  /** `rejected`: the service refused this request itself (4xx); otherwise all attempts were used up, or it said "later" for too long. */
-  | { readonly kind: 'failed'; readonly rejected: boolean; readonly status: number; readonly code: string; readonly attempts: number; readonly requestId: string | null };
+  /** `rejected`: the service refused this request (4xx). Otherwise all attempts failed, or the service throttled it for too long. */
+  | {
+      readonly kind: 'failed';
+      readonly rejected: boolean;
+      readonly status: number;
+      readonly code: string;
+      readonly attempts: number;
+      readonly requestId: string | null;
+    };
 
-export interface Call<T> {
+export interface PoolCall<T> {
   readonly step: Step;
-  /** It asks for several keys, and is asked for again in parts when it fails: its failure loses nothing. */
+  /** It asks for several keys, and is divided and sent again when it fails: its failure loses nothing. */
   readonly divisible?: boolean;
   /** One attempt; never throws. */
   send(): Promise<CallResult<T>>;
-  /** Whether this failed attempt is the last, because something else will be asked instead. Left out: attempts are used up. */
+  /** Whether this failed attempt is the last, because another call will replace it. Absent: all attempts are used. */
   givesUp?(failure: CallResult<T> & { kind: 'retryable' }): boolean;
-  /** Called once, unless the pool was stopped first. */
-  settle(settled: Settled<T>): void;
+  /** Called once, unless the pool is stopped first. */
+  settle(settled: SettledCall<T>): void;
 }
 
 /** A call on its way through the pool. */
 export interface Task {
-  readonly call: Call<unknown>;
+  readonly call: PoolCall<unknown>;
   /** Attempts that failed and count. */
   attempts: number;
-  /** Whether it was ever sent. */
+  /** True once it was sent. */
   sent: boolean;
-  /** When the service first said "later" to it; null: never. */
+  /** When the service first throttled it; null when it never did. */
   throttledSince: number | null;
-  /** Calls that had been answered when it was first sent. */
+  /** Calls that were answered before it was first sent. */
   answersWhenSent: number;
-  /** The same when it first failed. */
-  answersBefore: number;
+  /** Calls that were answered before it first failed. */
+  answersWhenFailed: number;
 }
 
-export function newTask(call: Call<unknown>): Task {
-  return { call, attempts: 0, sent: false, throttledSince: null, answersWhenSent: 0, answersBefore: 0 };
+export function newTask(call: PoolCall<unknown>): Task {
+  return { call, attempts: 0, sent: false, throttledSince: null, answersWhenSent: 0, answersWhenFailed: 0 };
+}
+
+/** How a final result settles its call. @param attempts all of them, this one included */
+export function settledCall(
+  result: Extract<CallResult<unknown>, { kind: 'ok' | 'miss' | 'suppressed' | 'rejected' }>,
+  attempts: number,
+): SettledCall<unknown> {
+  const { status, requestId } = result.meta;
+  if (result.kind === 'ok') return { kind: 'ok', value: result.value, attempts, requestId };
+  if (result.kind === 'rejected') return failedCall(result.meta, result.code, attempts, true);
+  return { kind: result.kind, status, attempts, requestId };
+}
+
+/** @param rejected whether the service refused this request itself (4xx) */
+export function failedCall({ status, requestId }: CallMeta, code: string, attempts: number, rejected = false): SettledCall<never> {
+  return { kind: 'failed', rejected, status, code, attempts, requestId };
 }

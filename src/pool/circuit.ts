@@ -1,55 +1,66 @@
 /**
  * Tells a service that is down from lookups that fail on their own. Pure: time is passed in.
  *
- * closed -> open: `OPEN_AFTER` different lookups failed for the first time with no answer between them, or, where fewer are
- * left, one failed at its last attempt and nothing was answered meanwhile (`docs/decisions/outages.md`).
- * open: one probe at a time; open -> closed: any answer that is no failure.
+ * ## closed
+ * Calls go out. It opens when `OPEN_AFTER` different lookups failed for the first time with no answer between them. With fewer lookups
+ * left, it opens when one failed at its last attempt and nothing was answered meanwhile (`docs/decisions/outages.md`).
  *
- * While nothing answers (no connection, a timeout, a gateway's 502 to 504), probes come at growing intervals and cost no
- * lookup its attempts. A service that answers with a failure is up, and whether it fails for everybody is for other lookups
- * to tell: probes go on quickly through those that were not asked yet, and each counts as an attempt. Only when there is no
- * other left, the same ones are asked again until their attempts are used up, in half of the time that an outage may take.
+ * ## open
+ * One probe goes out at a time. Any answer that is not a failure closes the circuit.
+ *
+ * While nothing answers (no connection, a timeout, a gateway's 502 to 504), probes come at growing intervals and cost no attempts.
+ * A service that answers with a failure is up, and other lookups show whether it fails for all of them. Then probes go quickly through
+ * lookups that were not sent yet, and each costs an attempt. When none is left, the same lookups are sent again until their attempts are
+ * used, within half of the longest outage.
  */
 import type { CallResult, Retryable } from '../client/types.ts';
 import { MAX_ATTEMPTS } from './retry-policy.ts';
 
-/** Different lookups that must fail in a row: a few that the service cannot digest must not look like an outage. */
+/** Different lookups that must fail in a row. A few lookups that the service cannot process must not look like an outage. */
 export const OPEN_AFTER = 10;
 const FIRST_PROBE_MS = 500;
 const LONGEST_PROBE_MS = 15_000;
-/** The same while the address may be wrong: a mistyped one is to end the run within 15 s. */
-const LONGEST_DOUBT_MS = 4_000;
-/** Between two probes of lookups that were not asked before, while the service answers. */
+/** The same while the address may be wrong: a mistyped address ends the run within 15 s. */
+const LONGEST_DOUBTED_PROBE_MS = 4_000;
+/** Between two probes of new lookups, while the service answers. */
 const FRESH_PROBE_MS = 1_000;
 const SHORTEST_PROBE_MS = 100;
-/** The part of the longest outage in which the lookups that are left over use up their attempts. */
+/** The part of the longest outage in which the remaining lookups use up their attempts. */
 const TAIL_SHARE = 0.5;
 
-/** A gateway's words for a service that is not there; 520 to 530 are those of the large CDNs, and a redirect is nobody else's. */
+/** A gateway's status for a service that is down. 520 to 530 belong to the large CDNs; a redirect comes from a gateway too. */
 function isGatewayStatus(status: number): boolean {
   return (status >= 300 && status < 400) || (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
 }
 
-/** What a connection that is open never ends with: somebody looked for the service, and nothing was sent. */
+/** Errors before a connection is open: nothing was sent. */
 const NEVER_SENT = /\b(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN)\b/;
 
-/** Whether it is certain that no service has heard of a call. */
+/** True when no service can have received the call. */
 export function wasNeverSent(result: CallResult<unknown>): boolean {
   return result.kind === 'retryable' && result.code === 'network' && (result.fault !== undefined || NEVER_SENT.test(result.detail));
 }
 
-/** Whether a failure came from the service itself, which then is up. A page in the place of a record is a gateway's, or a maintenance page. */
+/**
+ * Whether a failure came from the service itself, which then is up. A page instead of a record comes from a gateway, or announces
+ * maintenance.
+ */
 export function isFromService({ code, meta, page }: Retryable): boolean {
-  return !(page === true && meta.status < 300) && meta.status > 0 && !isGatewayStatus(meta.status) && code !== 'network' && code !== 'timeout';
+  return (
+    !(page === true && meta.status < 300) && meta.status > 0 && !isGatewayStatus(meta.status) && code !== 'network' && code !== 'timeout'
+  );
 }
 
-/** How long until the next probe of a service that answers with failures. @param left lookups that have all failed before; 0: there are others */
-export function probeAgainMs(left: number, maxOutageMs: number): number {
+/**
+ * Milliseconds until the next probe of a service that answers with failures.
+ * @param left lookups that have all failed before; 0 when there are others
+ */
+export function nextProbeMs(left: number, maxOutageMs: number): number {
   if (left === 0) return FRESH_PROBE_MS;
   return Math.min(LONGEST_PROBE_MS, Math.max(SHORTEST_PROBE_MS, Math.floor((maxOutageMs * TAIL_SHARE) / (MAX_ATTEMPTS * left))));
 }
 
-export interface FailedHow {
+interface FailureContext {
   readonly againMs?: number | null;
   readonly alone?: boolean;
   readonly soon?: boolean;
@@ -62,7 +73,7 @@ export class Circuit {
   #probeMs = FIRST_PROBE_MS;
   readonly #maxOutageMs: number;
 
-  /** @param maxOutageMs the last probe goes when the service has been down for so long: no wait for one is longer */
+  /** @param maxOutageMs the last probe goes at this age of the outage, so that no wait for a probe is longer */
   constructor(maxOutageMs = Infinity) {
     this.#maxOutageMs = maxOutageMs;
   }
@@ -71,7 +82,7 @@ export class Circuit {
     return this.#openedAt !== null;
   }
 
-  /** An answer came, of whatever kind. Returns true when this closed an open circuit. */
+  /** An answer came. Returns whether this closed an open circuit. */
   answered(): boolean {
     this.#failing.clear();
     const closed = this.#openedAt !== null;
@@ -81,15 +92,16 @@ export class Circuit {
   }
 
   /**
-   * No answer, or 5xx. `lookup` identifies what was asked; null: one that has failed before, which tells nothing new.
-   * `againMs`: when to probe next; null: later each time. `alone`: this lookup has used up its attempts, and nothing was
-   * answered meanwhile. `soon`: the address may be wrong. Returns true when this opened the circuit.
+   * A call failed: no answer, or 5xx. Returns whether this opened the circuit.
+   * @param lookup identifies the lookup; null for one that has failed before, which says nothing new
+   * `againMs`: time until the next probe; null for growing intervals. `alone`: this lookup has used its attempts, and nothing was answered
+   * meanwhile. `soon`: the address may be wrong.
    */
-  failed(lookup: object | null, nowMs: number, { againMs = null, alone = false, soon = false }: FailedHow = {}): boolean {
+  failed(lookup: object | null, nowMs: number, { againMs = null, alone = false, soon = false }: FailureContext = {}): boolean {
     if (this.#openedAt !== null) {
-      // What was in flight when it opened is no probe.
+      // A call that was in flight when the circuit opened is no probe.
       if (nowMs < this.#nextProbeAt) return false;
-      const longestMs = soon ? LONGEST_DOUBT_MS : LONGEST_PROBE_MS;
+      const longestMs = soon ? LONGEST_DOUBTED_PROBE_MS : LONGEST_PROBE_MS;
       this.#probeMs = againMs === null ? Math.min(longestMs, this.#probeMs * 2) : FIRST_PROBE_MS;
       this.#nextProbeAt = nowMs + Math.min(longestMs, againMs ?? this.#probeMs, this.leftMs(nowMs));
       return false;
@@ -102,17 +114,17 @@ export class Circuit {
     return true;
   }
 
-  /** How long to wait before the next probe; 0 when closed or due. */
+  /** Milliseconds until the next probe; 0 when closed or due. */
   waitMs(nowMs: number): number {
     return this.#openedAt === null ? 0 : Math.max(0, this.#nextProbeAt - nowMs);
   }
 
-  /** How long it may still be down. */
+  /** Milliseconds that the outage may still last. */
   leftMs(nowMs: number): number {
     return Math.max(0, this.#maxOutageMs - this.outageMs(nowMs));
   }
 
-  /** How long the service has been down. */
+  /** Milliseconds since the circuit opened. */
   outageMs(nowMs: number): number {
     return this.#openedAt === null ? 0 : nowMs - this.#openedAt;
   }

@@ -1,41 +1,41 @@
 import type { CallResult } from '../client/types.ts';
-import type { MillraceError } from '../errors.ts';
+import type { MillraceError } from '../util/errors.ts';
 import { pagesError, unreachableError, wrongAddressError } from './fatal-errors.ts';
 import { MAX_ATTEMPTS } from './retry-policy.ts';
 
-/** What a result means for the pool: one that is judged like any other, or the end of the run. */
-export interface Judged {
+/** The pool's view of a result: a result as usual, or the end of the run. */
+interface JudgedResult {
   readonly result: CallResult<unknown>;
   readonly end: MillraceError | null;
 }
 
-/** How long what points to a wrong address must go on: a resolver, a proxy or a pod that is only starting is through by then. */
+/** How long signs of a wrong address must last. A resolver, a proxy or a pod that is only starting is ready by then. */
 const DOUBT_SPAN_MS = 10_000;
-/** Calls that fail within this time saw the same moment, and are one doubt: the first step of the backoff. */
+/** Failures within this time are one sign: the first step of the backoff. */
 const DOUBT_STEP_MS = 250;
 
-export interface FirstContactOptions {
+interface FirstContactOptions {
   /** The service has answered this job before, in an earlier run. */
   readonly reached: boolean;
   readonly monotonicNow: () => number;
-  /** `limits.maxOutageMs`: a run that waits less than the span decides by then. */
+  /** `limits.maxOutageMs`: a run that waits for less than the span decides by then. */
   readonly maxOutageMs: number;
 }
 
 /**
- * Whether there is such a service at the address at all. Until the first real answer, what points to a wrong address ends
- * the run with 78 once it came five times over ten seconds: a redirect (never followed), a refusal that is an HTML page, a fault of the connection
- * that waiting does not mend. After it, the same comes from what stands in front of the service, and fails one attempt.
+ * Decides whether the data service is at the address at all. Until the first real answer, five signs of a wrong address over ten seconds
+ * end the run with exit code 78. Signs are a redirect (never followed), a refusal that is an HTML page, and a connection fault that waiting
+ * does not mend. After that answer, the same signs come from a gateway and fail one attempt.
  */
 export class FirstContact {
   #reached: boolean;
   readonly #options: FirstContactOptions;
-  /** Moments at which a result pointed to a wrong address: the first, the last that counts, and how many. */
+  /** The signs of a wrong address: the first, the last that counted, and how many. */
   #doubts: { readonly sinceMs: number; lastMs: number; count: number } | null = null;
-  /** HTML pages where a record should be. */
+  /** HTML pages in place of a record. */
   #pages = 0;
-  /** Something else than a page was answered. */
-  #spoke = false;
+  /** Whether an answer other than a page came. */
+  #hasAnsweredWithoutPage = false;
 
   constructor(options: FirstContactOptions) {
     this.#options = options;
@@ -47,13 +47,13 @@ export class FirstContact {
     return this.#reached;
   }
 
-  /** Whether the address may be wrong: probes go on quickly until that is decided. */
+  /** Whether the address may be wrong. Probes come quickly until that is decided. */
   get doubted(): boolean {
     return !this.#reached && this.#doubts !== null;
   }
 
-  judge(result: CallResult<unknown>): Judged {
-    const usual: Judged = { result, end: null };
+  judge(result: CallResult<unknown>): JudgedResult {
+    const usual: JudgedResult = { result, end: null };
     switch (result.kind) {
       case 'ok':
       case 'miss':
@@ -74,8 +74,8 @@ export class FirstContact {
         if (fault !== undefined) return this.#doubt(result, () => unreachableError(fault, detail));
         if (page === true && meta.status < 300) this.#pages++;
         else if (meta.status > 0 && page !== true) {
-          this.#spoke = true;
-          // A gateway whose service is down: what came before was the same outage.
+          this.#hasAnsweredWithoutPage = true;
+          // A gateway whose service is down: the signs before belong to the same outage.
           this.#doubts = null;
         }
         return usual;
@@ -89,14 +89,14 @@ export class FirstContact {
   }
 
   /**
-   * The end of a run that has waited for too long and was never answered but with web pages; null: it was. A page with a
-   * 5xx says itself that the service is down, and does not count.
+   * The error that ends a run which has waited too long and got only web pages; null otherwise. A page with a 5xx does not count: it says
+   * that the service is down.
    */
   endOfPages(forMs: number): MillraceError | null {
-    return this.#reached || this.#spoke || this.#pages === 0 ? null : pagesError(this.#pages, forMs);
+    return this.#reached || this.#hasAnsweredWithoutPage || this.#pages === 0 ? null : pagesError(this.#pages, forMs);
   }
 
-  #doubt(result: CallResult<unknown>, end: () => MillraceError): Judged {
+  #doubt(result: CallResult<unknown>, end: () => MillraceError): JudgedResult {
     if (this.#reached) return { result, end: null };
     const now = this.#options.monotonicNow();
     this.#doubts ??= { sinceMs: now, lastMs: -Infinity, count: 0 };
@@ -106,7 +106,7 @@ export class FirstContact {
       doubts.count++;
     }
     const { maxOutageMs } = this.#options;
-    // A run that waits for less than that has time for two.
+    // A shorter run has time for two signs.
     const [spanMs, enough] = maxOutageMs < DOUBT_SPAN_MS ? [maxOutageMs, 2] : [DOUBT_SPAN_MS, MAX_ATTEMPTS];
     return { result, end: now - doubts.sinceMs >= spanMs && doubts.count >= enough ? end() : null };
   }

@@ -1,15 +1,15 @@
 import type { Retryable } from '../client/types.ts';
 import type { Task } from './call.ts';
-import { Circuit, isFromService, probeAgainMs, wasNeverSent } from './circuit.ts';
+import { Circuit, isFromService, nextProbeMs, wasNeverSent } from './circuit.ts';
 import { MAX_ATTEMPTS } from './retry-policy.ts';
-import type { Slots } from './slots.ts';
+import type { CallSlots } from './slots.ts';
 import type { Timers } from './timers.ts';
 
-/** The part of the longest outage after which the last lookups of a service that answers, but only with failures, are given up. */
-const FEW_SHARE = 0.2;
+/** The part of the longest outage after which the last lookups are given up, if the service answers them with failures only. */
+const FEW_LEFT_SHARE = 0.2;
 
-export interface OutageOptions {
-  readonly slots: Slots;
+interface OutageOptions {
+  readonly slots: CallSlots;
   readonly timers: Timers;
   readonly monotonicNow: () => number;
   readonly maxOutageMs: number;
@@ -17,28 +17,28 @@ export interface OutageOptions {
   readonly isKnown: () => boolean;
   /** Whether the address may be wrong. */
   readonly isDoubted: () => boolean;
-  /** Every lookup has failed in an earlier run, beside others that were answered: it may be these that break the service. */
-  readonly asksAgain: boolean;
-  /** Takes a lookup that is to be asked as a probe. */
+  /**
+   * Whether this is a retry: every lookup has failed in an earlier run, beside others that were answered. These may be what breaks the
+   * service.
+   */
+  readonly isRetryRun: boolean;
+  /** Sends a lookup as a probe. */
   readonly probe: (task: Task) => void;
 }
 
-/**
- * What the pool does while the circuit is open: everything stands still, and one call at a time goes out as a probe.
- * Lookups that failed meanwhile are parked here.
- */
+/** The pool while the circuit is open: calls stand still, one probe goes out at a time, and failed lookups are parked here. */
 export class Outage {
   readonly #options: OutageOptions;
   readonly #circuit: Circuit;
-  /** Failed while the circuit was open: probed again when there is nothing else to probe. */
+  /** Lookups that failed while the circuit was open. They are probed again when there is nothing else to probe. */
   #parked: Task[] = [];
-  /** The circuit opened because the last lookups failed, and not because many in a row did. */
-  #few = false;
-  /** The code of the last failure; '' where the service is certainly at fault, and not the lookup. */
+  /** The circuit opened because the last lookups failed, not because many in a row did. */
+  #hasFewLeft = false;
+  /** The code of the last failure; '' when the service is certainly at fault, and not the lookup. */
   #doubtfulCode = '';
-  /** The most that were parked since the circuit opened. */
+  /** The most lookups parked since the circuit opened. */
   #mostParked = 0;
-  /** Calls that the service has answered, whatever it said but "later" and "failed". */
+  /** Calls that the service has answered, throttled and failed ones excluded. */
   #answers = 0;
 
   constructor(options: OutageOptions) {
@@ -50,123 +50,127 @@ export class Outage {
     return this.#circuit.open;
   }
 
-  /** How long until the next probe; 0 while one is out. */
+  /** Milliseconds until the next probe; 0 while one is out. */
   get probeInMs(): number {
     return this.#circuit.waitMs(this.#options.monotonicNow());
   }
 
-  /** How long the service has been down. */
+  /** Milliseconds since the outage began. */
   get forMs(): number {
     return this.#circuit.outageMs(this.#options.monotonicNow());
   }
 
-  /** How long it may still be down; 0: the run ends with the next failure. */
+  /** Milliseconds that the outage may still last; at 0 the next failure ends the run. */
   get leftMs(): number {
     return this.#circuit.leftMs(this.#options.monotonicNow());
   }
 
   /**
-   * What the lookups fail with, where nobody can tell whether the service is down or fails for these alone: none but they are left, and it
-   * has answered others. Null: it is down, or nothing is wrong.
+   * The code of failures that may be the service's or the last lookups' own: no other lookups are left, and it has answered others before.
+   * null when the service is down, or without a failure.
    */
   get lastLookups(): string | null {
-    return this.open && this.#few && this.#options.isKnown() && this.#doubtfulCode !== '' ? this.#doubtfulCode : null;
+    return this.open && this.#hasFewLeft && this.#options.isKnown() && this.#doubtfulCode !== '' ? this.#doubtfulCode : null;
   }
 
-  /** A lookup was answered, and not with "later" or a failure. */
+  /** A lookup was answered, neither throttled nor failed. */
   answered(): void {
     this.#answers++;
   }
 
-  /** The service is there. When this ends an outage: how long that was, and who was parked; else null. */
-  over(): { readonly afterMs: number; readonly parked: Task[] } | null {
+  /** The service is up. Returns the length and the parked lookups of an outage that this ends, else null. */
+  end(): { readonly afterMs: number; readonly parked: Task[] } | null {
     const afterMs = this.forMs;
     if (!this.#circuit.answered()) return null;
     const { slots } = this.#options;
-    slots.letAllGo();
+    slots.resumeAll();
     const parked = this.#parked;
     this.clear();
     return { afterMs, parked };
   }
 
-  /** A lookup goes out for the first time. */
+  /** A lookup is sent for the first time. */
   sent(task: Task): void {
     task.answersWhenSent = this.#answers;
   }
 
-  /** A lookup failed. Returns whether the service now counts as down, and did not before. */
+  /** A lookup failed. Returns whether this began an outage. */
   failed(task: Task, result: Retryable): boolean {
     const first = task.attempts === 0;
-    // Only a first failure tells something new: many lookups that the service cannot digest may be left over at the end.
-    if (first) task.answersBefore = this.#answers;
+    // Only a first failure says something new: many lookups that the service cannot process may be left at the end.
+    if (first) task.answersWhenFailed = this.#answers;
     const alone = task.attempts + 1 >= MAX_ATTEMPTS && this.#isAlone(task, result);
-    const againMs = isFromService(result) && !this.#waitsForFew() ? this.#probeAgainMs() : null;
-    const opened = this.#circuit.failed(first ? task.call : null, this.#options.monotonicNow(), { againMs, alone, soon: this.#options.isDoubted() });
-    if (opened) this.#few = alone;
+    const againMs = isFromService(result) && !this.#keepsTryingFew() ? this.#nextProbeMs() : null;
+    const opened = this.#circuit.failed(first ? task.call : null, this.#options.monotonicNow(), {
+      againMs,
+      alone,
+      soon: this.#options.isDoubted(),
+    });
+    if (opened) this.#hasFewLeft = alone;
     this.#doubtfulCode = wasNeverSent(result) ? '' : result.code;
-    if (this.open) this.#probeLater();
+    if (this.open) this.#scheduleProbe();
     return opened;
   }
 
   /**
-   * Whether nothing shows that the service is up and that it is this lookup that fails. A failure of the service itself is
-   * judged by all answers since the lookup was sent: those beside its first attempt count. What a gateway or the network
-   * says is judged by those since its first failure alone: an outage may begin between two answers.
+   * Whether no answer shows that the service is up and that this lookup fails alone. A failure of the service itself is judged by all
+   * answers since the lookup was sent. A gateway's or the network's is judged by those since its first failure, because an outage may begin
+   * between two answers.
    */
-  #isAlone({ call, answersWhenSent, answersBefore }: Task, result: Retryable): boolean {
+  #isAlone({ call, answersWhenSent, answersWhenFailed: answersBefore }: Task, result: Retryable): boolean {
     const fromService = isFromService(result);
     if (fromService && call.divisible === true) return false;
     return this.#answers === (fromService ? answersWhenSent : answersBefore);
   }
 
-  /** Whether a failure while the service counts as down costs the lookup an attempt. */
+  /** Whether a failure during an outage costs the lookup an attempt. */
   costsAttempt({ call }: Task, result: Retryable): boolean {
-    if (isFromService(result)) return call.divisible === true || (this.#options.isKnown() && !this.#waitsForFew());
-    // Its parts tell whether one of them breaks what stands in front of the service.
-    return call.divisible === true && this.#few && !this.#waitsForFew() && !wasNeverSent(result);
+    if (isFromService(result)) return call.divisible === true || (this.#options.isKnown() && !this.#keepsTryingFew());
+    // Its parts show whether one of them breaks the gateway in front of the service.
+    return call.divisible === true && this.#hasFewLeft && !this.#keepsTryingFew() && !wasNeverSent(result);
   }
 
-  /** Whether a lookup is given up now that the outage has lasted too long, instead of ending the run: it stays as failed as it was. */
+  /** Whether a lookup is given up because the outage lasts too long, instead of ending the run. It stays failed. */
   givesUp(result: Retryable): boolean {
-    const { asksAgain, isKnown, maxOutageMs } = this.#options;
-    return asksAgain && this.#few && isKnown() && !wasNeverSent(result) && this.forMs >= maxOutageMs;
+    const { isRetryRun: asksAgain, isKnown, maxOutageMs } = this.#options;
+    return asksAgain && this.#hasFewLeft && isKnown() && !wasNeverSent(result) && this.forMs >= maxOutageMs;
   }
 
-  /** Too few lookups are left to tell, and it is too early to give them up. */
-  #waitsForFew(): boolean {
-    return this.#few && this.forMs < this.#options.maxOutageMs * FEW_SHARE;
+  /** Whether few lookups are left to decide by, and it is too early to give them up. */
+  #keepsTryingFew(): boolean {
+    return this.#hasFewLeft && this.forMs < this.#options.maxOutageMs * FEW_LEFT_SHARE;
   }
 
   park(task: Task): void {
     this.#parked.push(task);
     this.#mostParked = Math.max(this.#mostParked, this.#parked.length);
-    if (!this.#options.slots.standingStill) this.#probeParked();
+    if (!this.#options.slots.isPaused) this.#probeParked();
   }
 
   clear(): void {
     this.#parked = [];
     this.#mostParked = 0;
-    this.#few = false;
+    this.#hasFewLeft = false;
   }
 
-  /** A probe is due: lookups that were not asked yet go first, and when they thin out, the reader brings others. */
+  /** A probe is due. New lookups go first; when few are left, the reader brings others. */
   #probeParked(): void {
     if (!this.#options.slots.idle) return;
     const task = this.#parked.shift();
     if (task !== undefined) this.#options.probe(task);
   }
 
-  #probeAgainMs(): number {
-    return probeAgainMs(this.#options.slots.waiting > 0 ? 0 : Math.max(1, this.#mostParked), this.#options.maxOutageMs);
+  #nextProbeMs(): number {
+    return nextProbeMs(this.#options.slots.waiting > 0 ? 0 : Math.max(1, this.#mostParked), this.#options.maxOutageMs);
   }
 
-  /** While the circuit is open everything stands still, but for one call at a time when a probe is due. */
-  #probeLater(): void {
+  /** While the circuit is open, calls stand still except for the probe that is due. */
+  #scheduleProbe(): void {
     const { slots, timers, monotonicNow } = this.#options;
-    if (slots.standingStill) return;
-    slots.standStill();
+    if (slots.isPaused) return;
+    slots.pause();
     timers.after(this.#circuit.waitMs(monotonicNow()), () => {
-      slots.letOneGo();
+      slots.resumeOne();
       this.#probeParked();
     });
   }

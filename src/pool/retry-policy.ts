@@ -1,13 +1,12 @@
-/** When a failed attempt is worth another, and how long to wait for it. Pure. */
+/** The retry policy: how many attempts, and the delay between them. Pure. */
 
-/** Attempts a lookup gets in all. */
+/** Attempts of a lookup, the first included. */
 export const MAX_ATTEMPTS = 5;
 const BASE_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 20_000;
 
 /**
- * Exponential backoff with full jitter: anything between nothing and the ceiling, so that calls which failed together
- * do not come back together. A wait the service asked for is a floor.
+ * Exponential backoff with full jitter, so that calls which failed together do not return together. `Retry-After` is a lower bound.
  * @param attempt the attempt that failed, from 1
  * @param random 0 <= random < 1
  */

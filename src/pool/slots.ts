@@ -1,32 +1,32 @@
 import PQueue from 'p-queue';
 
-/** Calls kept waiting behind each that may run, so that a free slot never waits for the reader. */
+/** Calls that wait behind each slot, so that a free slot never waits for the reader. */
 const BACKLOG_PER_SLOT = 1;
-/** What was sent back to wait goes before what never left. */
-const AGAIN = { priority: 1 } as const;
+/** Retried calls go before new ones. */
+const REQUEUED = { priority: 1 } as const;
 
-/** How many at once, and who waits behind them. The one owner of p-queue. */
-export class Slots {
+/** The slots for calls that run at once, and the queue behind them. The one owner of p-queue. */
+export class CallSlots {
   readonly #queue: PQueue;
-  #most: number;
+  #limit: number;
   #oneByOne = false;
 
-  constructor(most: number) {
-    this.#most = most;
-    this.#queue = new PQueue({ concurrency: most });
+  constructor(limit: number) {
+    this.#limit = limit;
+    this.#queue = new PQueue({ concurrency: limit });
   }
 
-  /** At once, while nothing is wrong. */
+  /** The number of slots outside an outage. */
   get most(): number {
-    return this.#most;
+    return this.#limit;
   }
 
   set most(most: number) {
-    this.#most = most;
+    this.#limit = most;
     if (!this.#oneByOne && this.#queue.concurrency !== most) this.#queue.concurrency = most;
   }
 
-  /** Waiting for a slot. */
+  /** Calls that wait for a slot. */
   get waiting(): number {
     return this.#queue.size;
   }
@@ -35,42 +35,42 @@ export class Slots {
     return this.#queue.size === 0 && this.#queue.pending === 0;
   }
 
-  get standingStill(): boolean {
+  get isPaused(): boolean {
     return this.#queue.isPaused;
   }
 
   /** `work` never rejects. */
   add(work: () => Promise<void>, where: 'last' | 'first' = 'last'): void {
-    void this.#queue.add(work, where === 'first' ? AGAIN : undefined);
+    void this.#queue.add(work, where === 'first' ? REQUEUED : undefined);
   }
 
-  /** Back-pressure: null when more are welcome, else a promise of that. */
+  /** Back-pressure: null when more calls may be added, else a promise that resolves then. */
   room(): Promise<void> | null {
-    const most = this.#most * BACKLOG_PER_SLOT;
-    // Half of the backlog goes before the reader is woken: waking it for each call costs more than the call's own queueing.
+    const most = this.#limit * BACKLOG_PER_SLOT;
+    // Half of the backlog leaves before the reader wakes: waking it for each call costs more than queueing the call.
     return this.#queue.size < most ? null : this.#queue.onSizeLessThan(Math.ceil(most / 2));
   }
 
-  /** Nothing starts any more, whatever waits. */
-  standStill(): void {
+  /** No call starts. */
+  pause(): void {
     this.#oneByOne = true;
     this.#queue.pause();
     this.#queue.concurrency = 1;
   }
 
-  /** After standing still: one may start, and the next when that is done. */
-  letOneGo(): void {
+  /** After `pause`: one call at a time. */
+  resumeOne(): void {
     this.#queue.start();
   }
 
-  /** After standing still: as many at once as before. */
-  letAllGo(): void {
+  /** After `pause`: all slots again. */
+  resumeAll(): void {
     this.#oneByOne = false;
-    this.#queue.concurrency = this.#most;
+    this.#queue.concurrency = this.#limit;
     this.#queue.start();
   }
 
-  /** Forgets who waits. */
+  /** Drops the waiting calls. */
   clear(): void {
     this.#queue.clear();
   }

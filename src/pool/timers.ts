@@ -1,16 +1,19 @@
-/** The longest delay a timer takes (a longer one would fire at once); a longer wait is waited for in parts. */
+/** The longest delay that a timer takes; a longer one would fire at once. Longer waits are split. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Timers that end together. */
+/** Timers that are cleared together. */
 export class Timers {
   readonly #running = new Set<NodeJS.Timeout>();
 
   after(ms: number, work: () => void): void {
-    const timer = setTimeout(() => {
-      this.#running.delete(timer);
-      if (ms > LONGEST_TIMER_MS) this.after(ms - LONGEST_TIMER_MS, work);
-      else work();
-    }, Math.min(ms, LONGEST_TIMER_MS));
+    const timer = setTimeout(
+      () => {
+        this.#running.delete(timer);
+        if (ms > LONGEST_TIMER_MS) this.after(ms - LONGEST_TIMER_MS, work);
+        else work();
+      },
+      Math.min(ms, LONGEST_TIMER_MS),
+    );
     this.#running.add(timer);
   }
 

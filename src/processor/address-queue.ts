@@ -1,28 +1,27 @@
 /** The addresses that wait for a verify request, in groups that no request crosses. Pure. */
 
-/** Addresses of one group, in the order in which they came. */
-export interface Group {
+/** Addresses of one group, in the order of arrival. */
+export interface AddressGroup {
   readonly emails: readonly string[];
-  /** The number of each, in the order in which addresses came. Numbers between them may be answered. */
+  /** The sequence number of each address, in the order of arrival. */
   readonly places: readonly number[];
-  /** How many groups were closed before theirs. */
+  /** The number of groups closed before this one. */
   readonly before: number;
 }
 
-interface Waiting { readonly email: string; readonly place: number; readonly before: number }
-
-/** Those addresses of a group that are wanted. */
-export function partOf({ emails, places, before }: Group, isWanted: (email: string, at: number) => boolean): Group {
-  return { emails: emails.filter(isWanted), places: places.filter((_, at) => isWanted(emails[at] as string, at)), before };
+interface Waiting {
+  readonly email: string;
+  readonly place: number;
+  readonly before: number;
 }
 
 /**
- * One list, in the order in which addresses came; what is put back returns to its old place and joins its neighbours. A run that
- * was killed sees just this list, and so fills the same requests again, under the same Idempotency-Keys.
+ * One list in the order of arrival. Addresses that are put back return to their old place. A run after a kill sees the same list, and so
+ * fills the same requests under the same Idempotency-Keys.
  */
 export class AddressQueue {
   #waiting: Waiting[] = [];
-  /** Addresses that ever came. */
+  /** Addresses that ever arrived. */
   #came = 0;
   /** Groups that were closed. */
   #closed = 0;
@@ -32,7 +31,7 @@ export class AddressQueue {
     return this.#waiting.length;
   }
 
-  /** How many addresses of the next group wait, and whether others can still join it; null: nothing waits. */
+  /** Waiting addresses of the next group, and whether others can still join it; null when nothing waits. */
   get next(): { readonly waiting: number; readonly isClosed: boolean } | null {
     const [first] = this.#waiting;
     if (first === undefined) return null;
@@ -44,24 +43,24 @@ export class AddressQueue {
     this.#waiting.push({ email, place: this.#came++, before: this.#closed });
   }
 
-  /** No other address joins those that came so far. */
+  /** Closes the group: later addresses start another one. */
   close(): void {
     this.#closed++;
   }
 
   /** Takes the first `addresses` of the next group. */
-  take(addresses: number): Group {
+  take(addresses: number): AddressGroup {
     const taken = this.#waiting.splice(0, addresses);
     return { emails: taken.map(({ email }) => email), places: taken.map(({ place }) => place), before: taken[0]?.before ?? this.#closed };
   }
 
-  /** What was taken waits again, in its old place. */
-  putBack({ emails, places, before }: Group): void {
+  /** Puts addresses back into their old place. */
+  putBack({ emails, places, before }: AddressGroup): void {
     for (const [at, email] of emails.entries()) this.#waiting.push({ email, place: places[at] as number, before });
     this.#waiting.sort((one, other) => one.place - other.place);
   }
 
-  /** The index of the first that is so, where all behind it are so as well; else how many wait. */
+  /** The index of the first match, where all after it match too; else the number of waiting addresses. */
   #firstWhere(isSo: (waiting: Waiting) => boolean): number {
     let [low, high] = [0, this.#waiting.length];
     while (low < high) {

@@ -1,10 +1,12 @@
 import type { CompanyAnswer } from '../client/data-service-client.ts';
 import type { CallResult, CompanyRecord } from '../client/types.ts';
-import type { StepContext } from './context.ts';
-import { LookupStep, type Lookup } from './lookup-step.ts';
+import type { StepContext } from './step-context.ts';
+import { LookupStep, type StepLookup } from './lookup-step.ts';
 
-/** The company step: the whole company record of a domain. It is read with GET, so that a repeat after a crash needs no `Idempotency-Key`. */
-export class CompanyStep extends LookupStep<Lookup, CompanyRecord> {
+/**
+ * The company step: the whole company record of a domain. It is read with GET, so that a repeat after a crash needs no `Idempotency-Key`.
+ */
+export class CompanyStep extends LookupStep<StepLookup, CompanyRecord> {
   protected readonly step = 'company';
   readonly #scope: number;
 
@@ -17,7 +19,7 @@ export class CompanyStep extends LookupStep<Lookup, CompanyRecord> {
     return this.#scope;
   }
 
-  protected callFor({ key }: Lookup): () => Promise<CallResult<CompanyAnswer>> {
+  protected callFor({ key }: StepLookup): () => Promise<CallResult<CompanyAnswer>> {
     const { client } = this.context;
     return () => client.callCompany(key);
   }

@@ -1,7 +1,7 @@
 import type { EnrichAnswer } from '../client/data-service-client.ts';
 import type { CallResult, PersonRecord } from '../client/types.ts';
-import type { StepContext } from './context.ts';
-import type { EnrichLookup } from './keys.ts';
+import type { StepContext } from './step-context.ts';
+import type { EnrichLookup } from './lookup-keys.ts';
 import { LookupStep } from './lookup-step.ts';
 
 /** The enrich step: a person by e-mail, or a company by domain. The two share no key: an address has an @ and a domain has none. */

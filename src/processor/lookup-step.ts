@@ -1,27 +1,29 @@
 import type { RecordAnswer } from '../client/data-service-client.ts';
 import type { CallResult } from '../client/types.ts';
-import type { Step } from '../job/types.ts';
+import type { Step } from '../definition/compiled-job.ts';
 import type { LedgerAnswer } from '../ledger/ledger.ts';
-import type { Settled } from '../pool/call-pool.ts';
-import type { StepContext } from './context.ts';
-import type { Answered } from './result.ts';
-import type { Doubtful } from './trust-gate.ts';
+import type { SettledCall } from '../pool/call-pool.ts';
+import type { StepContext } from './step-context.ts';
+import type { StepAnswer } from './result.ts';
+import type { QuarantinedAnswer } from './miss-quarantine.ts';
 
 export type LookupOutcome<R> =
-  | { readonly kind: 'hit'; readonly answer: Answered<R> }
+  | { readonly kind: 'hit'; readonly answer: StepAnswer<R> }
   | { readonly kind: 'miss' | 'suppressed' }
   | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null };
 
 type Done<R> = (outcome: LookupOutcome<R>) => void;
 
-/** What is asked for. Two lookups of one step with the same key are the same. */
-export interface Lookup { readonly key: string }
+/** A lookup. Two lookups of one step with the same key are the same. */
+export interface StepLookup {
+  readonly key: string;
+}
 
 /**
- * A step that asks for one record at a time: enrich, company, reveal. One lookup is asked once: records with the same
- * key share the call in flight, later ones find the answer in the ledger.
+ * A step that looks up one record at a time: enrich, company, reveal. Records with the same key share the call in flight. Later ones find
+ * the answer in the ledger.
  */
-export abstract class LookupStep<L extends Lookup, R> {
+export abstract class LookupStep<L extends StepLookup, R> {
   protected abstract readonly step: Step;
   protected readonly context: StepContext;
   readonly #inFlight = new Map<string, Done<R>[]>();
@@ -31,13 +33,13 @@ export abstract class LookupStep<L extends Lookup, R> {
     this.context = context;
   }
 
-  /** The scope of the ledger under which this lookup is kept. */
+  /** The ledger scope of this lookup. */
   protected abstract scopeOf(lookup: L): number;
 
-  /** The call that asks for it: the same request each time it is sent. @param seed see `StepContext.idempotencyKey` */
+  /** The call of this lookup: the same request each time. @param seed see `StepContext.idempotencyKey` */
   protected abstract callFor(lookup: L, seed: string | null): () => Promise<CallResult<RecordAnswer<R>>>;
 
-  /** Calls on their way or waiting for their turn, and lookups that other runs are asked about. */
+  /** Calls that are in flight or waiting, and lookups that wait for other runs. */
   get callsPending(): number {
     return this.#calls;
   }
@@ -51,14 +53,14 @@ export abstract class LookupStep<L extends Lookup, R> {
     }
     const known = this.context.ledger.get(scope, lookup.key);
     if (known !== null) {
-      if (known.kind === 'hit') this.context.gate.recognise();
+      if (known.kind === 'hit') this.context.quarantine.confirmByLedger();
       done(fromLedger(known));
       return;
     }
     this.#inFlight.set(lookup.key, [done]);
-    const doubtful = this.context.gate.recall(this.step, lookup.key);
+    const doubtful = this.context.quarantine.takeRestored(this.step, lookup.key);
     if (doubtful !== null) {
-      this.#judge(scope, doubtful);
+      this.#quarantine(scope, doubtful);
       return;
     }
     this.#calls++;
@@ -68,8 +70,8 @@ export abstract class LookupStep<L extends Lookup, R> {
         return;
       }
       this.#calls--;
-      this.#tell(lookup.key, fromLedger(told));
-      this.context.onProgress();
+      this.#settleWaiting(lookup.key, fromLedger(told));
+      this.context.onSettled();
     });
   }
 
@@ -80,16 +82,16 @@ export abstract class LookupStep<L extends Lookup, R> {
       settle: (settled) => {
         this.#calls--;
         this.#settle(scope, lookup.key, settled);
-        this.context.onProgress();
+        this.context.onSettled();
       },
     });
   }
 
-  #settle(scope: number, key: string, settled: Settled<RecordAnswer<R>>): void {
-    const { gate } = this.context;
+  #settle(scope: number, key: string, settled: SettledCall<RecordAnswer<R>>): void {
+    const { quarantine: gate } = this.context;
     switch (settled.kind) {
       case 'ok': {
-        gate.vouch();
+        gate.confirm();
         const answer = settled.value;
         this.#deliver(scope, key, { kind: 'hit', text: answer.text }, { kind: 'hit', answer });
         return;
@@ -97,9 +99,9 @@ export abstract class LookupStep<L extends Lookup, R> {
       case 'miss':
       case 'suppressed': {
         const { kind, status } = settled;
-        if (status >= 400) this.#judge(scope, { step: this.step, key, said: `${status} ${kind}`, refused: false, answer: { kind } });
+        if (status >= 400) this.#quarantine(scope, { step: this.step, key, said: `${status} ${kind}`, refused: false, answer: { kind } });
         else {
-          gate.vouch();
+          gate.confirm();
           this.#deliver(scope, key, { kind }, { kind });
         }
         return;
@@ -107,7 +109,8 @@ export abstract class LookupStep<L extends Lookup, R> {
       case 'failed': {
         const { code, attempts, requestId } = settled;
         const failed = { kind: 'failed', code, attempts, requestId } as const;
-        if (settled.rejected) this.#judge(scope, { step: this.step, key, said: `${settled.status} ${code}`, refused: true, answer: failed });
+        if (settled.rejected)
+          this.#quarantine(scope, { step: this.step, key, said: `${settled.status} ${code}`, refused: true, answer: failed });
         else this.#deliver(scope, key, failed, failed);
         return;
       }
@@ -116,22 +119,22 @@ export abstract class LookupStep<L extends Lookup, R> {
     }
   }
 
-  #judge(scope: number, doubtful: Doubtful): void {
+  #quarantine(scope: number, doubtful: QuarantinedAnswer): void {
     const { key, answer } = doubtful;
-    this.context.gate.doubt(doubtful, () => this.#deliver(scope, key, answer, answer));
+    this.context.quarantine.quarantine(doubtful, () => this.#deliver(scope, key, answer, answer));
   }
 
   #deliver(scope: number, key: string, answer: LedgerAnswer, outcome: LookupOutcome<R>): void {
     this.context.ledger.put([{ scope, key, answer }]);
-    this.#tell(key, outcome);
+    this.#settleWaiting(key, outcome);
   }
 
-  /** All records of one key. */
-  #tell(key: string, outcome: LookupOutcome<R>): void {
+  /** Calls back every record with the key. */
+  #settleWaiting(key: string, outcome: LookupOutcome<R>): void {
     const waiting = this.#inFlight.get(key) ?? [];
     this.#inFlight.delete(key);
     for (const done of waiting) done(outcome);
-    // A map that is rebuilt leaves its old table behind, and with it, until the next full collection, the records that are waited for here.
+    // A rebuilt map keeps its old table, and the waiting records in it, until the next full collection.
     waiting.length = 0;
   }
 }

@@ -2,34 +2,45 @@ import type { VerificationResult } from '../client/types.ts';
 import { Timers } from '../pool/timers.ts';
 import type { PendingGroup } from './pending.ts';
 import { RejoinedGroups } from './rejoined-groups.ts';
-import type { Answered } from './result.ts';
+import type { StepAnswer } from './result.ts';
 
 /** By address, in the order of the request. */
-export type Members = ReadonlyMap<string, Answered<VerificationResult>>;
+export type PendingMembers = ReadonlyMap<string, StepAnswer<VerificationResult>>;
 
-/** Groups of addresses that wait to be asked about again. Those of a run before are put together again as its records come by. */
+/** Members in parts of at most `most`, in the same order. */
+export function partsOf(members: PendingMembers, most: number): PendingMembers[] {
+  const parts: PendingMembers[] = [];
+  for (const all = [...members]; all.length > 0;) parts.push(new Map(all.splice(0, most)));
+  return parts;
+}
+
+/** Groups of addresses that are polled again later. Groups of the run before are reassembled as its records arrive. */
 export class PendingGroups {
   readonly #timers = new Timers();
-  readonly #patienceMs: number;
-  readonly #due: (group: PendingGroup, members: Members) => void;
+  readonly #pollForMs: number;
+  readonly #due: (group: PendingGroup, members: PendingMembers) => void;
   readonly #onHold: (addresses: number, waitMs: number) => void;
-  /** When each group that is held is due (monotonic milliseconds), and how many addresses it has. */
+  /** When each held group is due (monotonic milliseconds), and its number of addresses. */
   readonly #held = new Map<PendingGroup, { readonly addresses: number; readonly untilMs: number }>();
-  readonly #rejoined = new RejoinedGroups<PendingGroup, Answered<VerificationResult>>();
+  readonly #rejoined = new RejoinedGroups<PendingGroup, StepAnswer<VerificationResult>>();
 
-  /** @param due called when a group's time has come. @param onHold told who waits, and how long */
-  constructor(patienceMs: number, due: (group: PendingGroup, members: Members) => void, onHold: (addresses: number, waitMs: number) => void) {
-    this.#patienceMs = patienceMs;
+  /** @param due called when a group is due @param onHold called with the number of waiting addresses and the wait */
+  constructor(
+    pollForMs: number,
+    due: (group: PendingGroup, members: PendingMembers) => void,
+    onHold: (addresses: number, waitMs: number) => void,
+  ) {
+    this.#pollForMs = pollForMs;
     this.#due = due;
     this.#onHold = onHold;
   }
 
-  /** Groups of a run before of which members are missing. */
+  /** Groups of the run before that are still incomplete. */
   get incomplete(): number {
     return this.#rejoined.incomplete;
   }
 
-  /** Addresses that are held, and when the first of them are asked for again (monotonic milliseconds); null: there are none. */
+  /** Held addresses, and when the first of them are polled (monotonic milliseconds); null without any. */
   get waiting(): { readonly addresses: number; readonly untilMs: number } | null {
     if (this.#held.size === 0) return null;
     let [addresses, untilMs] = [0, Infinity];
@@ -40,9 +51,9 @@ export class PendingGroups {
     return { addresses, untilMs };
   }
 
-  hold(group: PendingGroup, members: Members): void {
-    // A clock that was set back must not make the wait longer than patience.
-    const waitMs = Math.max(0, Math.min(group.dueMs - Date.now(), this.#patienceMs));
+  hold(group: PendingGroup, members: PendingMembers): void {
+    // A clock that was set back must not make the wait longer than the polling time.
+    const waitMs = Math.max(0, Math.min(group.dueMs - Date.now(), this.#pollForMs));
     this.#onHold(members.size, waitMs);
     this.#held.set(group, { addresses: members.size, untilMs: performance.now() + waitMs });
     this.#timers.after(waitMs, () => {
@@ -51,18 +62,18 @@ export class PendingGroups {
     });
   }
 
-  /** An address that the run before was waiting for. */
-  rejoin(email: string, answer: Answered<VerificationResult>, group: PendingGroup): void {
+  /** An address that the run before was polling. */
+  rejoin(email: string, answer: StepAnswer<VerificationResult>, group: PendingGroup): void {
     const members = this.#rejoined.add(group, email, answer);
     if (members !== null) this.hold(group, members);
   }
 
-  /** Nobody else is coming: each group goes as it is. */
+  /** No more members arrive: each group is polled as it is. */
   goAsTheyAre(): void {
     for (const { group, members } of this.#rejoined.takeAll()) this.hold(group, members);
   }
 
-  /** Nobody is asked about again. */
+  /** Polls nothing more. */
   stop(): void {
     this.#timers.clear();
     this.#held.clear();

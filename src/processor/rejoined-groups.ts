@@ -1,15 +1,15 @@
-/** Groups of addresses that a run before left behind, put together again as the addresses come by. Pure. */
+/** Groups of addresses that the run before left behind, reassembled as the addresses arrive. Pure. */
 
-/** @typeParam G what is known of a group: its name, and how many addresses it has. @typeParam M what is known of an address */
+/** @typeParam G a group: its name and its number of addresses @typeParam M the data of an address */
 export class RejoinedGroups<G extends { readonly id: string; readonly size: number }, M> {
   readonly #groups = new Map<string, { readonly group: G; readonly members: Map<string, M> }>();
 
-  /** Groups that miss an address. */
+  /** Groups that are not complete yet. */
   get incomplete(): number {
     return this.#groups.size;
   }
 
-  /** @returns all members, in the order in which they came, when this is the last one; else null */
+  /** @returns all members in the order of arrival, when this is the last one; else null */
   add(group: G, email: string, member: M): ReadonlyMap<string, M> | null {
     const { members } = this.#groups.get(group.id) ?? { members: new Map<string, M>() };
     this.#groups.set(group.id, { group, members });
@@ -19,7 +19,7 @@ export class RejoinedGroups<G extends { readonly id: string; readonly size: numb
     return members;
   }
 
-  /** The groups as they are: no other member comes. */
+  /** Takes all groups as they are: no more members arrive. */
   takeAll(): { readonly group: G; readonly members: ReadonlyMap<string, M> }[] {
     const groups = [...this.#groups.values()];
     this.#groups.clear();

@@ -1,7 +1,7 @@
 /** The parts of a verify request: halves of one that failed, and addresses that an answer left out. Pure. */
-import type { Group } from './address-queue.ts';
+import type { AddressGroup } from './address-queue.ts';
 
-/** What the ledger says of an address that has no answer yet: which part of a request asks for it. */
+/** The ledger's note about an address without an answer: the part of a request that asks for it. */
 export interface PartNote {
   /** Names the part. */
   readonly id: string;
@@ -21,21 +21,30 @@ export function readNote(text: string): PartNote {
 }
 
 /**
- * Addresses that are asked for in one request. A request that is split leaves parts behind. Once one of them has an answer in the
- * ledger, the ledger also has to say what the others are: a resume would otherwise fill them up, and ask under another key.
+ * The addresses of one request. A split request leaves parts behind. Once one of them has an answer in the ledger, the ledger must also
+ * name the other parts. A resume would otherwise fill them up and use another Idempotency-Key.
  */
 export class RequestPart {
   readonly emails: readonly string[];
   /** How often each of them has been asked for, this time included. */
   readonly asked: number;
-  /** Its place in the queue; null for a part of a request, which has none. */
-  readonly group: Group | null;
+  /** Its place in the queue; null for a part of a request. */
+  readonly group: AddressGroup | null;
   /** Parts of the same request that are not settled. */
   readonly #open: Set<RequestPart>;
   #isKept: boolean;
   #isNoted: boolean;
 
-  private constructor(emails: readonly string[], asked: number, { group = null, open = new Set(), isKept = false, isNoted = false }: { group?: Group | null; open?: Set<RequestPart>; isKept?: boolean; isNoted?: boolean }) {
+  private constructor(
+    emails: readonly string[],
+    asked: number,
+    {
+      group = null,
+      open = new Set(),
+      isKept = false,
+      isNoted = false,
+    }: { group?: AddressGroup | null; open?: Set<RequestPart>; isKept?: boolean; isNoted?: boolean },
+  ) {
     this.emails = emails;
     this.asked = asked;
     this.group = group;
@@ -46,7 +55,7 @@ export class RequestPart {
   }
 
   /** A request as the queue fills it. */
-  static whole(group: Group): RequestPart {
+  static whole(group: AddressGroup): RequestPart {
     return new RequestPart(group.emails, 1, { group });
   }
 
@@ -55,29 +64,31 @@ export class RequestPart {
     return new RequestPart(emails, asked, { isKept: true, isNoted: true });
   }
 
-  /** Whether the ledger has something of its addresses. */
+  /** Whether the ledger has entries of its addresses. */
   get isKept(): boolean {
     return this.#isKept;
   }
 
-  /** Nothing more comes of the request as a whole. */
+  /** The request as a whole has ended. */
   settle(): void {
     this.#open.delete(this);
   }
 
-  /** Takes the place of this part, which is settled by that. */
+  /** Replaces this part, which is settled by that. */
   split(parts: readonly (readonly string[])[], asked: number): RequestPart[] {
     this.settle();
     return parts.map((emails) => new RequestPart(emails, asked, { open: this.#open, isKept: this.#isKept }));
   }
 
-  /** Open parts of the same request that the ledger does not know. To be put into the ledger: from now on they count as known. */
+  /** Open parts of the same request that the ledger does not have. The caller stores them: from now on they count as stored. */
   takeUnnoted(): { readonly part: RequestPart; readonly again: boolean }[] {
-    return [...this.#open].filter((part) => !part.#isNoted).map((part) => {
-      const again = part.#isKept;
-      part.#isKept = true;
-      part.#isNoted = true;
-      return { part, again };
-    });
+    return [...this.#open]
+      .filter((part) => !part.#isNoted)
+      .map((part) => {
+        const again = part.#isKept;
+        part.#isKept = true;
+        part.#isNoted = true;
+        return { part, again };
+      });
   }
 }

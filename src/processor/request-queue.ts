@@ -1,26 +1,26 @@
-import { AddressQueue, type Group } from './address-queue.ts';
-import type { RequestPace } from './context.ts';
+import { AddressQueue, type AddressGroup } from './address-queue.ts';
+import type { RequestPace } from './step-context.ts';
 import type { SizeChange } from './request-size.ts';
 
-export interface RequestQueueOptions {
+interface RequestQueueOptions {
   /** Addresses in a full request. */
   readonly batch: number;
-  /** Null: requests are always full, and as many in flight as the pool takes. */
+  /** null for requests that are always full, with as many in flight as the pool takes. */
   readonly pace: RequestPace | null;
-  readonly send: (group: Group) => void;
-  /** A checkpoint that was waited for is written: something may be able to move. */
+  readonly send: (group: AddressGroup) => void;
+  /** The awaited checkpoint is written: more requests may go. */
   readonly onKept: () => void;
 }
 
 /**
- * Cuts the waiting addresses into requests. While the size of a request changes nothing is sent: first what is in flight is
- * answered, then a resume is made to begin with the new size. A resume would otherwise fill other requests, under other keys.
+ * Cuts waiting addresses into requests. When the size of a request changes, nothing is sent until all requests in flight are answered and a
+ * checkpoint has the new size. A resume would otherwise fill other requests, under other Idempotency-Keys.
  */
 export class RequestQueue {
   readonly #options: RequestQueueOptions;
   readonly #addresses = new AddressQueue();
   #inFlight = 0;
-  /** What a resume does not know yet. */
+  /** The change that no checkpoint has yet. */
   #news: SizeChange = null;
   #isKeeping = false;
   #isStopped = false;
@@ -34,12 +34,12 @@ export class RequestQueue {
     return this.#addresses.size;
   }
 
-  /** Whether a checkpoint is waited for. */
+  /** Whether a checkpoint is awaited. */
   get isKeeping(): boolean {
     return this.#isKeeping;
   }
 
-  /** Addresses in a full request now; null: it never changes. */
+  /** Addresses in a full request now; null for a fixed size. */
   get most(): number | null {
     return this.#options.pace?.sizes.size ?? null;
   }
@@ -54,7 +54,7 @@ export class RequestQueue {
     this.sendNext();
   }
 
-  /** What has been gathered goes, full or not, as far as the service can take it now. */
+  /** Sends the waiting addresses, in full requests or not, as far as the service can take them now. */
   flush(): void {
     this.#addresses.close();
     this.sendNext();
@@ -65,7 +65,7 @@ export class RequestQueue {
     this.#inFlight++;
   }
 
-  /** It ended, and what it brought is settled. @param answeredMs how long the answer took; null: none came */
+  /** A request has ended and is settled. @param answeredMs the latency of the answer; null without one */
   ended(addresses: number, answeredMs: number | null): void {
     this.#inFlight--;
     if (answeredMs !== null) this.#hear(this.#options.pace?.sizes.answered(addresses, answeredMs) ?? null);
@@ -85,12 +85,12 @@ export class RequestQueue {
     return true;
   }
 
-  /** These addresses wait again, in their old place. */
-  putBack(group: Group): void {
+  /** Puts addresses back into their old place. */
+  putBack(group: AddressGroup): void {
     this.#addresses.putBack(group);
   }
 
-  /** Nothing is sent any more; the run's last checkpoint has the size of now. */
+  /** Sends nothing more; the run's last checkpoint has the current size. */
   stop(): void {
     this.#isStopped = true;
     const isDone = this.#inFlight === 0 && this.size === 0;
@@ -99,7 +99,7 @@ export class RequestQueue {
 
   sendNext(): void {
     const { batch, pace, send } = this.#options;
-    // Where nothing waits, nothing needs it: the run may be about to end, and its last checkpoint has the size as well.
+    // Without waiting addresses no checkpoint is needed: the run may be ending, and its last checkpoint has the size.
     if (this.#news !== null && this.size > 0) this.#keep();
     if (this.#news !== null || this.#isKeeping) return;
     for (let next = this.#addresses.next; next !== null && pace?.sizes.mayGo(this.#inFlight) !== false; next = this.#addresses.next) {

@@ -1,47 +1,50 @@
 /**
- * How many addresses a verify request holds, and how many such requests are in flight at once. Pure: latencies are passed in.
+ * Decides the size of verify requests and how many are in flight at once. Pure: latencies are passed in.
  *
- * unknown: nobody has answered yet, so the speed of the service is a guess. One request is in flight. It is full only when as many
- *   addresses again wait behind it; a shorter input starts with a part. A first timeout then wastes at most half of the input.
- * unproven: no request of this size has been answered. One request is in flight.
- * proven: a request of this size was answered. Answers let more requests out, one by one.
+ * ## unknown
+ * No request was answered yet, so the speed of the service is a guess. One request is in flight. It is full only when as many addresses
+ * again wait behind it; a shorter input starts with a part. A first timeout then wastes at most half of the input.
  *
- * Any state -> unproven at half the size, when a request is too large for the service. Proven -> unproven at twice the size, after
- * some answers in a row that took less than half of the time limit.
+ * ## unproven
+ * No request of this size was answered. One request is in flight. A request that is too large leads here from any state, at half the size.
+ * Some answers in a row within half of the time limit lead here from proven, at twice the size.
+ *
+ * ## proven
+ * Entered when a request of this size was answered. Each answer may allow one more request in flight.
  */
 
-/** The part of the time limit that a larger request, or one more of them, may be expected to take. */
+/** The part of the time limit that a larger request, or one more at once, may be expected to take. */
 const ROOM = 0.75;
-/** Within this part of it an answer is quick. */
+/** An answer within this part of the limit is quick. */
 const QUICK = 1 / 16;
 /** Answers in a row before a larger size is tried; twice as many after each time that this failed. */
 const GROW_AFTER = 8;
-/** Answers in a row before one more request is let out, where it may slow the others down too much. */
+/** Answers in a row before one more request is allowed, where it may slow the others down too much. */
 const WIDEN_AFTER = 2;
-/** The first request of an input that fits into one holds this part of a full request. */
+/** The first request of a short input has this part of a full request. */
 const FIRST_PART = 4;
 
-/** What a resume begins with. */
+/** The size with which a resume begins. */
 export interface KeptSize {
   /** Addresses in a request. */
   readonly size: number;
-  /** Requests in flight at most; null: no limit is known. */
+  /** The most requests in flight; null when no limit is known. */
   readonly most: number | null;
 }
 
 /** `known`: the service has answered for the first time, and the size stays. */
 export type SizeChange = 'size' | 'known' | null;
 
-export interface RequestSizeOptions {
+interface RequestSizeOptions {
   /** Addresses in a full request. */
   readonly largest: number;
   /** Longest wait for an answer, milliseconds. */
   readonly limitMs: number;
-  /** What the run before knew; null: nothing. */
+  /** The size of the run before; null without one. */
   readonly from: KeptSize | null;
 }
 
-/** Verify requests that so many addresses need, at a service that answers quickly. */
+/** The number of verify requests for these addresses, at a service that answers quickly. */
 export function requestsFor(addresses: number, { largest, from }: Pick<RequestSizeOptions, 'largest' | 'from'>): number {
   if (from !== null || addresses <= largest / 2 || addresses > largest) return Math.ceil(addresses / (from?.size ?? largest));
   const first = Math.ceil(largest / FIRST_PART);
@@ -70,7 +73,7 @@ export class RequestSize {
     this.#size = Math.min(largest, from?.size ?? largest);
     this.#most = from?.most ?? Infinity;
     this.#isKnown = from !== null;
-    // A smaller size is so because the next one failed.
+    // The size is smaller because the next one failed.
     if (this.#size < largest) this.#failedAt = this.#stepWithin(2 * this.#size + 1);
   }
 
@@ -79,18 +82,18 @@ export class RequestSize {
     return this.#size;
   }
 
-  /** Null: nothing is known of the service. */
+  /** null before the first answer. */
   get kept(): KeptSize | null {
     if (!this.#isKnown && this.#size === this.#largest) return null;
     return { size: this.#size, most: this.#most === Infinity ? null : this.#most };
   }
 
-  /** Whether the size is below a full one although nothing was too large: a short input began with a part. */
+  /** Whether the size is small because the input is short, not because a request was too large. */
   get isGuess(): boolean {
     return this.#size < this.#largest && this.#failedAt === Infinity;
   }
 
-  /** Whether a request of so many addresses was too large before. */
+  /** Whether a request of this size was too large before. */
   hasFailed(addresses: number): boolean {
     return addresses >= this.#failedAt;
   }
@@ -100,7 +103,7 @@ export class RequestSize {
     return inFlight < this.#window;
   }
 
-  /** How many of the addresses that wait go next; 0: none yet. @param isAll no other address joins them */
+  /** The number of waiting addresses that go next; 0 for none yet. @param isAll no other address joins them */
   next(waiting: number, isAll: boolean): number {
     const full = this.#size;
     if (this.#isKnown || full < this.#largest) return waiting >= full ? full : isAll ? waiting : 0;
@@ -113,14 +116,14 @@ export class RequestSize {
   answered(addresses: number, latencyMs: number): SizeChange {
     if (!this.#isKnown) return this.#first(addresses, latencyMs);
     const fullMs = (latencyMs * this.#size) / Math.min(addresses, this.#size);
-    // A part tells nothing of a full request, unless it was quick and no full one has failed.
+    // A partial request says nothing about a full one, unless it was quick and no full one has failed.
     if (addresses < this.#size && (fullMs > QUICK * this.#limitMs || this.hasFailed(this.#size))) return null;
     if (addresses >= this.#failedAt) this.#failedAt = addresses >= this.#largest ? Infinity : this.#stepWithin(2 * addresses + 1);
     this.#streak++;
     this.#sinceWiden++;
     this.#slowestMs = Math.max(this.#slowestMs, fullMs);
     this.#widen(fullMs);
-    // Where nothing has failed, a size below a full one comes from a short input alone.
+    // Without a failure, a size below a full one comes from a short input.
     if (this.#streak < (this.isGuess ? 1 : this.#growAfter)) return null;
     const hasRoom = 2 * this.#slowestMs <= ROOM * this.#limitMs;
     this.#streak = 0;
@@ -128,9 +131,13 @@ export class RequestSize {
     return hasRoom ? this.#grow() : null;
   }
 
-  /** A request of `addresses` was too large for the service. @param inFlight requests under way, itself among them. @returns whether the size has changed */
+  /**
+   * A request of `addresses` was too large for the service.
+   * @param inFlight requests under way, itself among them.
+   * @returns whether the size has changed
+   */
   tooLarge(addresses: number, inFlight: number): boolean {
-    // It left before the size was changed.
+    // It left before the size changed.
     if (addresses > this.#size) return false;
     if (this.hasFailed(addresses)) this.#growAfter *= 2;
     this.#failedAt = Math.min(this.#failedAt, addresses);
@@ -148,7 +155,7 @@ export class RequestSize {
     return 'size';
   }
 
-  /** One more in flight: at once where it cannot take too long even if it slows the others down, else after some answers. */
+  /** Allows one more request: at once where it cannot take too long even if it slows the others down, else after some answers. */
   #widen(latencyMs: number): void {
     const wider = this.#window + 1;
     const hasRoom = (latencyMs * wider) / this.#window <= ROOM * this.#limitMs;
@@ -174,7 +181,7 @@ export class RequestSize {
     this.#slowestMs = 0;
   }
 
-  /** Sizes are a full request halved again and again: the largest of them up to `most`. */
+  /** Sizes are a full request halved repeatedly: the largest of them up to `most`. */
   #stepWithin(most: number): number {
     let size = this.#largest;
     while (size > most && size > 1) size = Math.ceil(size / 2);

@@ -1,14 +1,17 @@
-/** What became of one record. */
+/** The result of one record. */
 import type { CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from '../client/types.ts';
-import type { Step } from '../job/steps.ts';
+import type { Step } from '../definition/steps.ts';
 
-export type Outcome = 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed';
+export type RecordOutcome = 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed';
 
 /** An answer's parsed record and its own JSON text, on one line. */
-export interface Answered<T> { readonly record: T; readonly text: string }
+export interface StepAnswer<T> {
+  readonly record: T;
+  readonly text: string;
+}
 
-/** Why a record is `failed` or `invalid`: a line of the errors file. */
-export interface Failure {
+/** The reason why a record is `failed` or `invalid`: a line of the errors file. */
+interface StepFailure {
   readonly step: Step | null;
   readonly key: string | null;
   readonly code: string;
@@ -16,29 +19,29 @@ export interface Failure {
   readonly requestId: string | null;
 }
 
-/** What each step found; null: nothing, or it was not asked. */
-export interface Answers {
-  readonly enrich: Answered<PersonRecord> | null;
-  readonly verify: Answered<VerificationResult> | null;
-  readonly company: Answered<CompanyRecord> | null;
-  readonly reveal: Answered<ContactRecord> | null;
+/** The answers of the steps; null when a step found nothing or was skipped. */
+export interface StepAnswers {
+  readonly enrich: StepAnswer<PersonRecord> | null;
+  readonly verify: StepAnswer<VerificationResult> | null;
+  readonly company: StepAnswer<CompanyRecord> | null;
+  readonly reveal: StepAnswer<ContactRecord> | null;
 }
 
-export interface RecordResult extends Answers {
-  readonly outcome: Outcome;
+export interface RecordResult extends StepAnswers {
+  readonly outcome: RecordOutcome;
   /** `result.error`: a code; `<step>:<code>` when a later step than the job's first failed. */
   readonly error: string | null;
-  readonly failure: Failure | null;
-  /** The address that was asked for in place of the record's own, which had to be cleaned; null: the record's own, or none. */
+  readonly failure: StepFailure | null;
+  /** The cleaned address that was looked up instead of the record's own; null when it needed no cleaning. */
   readonly didYouMean?: string | null;
 }
 
-export const NO_ANSWERS: Answers = { enrich: null, verify: null, company: null, reveal: null };
+export const NO_ANSWERS: StepAnswers = { enrich: null, verify: null, company: null, reveal: null };
 
-/** `retry`: the row stays as it stands in the finished output. Known by identity; it says nothing else. */
+/** For a retry: the row of the finished output stays. Recognised by identity; it has no other content. */
 export const KEPT: RecordResult = { outcome: 'failed', error: null, ...NO_ANSWERS, failure: null };
 
-/** Nothing of a person who asked to be removed, whichever step says so. */
+/** The result of a suppressed person, whichever step reports it. */
 export const SUPPRESSED: RecordResult = { outcome: 'suppressed', error: null, ...NO_ANSWERS, failure: null };
 
 export function invalid(code: string): RecordResult {

@@ -1,13 +1,11 @@
-import type { Step } from '../job/steps.ts';
-import type { InputRecord } from '../reader/types.ts';
-import type { RecordProcessor } from './process-record.ts';
+import type { Step } from '../definition/steps.ts';
+import type { InputRecord } from '../formats/input-record.ts';
+import type { RecordListener, RecordProcessor } from './process-record.ts';
 import { errorOf, KEPT, NO_ANSWERS, type RecordResult } from './result.ts';
 
-type Process = RecordProcessor['process'];
-
 /**
- * Takes a record of a finished run through what failed of it; every other record keeps its row. Steps that went well
- * are answered by the ledger. Where it has forgotten them they are asked again, and a row that would lose by that stays.
+ * Takes a record of a finished run through what failed of it; every other record keeps its row. Steps that went well are answered by the
+ * ledger. Where it has forgotten them they are asked again, and a row that would lose by that stays.
  */
 export class RetryProcessor {
   readonly #processor: RecordProcessor;
@@ -21,13 +19,16 @@ export class RetryProcessor {
     this.#rowOf = rowOf;
   }
 
-  process(...[record, number, done, held]: Parameters<Process>): void {
-    held(record.finished?.row.length ?? 0);
+  process(record: InputRecord, number: number, listener: RecordListener): void {
+    listener.retained(record.finished?.row.length ?? 0);
     if ((record.finished?.error?.step ?? null) === null) {
       this.#processor.skip(number);
-      done(KEPT);
+      listener.done(KEPT);
     } else {
-      this.#processor.process(record, number, (result) => done(this.#loses(record, result) ? KEPT : result), held);
+      this.#processor.process(record, number, {
+        retained: (bytes) => listener.retained(bytes),
+        done: (result) => listener.done(this.#loses(record, result) ? KEPT : result),
+      });
     }
   }
 
@@ -35,10 +36,23 @@ export class RetryProcessor {
   #loses(record: InputRecord, result: RecordResult): boolean {
     const { row, error } = record.finished ?? {};
     if (row === undefined || error === null || error === undefined || result.outcome === 'suppressed') return false;
-    const before = this.#steps.slice(0, Math.max(0, this.#steps.findIndex((step) => step === error.step)));
+    const before = this.#steps.slice(
+      0,
+      Math.max(
+        0,
+        this.#steps.findIndex((step) => step === error.step),
+      ),
+    );
     if (before.every((step) => result[step] !== null)) return false;
     const answers = Object.fromEntries(before.map((step) => [step, result[step]]));
-    const asItWas: RecordResult = { outcome: 'failed', error: errorOf(error.step ?? '', error.code, this.#steps), ...NO_ANSWERS, ...answers, failure: null, didYouMean: result.didYouMean ?? null };
+    const asItWas: RecordResult = {
+      outcome: 'failed',
+      error: errorOf(error.step ?? '', error.code, this.#steps),
+      ...NO_ANSWERS,
+      ...answers,
+      failure: null,
+      didYouMean: result.didYouMean ?? null,
+    };
     return !this.#rowOf(record, asItWas).equals(row);
   }
 }

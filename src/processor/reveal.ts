@@ -1,10 +1,10 @@
 import type { RevealAnswer } from '../client/data-service-client.ts';
 import type { CallResult, ContactRecord } from '../client/types.ts';
-import type { StepContext } from './context.ts';
-import { LookupStep, type Lookup } from './lookup-step.ts';
+import type { StepContext } from './step-context.ts';
+import { LookupStep, type StepLookup } from './lookup-step.ts';
 
-/** The reveal step: the address and the number of whoever has this profile. */
-export class RevealStep extends LookupStep<Lookup, ContactRecord> {
+/** The reveal step: the address and the phone number behind a profile. */
+export class RevealStep extends LookupStep<StepLookup, ContactRecord> {
   protected readonly step = 'reveal';
   readonly #scope: number;
 
@@ -17,7 +17,7 @@ export class RevealStep extends LookupStep<Lookup, ContactRecord> {
     return this.#scope;
   }
 
-  protected callFor({ key }: Lookup, seed: string | null): () => Promise<CallResult<RevealAnswer>> {
+  protected callFor({ key }: StepLookup, seed: string | null): () => Promise<CallResult<RevealAnswer>> {
     const { client, idempotencyKey } = this.context;
     const body = client.revealBody({ linkedin_url: key });
     const options = { idempotencyKey: idempotencyKey(body, seed) };

@@ -11,7 +11,7 @@ export interface LookupScopes {
   readonly reveal: number;
 }
 
-/** @param domainField the name under which /v1/enrich is told the domain: a service that does not know it answers with misses */
+/** @param domainField the field name for a domain in /v1/enrich. A service that does not know the field answers with misses. */
 export function lookupScopes(scopeOf: ScopeOf, domainField: string): LookupScopes {
   return {
     email: scopeOf('enrich', 'by email'),

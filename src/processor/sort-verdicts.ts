@@ -1,14 +1,14 @@
-/** Which verdicts of an answer are final, and which are waited for. Pure: time is passed in. */
+/** Separates the final verdicts of an answer from those to poll. Pure: time is passed in. */
 import { saysSuppressed } from '../client/verify-answer.ts';
 import type { VerificationResult } from '../client/types.ts';
 import { pendingMs } from './pending.ts';
-import type { Answered } from './result.ts';
+import type { StepAnswer } from './result.ts';
 
-type Verdicts = ReadonlyMap<string, Answered<VerificationResult>>;
+type Verdicts = ReadonlyMap<string, StepAnswer<VerificationResult>>;
 
 export interface SortedVerdicts {
   readonly final: Verdicts;
-  /** Asked for again at `dueMs`, together. */
+  /** Polled together at `dueMs`. */
   readonly pending: Verdicts;
   readonly suppressed: readonly string[];
   /** Epoch milliseconds. */
@@ -16,22 +16,23 @@ export interface SortedVerdicts {
 }
 
 export interface Waiting {
-  /** The round in which they would be asked for again, from 1. */
+  /** The round of the next poll, from 1. */
   readonly round: number;
-  /** When patience ends, epoch milliseconds. */
+  /** When polling ends, epoch milliseconds. */
   readonly endMs: number;
-  /** 0: nothing is waited for. */
-  readonly patienceMs: number;
+  /** 0 for no polling. */
+  readonly pollForMs: number;
   readonly nowMs: number;
 }
 
-/**
- * @param found by address; null: the answer left it out
- * @param known what was said the time before; null: nothing
- */
-export function sortVerdicts(found: ReadonlyMap<string, Answered<VerificationResult> | null>, known: Verdicts | null, { round, endMs, patienceMs, nowMs }: Waiting): SortedVerdicts {
-  const final = new Map<string, Answered<VerificationResult>>();
-  const pending = new Map<string, Answered<VerificationResult>>();
+/** @param found by address; null when the answer left it out @param known the verdicts of the round before; null in the first */
+export function sortVerdicts(
+  found: ReadonlyMap<string, StepAnswer<VerificationResult> | null>,
+  known: Verdicts | null,
+  { round, endMs, pollForMs, nowMs }: Waiting,
+): SortedVerdicts {
+  const final = new Map<string, StepAnswer<VerificationResult>>();
+  const pending = new Map<string, StepAnswer<VerificationResult>>();
   const suppressed: string[] = [];
   let dueMs = nowMs;
   for (const [email, said] of found) {
@@ -41,8 +42,8 @@ export function sortVerdicts(found: ReadonlyMap<string, Answered<VerificationRes
       suppressed.push(email);
       continue;
     }
-    const waitMs = said === null || patienceMs === 0 ? null : pendingMs(said.record, round, nowMs);
-    // Patience would end before there is anything to learn.
+    const waitMs = said === null || pollForMs === 0 ? null : pendingMs(said.record, round, nowMs);
+    // Polling would end before the next answer.
     if (waitMs === null || nowMs + waitMs > endMs) {
       final.set(email, answer);
       continue;

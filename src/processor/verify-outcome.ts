@@ -1,12 +1,13 @@
-/** What the verify step says of an address. Pure. */
+/** The outcome of the verify step for an address. Pure. */
 import type { VerificationResult } from '../client/types.ts';
 import type { LedgerAnswer } from '../ledger/ledger.ts';
+import type { SettledCall } from '../pool/call-pool.ts';
 import { readGroup } from './pending.ts';
-import type { Answered } from './result.ts';
-import type { Doubtful } from './trust-gate.ts';
+import type { StepAnswer } from './result.ts';
+import type { QuarantinedAnswer } from './miss-quarantine.ts';
 
 export type VerifyOutcome =
-  | { readonly kind: 'verdict'; readonly answer: Answered<VerificationResult> }
+  | { readonly kind: 'verdict'; readonly answer: StepAnswer<VerificationResult> }
   /** 451 for this address alone, or a result that says the same: the person asked to be removed. */
   | { readonly kind: 'suppressed' }
   | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null };
@@ -27,12 +28,29 @@ export function fromLedger(known: LedgerAnswer): VerifyOutcome {
   }
 }
 
-export function withoutVerdict(known: Doubtful['answer']): Exclude<VerifyOutcome, { kind: 'verdict' }> {
+export function withoutVerdict(known: QuarantinedAnswer['answer']): Exclude<VerifyOutcome, { kind: 'verdict' }> {
   return known.kind === 'miss' ? { kind: 'failed', code: known.kind, attempts: 0, requestId: null } : known;
 }
 
-/** What the ledger has, without the group that it may wait in. */
-export function answered(kept: string): Answered<VerificationResult> {
+/**
+ * Describes a request that ended without verdicts. `said`: the answer in words, for the quarantine; null when the service gave none that
+ * judges the addresses. `refused`: the service refused the request, or it failed.
+ */
+export function unanswered(
+  settled: Exclude<SettledCall<unknown>, { kind: 'ok' }>,
+): Pick<QuarantinedAnswer, 'refused'> & { readonly said: string | null; readonly answer: Exclude<VerifyOutcome, { kind: 'verdict' }> } {
+  const { status, attempts, requestId } = settled;
+  if (settled.kind === 'failed') {
+    const { code, rejected } = settled;
+    return { said: rejected ? `${status} ${code}` : null, refused: true, answer: { kind: 'failed', code, attempts, requestId } };
+  }
+  const { kind } = settled;
+  const answer = kind === 'suppressed' ? ({ kind } as const) : ({ kind: 'failed', code: kind, attempts, requestId } as const);
+  return { said: `${status} ${kind}`, refused: false, answer };
+}
+
+/** The answer in the ledger, without the group that polls for it. */
+export function answered(kept: string): StepAnswer<VerificationResult> {
   const { text } = readGroup(kept);
   return { record: JSON.parse(text) as VerificationResult, text };
 }

@@ -1,28 +1,33 @@
 import type { VerifyAnswer } from '../client/verify-answer.ts';
-import type { Settled } from '../pool/call-pool.ts';
-import type { StepContext } from './context.ts';
-import { isLate, refusedAsTooLarge, waitedTooLong } from './too-large.ts';
+import type { SettledCall } from '../pool/call-pool.ts';
+import type { StepContext } from './step-context.ts';
+import { isTimeout, refusedAsTooLarge, waitedTooLong } from './too-large.ts';
 
-/** How a request ended. `tooLarge`: why it should be smaller, for a sentence that begins with "verify requests"; null: it need not. */
-export interface Ended {
-  readonly settled: Settled<VerifyAnswer>;
+/** The end of a request. `tooLarge`: the reason to make it smaller, for a sentence that begins with "verify requests"; null without one. */
+export interface EndedRequest {
+  readonly settled: SettledCall<VerifyAnswer>;
   readonly latencyMs: number;
   readonly tooLarge: string | null;
 }
 
-export interface VerifyRequest {
+export interface VerifyBatchRequest {
   readonly emails: readonly string[];
   readonly body: string;
   readonly idempotencyKey: string;
-  /** Attempts that fail late, before it counts as too large. */
+  /** Late failures after which the request counts as too large. */
   readonly lateAttempts: number;
 }
 
 /**
- * Hands a request to the pool. One that is too large for the service ends at once, whatever attempts are left.
- * @param limitMs longest wait for an answer; null: no request is too large
+ * Hands a request to the pool. A request that is too large ends at once, whatever attempts are left. @param limitMs the longest wait for an
+ * answer; null when no request is too large
  */
-export function submitVerify(context: Pick<StepContext, 'client' | 'pool'>, request: VerifyRequest, limitMs: number | null, settle: (ended: Ended) => void): void {
+export function submitVerify(
+  context: Pick<StepContext, 'client' | 'pool'>,
+  request: VerifyBatchRequest,
+  limitMs: number | null,
+  settle: (ended: EndedRequest) => void,
+): void {
   const { client, pool } = context;
   const { emails, body, idempotencyKey, lateAttempts } = request;
   let latencyMs = 0;
@@ -39,7 +44,7 @@ export function submitVerify(context: Pick<StepContext, 'client' | 'pool'>, requ
     },
     givesUp: (failure) => {
       if (!canBeSmaller) return false;
-      if (isLate(failure, limitMs)) late++;
+      if (isTimeout(failure, limitMs)) late++;
       why = waitedTooLong(failure, limitMs) ?? (late >= lateAttempts ? `failed late (${failure.code})` : null);
       return why !== null;
     },

@@ -1,37 +1,30 @@
-/** The input, found, checked and frozen: what a job reads from its first start to its last resume. */
+/** Finds, checks and freezes the input. A job reads this input from its first start to its last resume. */
 import { resolve } from 'node:path';
-import { InputError } from '../errors.ts';
-import { findKeyColumns, KEY_COLUMNS, noKeyError, type KeyNames } from './aliases.ts';
-import { checkHeader, unionOf } from './columns.ts';
-import { discover } from './discover.ts';
-import { inspectFile, type InspectedFile } from './inspect.ts';
-import { scanJsonlKeys } from './jsonl-keys.ts';
-import { FILES_AT_ONCE } from './limits.ts';
-import { sideBySide } from './side-by-side.ts';
-import type { SourceFile } from './source.ts';
-import { spool } from './spool.ts';
-import type { InputFormat, InputManifest } from './types.ts';
+import type { JobInput } from '../definition/compiled-job.ts';
+import { InputError } from '../util/errors.ts';
+import { findKeyColumns, KEY_COLUMNS, noKeyError, type KeyNames } from '../formats/header-aliases.ts';
+import { checkHeader, unionOf } from '../formats/csv/header.ts';
+import { discover } from '../sources/discover.ts';
+import { inspectFile, type InspectedFile } from '../formats/inspect.ts';
+import { scanJsonlKeys } from '../formats/jsonl/jsonl-keys.ts';
+import { FILES_AT_ONCE } from '../formats/limits.ts';
+import { mapConcurrently } from '../util/map-concurrently.ts';
+import type { SourceFile } from '../sources/source.ts';
+import { spool } from '../sources/stdin-spool.ts';
+import type { InputFormat, InputManifest } from '../formats/input-record.ts';
 
-export { compareManifests, describeChange } from './changes.ts';
+export { compareManifests, describeChange } from './input-changes.ts';
 
-export interface FreezeOptions {
-  /** Paths, globs, directories, S3 objects, prefixes and globs, '-'. */
-  readonly uris: readonly string[];
-  readonly format: InputFormat | null;
-  readonly delimiter: string | null;
-  /** As `encodingName` says it; null: by the byte order mark, else utf-8. */
-  readonly encoding: string | null;
-  readonly columns: { readonly email?: string; readonly domain?: string; readonly linkedin_url?: string };
-  readonly ifMissing: 'fail' | 'succeed';
-  /** True for the job's own files (output, partial, checkpoint, ledger ...): never matched by a glob or directory. */
+export interface FreezeOptions extends JobInput {
+  /** True for the job's own files (output, partial, checkpoint, ledger ...), which no glob or directory matches. */
   readonly isOwn: (path: string) => boolean;
-  /** Names an output already uses; an input column of one of these: InputError. */
+  /** Column names that the output adds. An input column with such a name is an InputError. */
   readonly reservedColumns: readonly string[];
   /** jsonl only: also find the union of top-level keys, which takes one pass over the input. */
   readonly needColumns: boolean;
-  /** Where standard input is spooled (a file path). */
+  /** The file path in which standard input is spooled. */
   readonly spoolPath: string;
-  /** Default process.stdin. */
+  /** Default: process.stdin. */
   readonly stdin?: NodeJS.ReadableStream;
   readonly signal?: AbortSignal;
 }
@@ -39,27 +32,33 @@ export interface FreezeOptions {
 const NO_KEYS: KeyNames = { email: null, domain: null, linkedin_url: null };
 
 /**
- * Find the input's files and look at each. An empty or header-only file is not an error; it has no records.
- * A file named or matched twice is read once, in its first place.
- *
- * Throws InputError: `input_missing`, `input_unreadable`, `input_binary`, `input_encoding`, `input_compression`, `input_truncated`,
+ * Finds the input's files and inspects each. A file that is named or matched twice is read once, in its first place. An empty or
+ * header-only file is valid and has no records.
+ * @throws InputError `input_missing`, `input_unreadable`, `input_binary`, `input_encoding`, `input_compression`, `input_truncated`,
  * `input_mixed_formats`, `input_json_array`, `input_delimiter`, `input_header`, `input_no_columns`, `input_duplicate_columns`,
- * `input_reserved_column`, `input_too_many_columns`. StorageError when the disk fails or standard input cannot be kept.
+ * `input_reserved_column`, `input_too_many_columns`
+ * @throws StorageError when the disk fails or standard input cannot be spooled
  */
 export async function freezeInput(options: FreezeOptions): Promise<InputManifest> {
   checkDelimiter(options.delimiter);
   const found = await findFiles(options);
   if (found.length === 0 && options.ifMissing === 'fail') {
-    throw new InputError('input_missing', `Nothing matches the input ${options.uris.join(', ')}.`, { hint: 'Check --input, or set input.ifMissing to succeed when there may be nothing to do.' });
+    throw new InputError('input_missing', `Nothing matches the input ${options.uris.join(', ')}.`, {
+      hint: 'Check --input, or set input.ifMissing to succeed when there may be nothing to do.',
+    });
   }
-  const inspected = await sideBySide(found, FILES_AT_ONCE, (file, index) => {
+  const inspected = await mapConcurrently(found, FILES_AT_ONCE, (file, index) => {
     options.signal?.throwIfAborted();
     return inspectFile(file, index, options);
   });
   const format = options.format ?? oneFormat(inspected) ?? 'csv';
-  // What is empty says nothing of its own format.
-  const files = inspected.map(({ file, format: own }) => (own === null ? { ...file, delimiter: format === 'jsonl' ? null : (file.delimiter ?? ',') } : file));
-  return format === 'jsonl' ? await freezeJsonl({ format, files, columns: [], keyName: NO_KEYS }, inspected, options) : freezeCsv({ format, files }, inspected, options);
+  // An empty file has no format of its own.
+  const files = inspected.map(({ file, format: own }) =>
+    own === null ? { ...file, delimiter: format === 'jsonl' ? null : (file.delimiter ?? ',') } : file,
+  );
+  return format === 'jsonl'
+    ? await freezeJsonl({ format, files, columns: [], keyName: NO_KEYS }, inspected, options)
+    : freezeCsv({ format, files }, inspected, options);
 }
 
 async function findFiles(options: FreezeOptions): Promise<SourceFile[]> {
@@ -84,19 +83,28 @@ function oneFormat(inspected: readonly InspectedFile[]): InputFormat | null {
     if (one.format === null) continue;
     first ??= one;
     if (one.format !== first.format) {
-      throw new InputError('input_mixed_formats', `The input mixes formats: ${first.file.uri} is ${first.format}, ${one.file.uri} is ${one.format}.`, {
-        hint: 'Give the files of one format, e.g. with a glob such as *.csv, or say which they are with --input.format.',
-      });
+      throw new InputError(
+        'input_mixed_formats',
+        `The input mixes formats: ${first.file.uri} is ${first.format}, ${one.file.uri} is ${one.format}.`,
+        {
+          hint: 'Give the files of one format, e.g. with a glob such as *.csv, or say which they are with --input.format.',
+        },
+      );
     }
   }
   return first?.format ?? null;
 }
 
-function freezeCsv(input: Pick<InputManifest, 'format' | 'files'>, inspected: readonly InspectedFile[], options: FreezeOptions): InputManifest {
+function freezeCsv(
+  input: Pick<InputManifest, 'format' | 'files'>,
+  inspected: readonly InspectedFile[],
+  options: FreezeOptions,
+): InputManifest {
   for (const file of input.files) checkHeader(file, options.reservedColumns);
   const columns = unionOf(input.files.map(({ header }) => header));
   const filled = inspected.filter(({ hasRecords }) => hasRecords);
-  const keyName = columns.length === 0 || (filled.length === 0 && !hasKey(columns, options)) ? NO_KEYS : findKeyColumns(columns, options.columns);
+  const keyName =
+    columns.length === 0 || (filled.length === 0 && !hasKey(columns, options)) ? NO_KEYS : findKeyColumns(columns, options.columns);
   const files = input.files.map((file) => ({ ...file, keys: keysIn(file.header, options) }));
   for (const { uri, header, keys } of files) {
     if (filled.some(({ file }) => file.uri === uri) && !KEY_COLUMNS.some((key) => keys[key] !== null)) throw noKeyError(uri, header, true);
@@ -104,14 +112,14 @@ function freezeCsv(input: Pick<InputManifest, 'format' | 'files'>, inspected: re
   return { ...input, files, columns, keyName };
 }
 
-/** The key columns of one file: a configured column that it lacks is no key of it, and another file may have it. */
+/** The key columns of one file. A configured column that this file lacks may be in another file. */
 function keysIn(header: readonly string[], options: FreezeOptions): KeyNames {
   const found = findKeyColumns(header, options.columns, true);
   const own = (name: string | null): string | null => (name !== null && header.includes(name) ? name : null);
   return { email: own(found.email), domain: own(found.domain), linkedin_url: own(found.linkedin_url) };
 }
 
-/** Without records there is nothing that a missing column could spoil. */
+/** True when a key column exists. Without records, a missing column does no harm. */
 function hasKey(columns: readonly string[], options: FreezeOptions): boolean {
   return Object.values(findKeyColumns(columns, options.columns, true)).some((name) => name !== null && columns.includes(name));
 }
@@ -119,7 +127,10 @@ function hasKey(columns: readonly string[], options: FreezeOptions): boolean {
 async function freezeJsonl(manifest: InputManifest, inspected: readonly InspectedFile[], options: FreezeOptions): Promise<InputManifest> {
   const hasRecords = inspected.some((one) => one.hasRecords);
   const seen = await scanJsonlKeys(manifest, options);
-  checkHeader({ uri: manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', header: seen.columns }, options.reservedColumns);
+  checkHeader(
+    { uri: manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', header: seen.columns },
+    options.reservedColumns,
+  );
   if (seen.sampled === 0 && hasRecords) throw noJsonError(manifest.files);
   if (seen.sampled === 0) return { ...manifest, columns: seen.columns };
   const sampled = unionOf([seen.sampleColumns, ...inspected.map(({ sampledKeys }) => sampledKeys)]);
@@ -132,12 +143,18 @@ async function freezeJsonl(manifest: InputManifest, inspected: readonly Inspecte
 }
 
 function noJsonError(files: InputManifest['files']): InputError {
-  return new InputError('input_no_columns', `No line of ${files.map(({ uri }) => uri).join(', ')} is a JSON object.`, { hint: 'One object a line is expected: {"email": "ada@example.com"}. Say --input.format csv where it is something else.' });
+  return new InputError('input_no_columns', `No line of ${files.map(({ uri }) => uri).join(', ')} is a JSON object.`, {
+    hint: 'One object a line is expected: {"email": "ada@example.com"}. Say --input.format csv where it is something else.',
+  });
 }
 
 function checkDelimiter(delimiter: string | null): void {
   if (delimiter === null || /^[\x01-\x09\x0b\x0c\x0e-\x21\x23-\x7f]$/.test(delimiter)) return;
-  throw new InputError('input_delimiter', `The delimiter ${JSON.stringify(delimiter)} cannot separate columns: it must be one ASCII character, no quote and no line end.`, {
-    hint: 'Set --input.delimiter to , or ; or | or a tab, or leave it out.',
-  });
+  throw new InputError(
+    'input_delimiter',
+    `The delimiter ${JSON.stringify(delimiter)} cannot separate columns: it must be one ASCII character, no quote and no line end.`,
+    {
+      hint: 'Set --input.delimiter to , or ; or | or a tab, or leave it out.',
+    },
+  );
 }

@@ -1,62 +1,96 @@
-/** The places among which the boundaries of ranges are chosen, thinned out evenly so that memory stays flat. Pure. */
-import type { Position } from './types.ts';
+/** Splits an input into ranges, so that several processes can each read a part of it. */
+import { CHUNK_BYTES } from '../formats/limits.ts';
+import { splitFile, type Filled } from '../formats/split-file.ts';
+import { SplitPoints, type SplitPoint } from './split-candidates.ts';
+import type { Splitter } from '../formats/csv/splitter.ts';
+import type { InputFile, InputManifest, Position } from '../formats/input-record.ts';
 
-/** A record at which a range may begin, and how many records stand before it. */
-export interface SplitPoint {
-  readonly from: Position;
+/** A run of `records` records from `from` on. Null is the beginning. Plain JSON. */
+export interface InputRange {
+  readonly from: Position | null;
+  /** The number of records before it. */
   readonly before: number;
+  readonly records: number;
 }
 
-/** A boundary is off by at most one in half of this number of the records. */
-const MOST_POINTS = 32_768;
+interface SplitOptions {
+  /** The number of ranges. */
+  readonly of: number;
+  /** A long range begins at a multiple of this many records. 1: anywhere. */
+  readonly group: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly chunkBytes?: number;
+  /** For tests: the number of candidates held. */
+  readonly mostPoints?: number;
+}
 
-export class SplitPoints {
-  readonly #group: number;
-  readonly #most: number;
-  #points: SplitPoint[] = [];
-  /** Points are this many records apart, or more. Doubled whenever there are too many. */
-  #apart = 1;
-  #last = { file: -1, frame: -1 };
+/** The white space of JSON (RFC 8259, 2). */
+const JSON_SPACES: readonly number[] = [0x20, 0x09, 0x0d, 0x0a];
 
-  /** @param group only every so many records */
-  constructor(group: number, most = MOST_POINTS) {
-    this.#group = group;
-    this.#most = most;
-  }
+/** Ranges with fewer groups than this begin anywhere. Whole groups would make their lengths too different. */
+const LEAST_GROUPS = 10;
 
-  /** Records are noted in order. In an archive only the first one of a frame counts: the others are reached by unpacking what stands before. */
-  note(before: number, from: Position): void {
-    if (before % this.#group !== 0) return;
-    const { file, frame } = from;
-    if (frame !== null) {
-      if (file === this.#last.file && frame.at === this.#last.frame) return;
-      this.#last = { file, frame: frame.at };
+/**
+ * Splits the input into ranges that contain each record once and follow one another. A pure function of the input and the options.
+ * It frames the whole input, because only that tells a line end from one within quotes.
+ * Ranges are alike in records, over all files and formats, because calls are paid by the record. In an archive a range begins with a frame
+ * (gzip member, zstd frame), so a boundary within a frame moves to its nearer end. Ranges may be empty. @throws as reading does
+ */
+export async function findSplitPoints(manifest: InputManifest, options: SplitOptions): Promise<InputRange[]> {
+  const anywhere = new SplitPoints(1, options.mostPoints);
+  const grouped = new SplitPoints(options.group, options.mostPoints);
+  let records = 0;
+  for (const file of manifest.files) {
+    const beginnings = new Beginnings(file, manifest.format === 'jsonl');
+    for await (const filled of splitFile(file, file.start, { chunkBytes: options.chunkBytes ?? CHUNK_BYTES, signal: options.signal })) {
+      options.signal?.throwIfAborted();
+      for (const begin of beginnings.of(filled)) {
+        anywhere.note(records, begin);
+        grouped.note(records, begin);
+        records++;
+      }
     }
-    // The first record is always the first range's.
-    if (before === 0 || before - (this.#points.at(-1)?.before ?? 0) < this.#apart) return;
-    this.#points.push({ from, before });
-    if (this.#points.length > this.#most) this.#thinOut();
+  }
+  const long = records >= options.of * options.group * LEAST_GROUPS;
+  return toRanges((long ? grouped : anywhere).nearest(options.of, records), options.of, records);
+}
+
+/** Consecutive ranges from their first records. The ranges after the last record are empty. */
+function toRanges(found: readonly SplitPoint[], of: number, records: number): InputRange[] {
+  const beginnings = [{ from: null, before: 0 }, ...found];
+  return Array.from({ length: of }, (_, i) => {
+    const { from, before } = beginnings[i] ?? { from: null, before: records };
+    return { from, before, records: (beginnings[i + 1]?.before ?? records) - before };
+  });
+}
+
+/** Finds the beginning of each record in one file. It takes complete records out of a splitter. */
+class Beginnings {
+  readonly #json: boolean;
+  readonly #file: number;
+  #line: number;
+  #offset: number;
+
+  constructor({ start }: InputFile, json: boolean) {
+    this.#json = json;
+    this.#file = start.file;
+    this.#line = start.line;
+    this.#offset = start.offset;
   }
 
-  /** The beginnings of all ranges but the first, each nearest to its share of the records and behind the one before it. Fewer where there are no more. */
-  nearest(of: number, records: number): SplitPoint[] {
-    const points = this.#points;
-    const found: SplitPoint[] = [];
-    let at = 0;
-    for (let k = 1; k < of && at < points.length; k++) {
-      const target = (records * k) / of;
-      const distance = (i: number): number => Math.abs((points[i]?.before ?? Infinity) - target);
-      while (distance(at + 1) < distance(at)) at++;
-      found.push(points[at] as SplitPoint);
-      at++;
+  *of({ splitter, frames }: Filled): Generator<Position, void, void> {
+    while (splitter.next()) {
+      // Only with the record itself is the frame known that begins with it.
+      const begin = { file: this.#file, line: this.#line, offset: this.#offset, frame: frames.at(this.#offset) };
+      this.#line = splitter.nextLine;
+      this.#offset = splitter.nextOffset;
+      if (!this.#json || !isBlankJson(splitter)) yield begin;
     }
-    return found;
   }
+}
 
-  #thinOut(): void {
-    this.#apart *= 2;
-    const kept: SplitPoint[] = [];
-    for (const point of this.#points) if (point.before - (kept.at(-1)?.before ?? 0) >= this.#apart) kept.push(point);
-    this.#points = kept;
-  }
+/** True for white space alone, which `readJsonlRecords` does not count as a record. */
+function isBlankJson(splitter: Splitter): boolean {
+  const bytes = splitter.kind === 'overlong' ? splitter.head : splitter.buffer.subarray(splitter.start, splitter.end);
+  return bytes.every((byte) => JSON_SPACES.includes(byte));
 }

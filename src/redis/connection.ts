@@ -1,30 +1,32 @@
-/** A connection to Redis that knows what it has reached: one server, or a cluster under the same kind of address. */
+/** A connection to Redis that finds out whether the address leads to one server or to a cluster. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConfigError } from '../errors.ts';
+import { ConfigError } from '../util/errors.ts';
 import { openCluster, openServer, readRedisUri, type Cluster, type Redis } from './client.ts';
 import { isDatabaseRefusal, mayPass, redisFaultOf } from './failure.ts';
-import { withoutSecret, type RedisPlace } from './uri.ts';
+import { withoutSecret, type RedisAddress } from './uri.ts';
 
-/** What the ledger and the shared quota ask of Redis. Of a cluster, all keys of one command must lie in one slot. */
+/** The commands that the ledger and the shared quota use. In a cluster, all keys of one command must lie in one slot. */
 export type RedisCommands = Pick<Redis, 'del' | 'eval' | 'evalsha' | 'get' | 'hgetall' | 'info' | 'lrange' | 'mget' | 'scan' | 'set'>;
 
 /**
- * States: connecting, ready (the server is checked), lost. Each new connection to a single server is checked by INFO before
- * its first command: whether it is a cluster, has the database, and can be written. A cluster's own changes are the client's.
+ * States:
+ * - connecting: no client is ready yet.
+ * - ready: the server is checked. INFO shows, before the first command, whether it is a cluster, has the database, and can be written.
+ * - lost: the connection broke. The next one is checked again; a cluster's own changes are followed by the client.
  */
 export class RedisConnection {
   readonly uri: string;
-  readonly #place: RedisPlace;
+  readonly #place: RedisAddress;
   #server: Redis | null;
   #cluster: Cluster | null = null;
-  /** This connection of the single server is what it should be. */
+  /** True once the current connection of the single server has passed the check. */
   #checked = false;
   #checking: Promise<void> | null = null;
-  /** What the connection met last: it says more than that there is none. */
+  /** The last error of the connection. It says more than "no connection". */
   #failure: unknown = null;
   #closed = false;
 
-  /** @throws ConfigError when the URI is none */
+  /** @throws ConfigError when the text is not a Redis URI */
   constructor(uri: string) {
     this.uri = uri;
     this.#place = readRedisUri(uri);
@@ -35,15 +37,15 @@ export class RedisConnection {
     });
   }
 
-  /** The client if commands can be sent now, else null. */
+  /** The client when commands can be sent now, else null. */
   get commands(): RedisCommands | null {
     if (this.#cluster !== null) return this.#cluster.status === 'ready' ? this.#cluster : null;
     return this.#checked && this.#server?.status === 'ready' ? this.#server : null;
   }
 
   /**
-   * Waits until commands can be sent, and does `work`.
-   * @throws ConfigError, or what the server says; where nothing was answered, what the connection met, which says more than that there is none
+   * Waits until commands can be sent, then does `work`.
+   * @throws ConfigError, or the server's error; without an answer, the last error of the connection
    */
   async use<T>(work: (commands: RedisCommands) => Promise<T>, connectWithinMs: number): Promise<T> {
     try {
@@ -51,13 +53,13 @@ export class RedisConnection {
       this.#failure = null;
       return done;
     } catch (error) {
-      // An answer that does not come may never come on this connection.
+      // A missing answer may never come on this connection.
       if (error instanceof Error && error.message === 'Command timed out') this.renew();
       throw redisFaultOf(error) === 'passing' ? (this.#failure ?? error) : error;
     }
   }
 
-  /** @throws ConfigError, or what the server or the connection says */
+  /** @throws ConfigError, or the error of the server or the connection */
   async #ready(withinMs: number): Promise<RedisCommands> {
     const untilMs = performance.now() + withinMs;
     for (;;) {
@@ -71,17 +73,17 @@ export class RedisConnection {
     }
   }
 
-  /** The masters, each of which has a part of the keys. Only within `use`. */
+  /** The masters. Each holds a part of the keys. Valid only within `use`. */
   get masters(): readonly RedisCommands[] {
     return this.#cluster === null ? [this.#server as Redis] : this.#cluster.nodes('master');
   }
 
-  /** Gives up what is under way, which may never be answered, and connects anew. */
+  /** Drops commands under way, which may never be answered, and reconnects. */
   renew(): void {
     if (!this.#closed) (this.#cluster ?? this.#server)?.disconnect(true);
   }
 
-  /** Does not wait for commands that are under way. */
+  /** Does not wait for commands under way. */
   close(): void {
     this.#closed = true;
     this.#server?.disconnect();
@@ -104,24 +106,28 @@ export class RedisConnection {
   }
 
   async #becomeCluster(server: Redis): Promise<void> {
-    if (this.#place.database !== 0) throw new ConfigError('redis_database', `Redis at ${withoutSecret(this.uri)} is a cluster, which has database 0 only.`, { hint: 'End the address in /0, or name a server that is no cluster.' });
+    if (this.#place.database !== 0)
+      throw new ConfigError('redis_database', `Redis at ${withoutSecret(this.uri)} is a cluster, which has database 0 only.`, {
+        hint: 'End the address in /0, or name a server that is no cluster.',
+      });
     const slots = await server.cluster('SLOTS');
     // A node that does not know its own name leaves it out.
     const nodes = slots.flatMap(([, , ...places]) => places.map(([host, port]) => ({ host, port })).filter(({ host }) => Boolean(host)));
     if (this.#closed) throw new Error('Connection is closed.');
     this.#cluster = openCluster(this.#place, nodes);
-    for (const event of ['error', 'node error']) this.#cluster.on(event, (error: { lastNodeError?: unknown }) => this.#met(error.lastNodeError ?? error));
+    for (const event of ['error', 'node error'])
+      this.#cluster.on(event, (error: { lastNodeError?: unknown }) => this.#met(error.lastNodeError ?? error));
     server.disconnect();
     this.#server = null;
   }
 
-  /** A closed connection says less than what was met before it was closed. */
+  /** Keeps the first cause: a closed connection says less than the error that closed it. */
   #met(error: unknown): void {
     if (this.#failure === null || redisFaultOf(error) !== 'passing' || redisFaultOf(this.#failure) === 'passing') this.#failure = error;
   }
 }
 
-/** Waits until a client is ready, or meets what waiting does not mend, but no longer. */
+/** Waits until a client is ready or has an error that waiting does not fix, for `ms` at most. */
 async function readyWithin(client: Redis | Cluster, ms: number): Promise<void> {
   if (ms <= 0) return;
   const over = new AbortController();

@@ -1,36 +1,36 @@
-/** What went wrong with Redis, by kind, and in words. */
-import { ConfigError, EXIT, MillraceError, StorageError } from '../errors.ts';
+/** Classifies failures of Redis, and words them for the user. */
+import { ConfigError, EXIT, MillraceError, StorageError } from '../util/errors.ts';
 import { withoutSecret } from './uri.ts';
 
-export type RedisFault =
+type RedisFault =
   /** No password, or a wrong one. */
   | 'credentials'
-  /** The user may not do what is needed. */
+  /** An ACL forbids the command. */
   | 'rights'
   /** The server's certificate is not trusted. */
   | 'certificate'
-  /** The server wants a certificate of ours, or another one. */
+  /** The server wants a client certificate, or another one. */
   | 'client-certificate'
-  /** TLS to a server that speaks none, as it seems. */
+  /** The client speaks TLS, the server seems not to. */
   | 'plain'
-  /** No TLS to a server that speaks nothing else. */
+  /** The server speaks only TLS, the client does not. */
   | 'encrypted'
   /** Another kind of server answers. */
   | 'foreign'
   | 'database'
-  /** It only reads: a replica by mistake, or a primary that has just lost its place in a failover. */
+  /** The server only reads: a replica by mistake, or a primary that has just been demoted by a failover. */
   | 'replica'
-  /** No memory or disk is left for what is written. */
+  /** The server has no memory or disk left. */
   | 'full'
-  /** It will not do this, however often it is asked. */
+  /** The server refuses the command for good. */
   | 'refused'
-  /** No connection, no answer, or not now: worth another attempt. */
+  /** No connection, no answer, or a temporary refusal: worth another attempt. */
   | 'passing';
 
-/** What a connection fails with that is taken and never answered in TLS. */
+/** The error of a connection that was accepted and never answered in TLS. */
 export const NO_HANDSHAKE = 'no answer to the TLS handshake';
 
-/** Error replies by their first word (redis.io, "RESP protocol", Simple errors). */
+/** Faults by the first word of an error reply (redis.io, "RESP protocol", Simple errors). */
 const BY_WORD: Readonly<Record<string, RedisFault>> = {
   NOAUTH: 'credentials',
   WRONGPASS: 'credentials',
@@ -48,7 +48,7 @@ const BY_WORD: Readonly<Record<string, RedisFault>> = {
   NOREPLICAS: 'passing',
 };
 
-/** Others, by what they say. Rights within a script have no word of their own before Redis 7.2. */
+/** Faults by the text of an error. Before Redis 7.2, a missing right within a script has no word of its own. */
 const BY_TEXT: readonly (readonly [RegExp, RedisFault])[] = [
   [/^ERR (AUTH|invalid password|Client sent AUTH)/i, 'credentials'],
   [/^ERR The user executing the script can't|ACL failure in script|\bNOPERM\b/i, 'rights'],
@@ -56,14 +56,14 @@ const BY_TEXT: readonly (readonly [RegExp, RedisFault])[] = [
   [/-?\bREADONLY\b/, 'replica'],
   [/^ERR max number of clients/i, 'passing'],
   [/\b(?:LOADING|CLUSTERDOWN|MASTERDOWN|TRYAGAIN)\b/, 'passing'],
-  // The first byte of an alert of TLS.
+  // 21 is the first byte of a TLS alert.
   [/^Unknown RESP type 21\b/, 'encrypted'],
   [/^Unknown RESP type/, 'foreign'],
-  // A balancer with nobody behind it may look the same.
+  // A balancer without a backend may look the same.
   [new RegExp(`^${NO_HANDSHAKE}|before secure TLS connection was established`), 'plain'],
 ];
 
-/** Codes of Node (nodejs.org, "X509 certificate error codes") and of OpenSSL's alerts. */
+/** Faults by error codes of Node (nodejs.org, "X509 certificate error codes") and of OpenSSL's alerts. */
 const BY_CODE: readonly (readonly [RegExp, RedisFault])[] = [
   [/^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH)/, 'certificate'],
   [/^ERR_SSL_.*(?:ALERT.*CERTIFICATE|CERTIFICATE_REQUIRED|UNKNOWN_CA|HANDSHAKE_FAILURE)/, 'client-certificate'],
@@ -78,17 +78,17 @@ export function redisFaultOf(error: unknown): RedisFault {
   return known?.[1] ?? (name === 'ReplyError' ? 'refused' : 'passing');
 }
 
-/** Whether another attempt may succeed. */
+/** True when another attempt may succeed. */
 export function mayPass(error: unknown): boolean {
   return !(error instanceof MillraceError) && (redisFaultOf(error) === 'passing' || isJudgedLate(error));
 }
 
-/** What looks like a wrong address, and may also be a failover, or a balancer, for a moment. */
+/** True for faults that look like a wrong address, but may also be a short failover or a balancer without a backend. */
 export function isJudgedLate(error: unknown): boolean {
   return ['replica', 'plain'].includes(redisFaultOf(error));
 }
 
-/** The server has no such database. */
+/** True when the server does not have the database. */
 export function isDatabaseRefusal(error: unknown): boolean {
   const { message = '' } = (error ?? {}) as { message?: string };
   return redisFaultOf(error) === 'database' || (redisFaultOf(error) === 'rights' && /'select'/.test(message));
@@ -96,16 +96,16 @@ export function isDatabaseRefusal(error: unknown): boolean {
 
 const AGAIN = 'then run the same command: the job resumes.';
 
-export interface Circumstances {
+interface Circumstances {
   readonly uri: string;
   readonly waitedMs: number;
-  /** Whether this server has ever answered: then its scheme is right. */
+  /** True when this server has answered before, which proves the scheme of its address. */
   readonly answered: boolean;
-  /** What an ACL must allow for what is asked here, as ACL SETUSER takes it. */
+  /** The ACL rights that the commands need, as ACL SETUSER takes them. */
   readonly rights: string;
 }
 
-/** For the person who meets it. */
+/** The error for the user, with a hint. */
 export function redisError(error: unknown, { uri, waitedMs, answered, rights }: Circumstances): MillraceError {
   if (error instanceof MillraceError) return error;
   const found = redisFaultOf(error);
@@ -114,35 +114,75 @@ export function redisError(error: unknown, { uri, waitedMs, answered, rights }: 
   const place = withoutSecret(uri);
   switch (fault) {
     case 'credentials':
-      return new MillraceError(EXIT.refused, 'redis_credentials', `Redis at ${place} does not let us in (${said}).`, { hint: `Write the address as redis://:{env:REDIS_PASSWORD}@host:6379/0 and set that variable; ${AGAIN}`, cause: error });
+      return new MillraceError(EXIT.refused, 'redis_credentials', `Redis at ${place} does not let us in (${said}).`, {
+        hint: `Write the address as redis://:{env:REDIS_PASSWORD}@host:6379/0 and set that variable; ${AGAIN}`,
+        cause: error,
+      });
     case 'rights':
-      return new ConfigError('redis_rights', `Redis at ${place} does not give this user the rights that are needed (${said}).`, { hint: `Give them: ACL SETUSER <user> ${rights}; ${AGAIN}`, cause: error });
+      return new ConfigError('redis_rights', `Redis at ${place} does not give this user the rights that are needed (${said}).`, {
+        hint: `Give them: ACL SETUSER <user> ${rights}; ${AGAIN}`,
+        cause: error,
+      });
     case 'certificate':
-      return new ConfigError('redis_certificate', `The certificate of Redis at ${place} is not trusted (${said}).`, { hint: `Name the authority's PEM file by ?cacert=/path/ca.pem at the end of the address, or by NODE_EXTRA_CA_CERTS, and use a host that the certificate names; ${AGAIN}`, cause: error });
+      return new ConfigError('redis_certificate', `The certificate of Redis at ${place} is not trusted (${said}).`, {
+        hint:
+          `Name the authority's PEM file by ?cacert=/path/ca.pem at the end of the address, ` +
+          `or by NODE_EXTRA_CA_CERTS, and use a host that the certificate names; ${AGAIN}`,
+        cause: error,
+      });
     case 'client-certificate':
-      return new ConfigError('redis_client_certificate', `Redis at ${place} does not take our certificate, or wants one (${said}).`, { hint: `End the address in ?cert=/path/client.crt&key=/path/client.key, of an authority that the server trusts; ${AGAIN}`, cause: error });
+      return new ConfigError('redis_client_certificate', `Redis at ${place} does not take our certificate, or wants one (${said}).`, {
+        hint: `End the address in ?cert=/path/client.crt&key=/path/client.key, of an authority that the server trusts; ${AGAIN}`,
+        cause: error,
+      });
     case 'plain':
-      return new ConfigError('redis_tls', `Redis at ${place} does not speak TLS on this port (${said}).`, { hint: `Write redis:// instead of rediss://, or the port for TLS; ${AGAIN}`, cause: error });
+      return new ConfigError('redis_tls', `Redis at ${place} does not speak TLS on this port (${said}).`, {
+        hint: `Write redis:// instead of rediss://, or the port for TLS; ${AGAIN}`,
+        cause: error,
+      });
     case 'encrypted':
-      return new ConfigError('redis_tls', `Redis at ${place} speaks TLS on this port.`, { hint: `Write rediss:// instead of redis://; ${AGAIN}`, cause: error });
+      return new ConfigError('redis_tls', `Redis at ${place} speaks TLS on this port.`, {
+        hint: `Write rediss:// instead of redis://; ${AGAIN}`,
+        cause: error,
+      });
     case 'foreign':
-      return new ConfigError('redis_failed', `What answers at ${place} is no Redis server (${said}).`, { hint: `Check host and port; ${AGAIN}`, cause: error });
+      return new ConfigError('redis_failed', `What answers at ${place} is no Redis server (${said}).`, {
+        hint: `Check host and port; ${AGAIN}`,
+        cause: error,
+      });
     case 'database':
-      return new ConfigError('redis_database', `Redis at ${place} does not have this database (${said}).`, { hint: `End the address in the number of a database that the server has, such as /0, or raise "databases" in its configuration; ${AGAIN}`, cause: error });
+      return new ConfigError('redis_database', `Redis at ${place} does not have this database (${said}).`, {
+        hint:
+          'End the address in the number of a database that the server has, ' +
+          `such as /0, or raise "databases" in its configuration; ${AGAIN}`,
+        cause: error,
+      });
     case 'replica':
-      return new ConfigError('redis_replica', `Redis at ${place} only reads, and has for ${Math.round(waitedMs / 1_000)} s (${said}).`, { hint: `Name the primary's address, or one that follows it after a failover; ${AGAIN}`, cause: error });
+      return new ConfigError('redis_replica', `Redis at ${place} only reads, and has for ${Math.round(waitedMs / 1_000)} s (${said}).`, {
+        hint: `Name the primary's address, or one that follows it after a failover; ${AGAIN}`,
+        cause: error,
+      });
     case 'full':
-      return new StorageError('redis_full', `Redis at ${place} has no room left (${said}).`, { hint: `Give it more memory or disk, or purge what is old (millrace ledger purge); ${AGAIN}`, cause: error });
+      return new StorageError('redis_full', `Redis at ${place} has no room left (${said}).`, {
+        hint: `Give it more memory or disk, or purge what is old (millrace ledger purge); ${AGAIN}`,
+        cause: error,
+      });
     case 'refused':
-      return new ConfigError('redis_failed', `Redis at ${place} refuses what is needed (${said}).`, { hint: `It takes a Redis server of version 5 or later that permits scripts (EVAL); ${AGAIN}`, cause: error });
+      return new ConfigError('redis_failed', `Redis at ${place} refuses what is needed (${said}).`, {
+        hint: `It takes a Redis server of version 5 or later that permits scripts (EVAL); ${AGAIN}`,
+        cause: error,
+      });
     case 'passing':
-      return new StorageError('redis_unavailable', `Redis at ${place} has not answered for ${Math.round(waitedMs / 1_000)} s (${said}).`, { hint: `${answered ? '' : suspicionOf(error)}Run the same command again once it does: the job resumes.`, cause: error });
+      return new StorageError('redis_unavailable', `Redis at ${place} has not answered for ${Math.round(waitedMs / 1_000)} s (${said}).`, {
+        hint: `${answered ? '' : suspicionOf(error)}Run the same command again once it does: the job resumes.`,
+        cause: error,
+      });
     default:
       return fault satisfies never;
   }
 }
 
-/** What may be wrong with the address of a server that has never answered, though it may as well be away. */
+/** A hint about the address of a server that has never answered. The server may as well be down. */
 function suspicionOf(error: unknown): string {
   const { code, message = '' } = (error ?? {}) as { code?: unknown; message?: string };
   if (code === 'ENOTFOUND') return "Check the host's spelling. ";

@@ -1,21 +1,22 @@
 /**
- * Objects that are written only when they still are what the writer knows: what locks and checkpoints in S3 rest on.
- * Servers differ. AWS wants the ETag of `If-Match` with its quotes, Ceph's gateway takes it only without; others have no
- * conditional writes (501), or take no notice of the condition.
+ * Conditional writes (compare and swap): an object is replaced only if it still has the ETag that the writer knows. Locks and checkpoints
+ * in S3 rest on them.
+ * Servers differ. AWS wants the ETag of `If-Match` in quotes, Ceph's gateway only without. Others have no conditional writes (501), or
+ * ignore the condition.
  */
 import { faultOf } from './failure.ts';
 import type { S3Access } from './objects.ts';
 import { getSmall, putSmall } from './small-object.ts';
-import type { S3Place } from './uri.ts';
+import type { S3Location } from './uri.ts';
 
-/** Of no object. */
+/** An ETag that no object has. */
 const NO_ETAG = '"00000000000000000000000000000000"';
 
 type Style = 'quoted' | 'bare';
 
 export class ConditionalObjects {
   readonly #access: S3Access;
-  /** How this server takes an ETag; null: not known yet. */
+  /** How this server takes an ETag. Null until it is known. */
   #style: Style | null = null;
   #supported = true;
 
@@ -23,16 +24,17 @@ export class ConditionalObjects {
     this.#access = access;
   }
 
-  /** False: it is known that this server writes whatever the condition. */
+  /** False when the server is known to ignore conditions. */
   get supported(): boolean {
     return this.#supported;
   }
 
   /**
-   * Writes the object if it is the one with this ETag; null: if there is none. Without conditional writes it just writes.
-   * @returns the new ETag; null when it is another by now. @throws as the SDK does
+   * Writes the object if its ETag is `expected`, or if it does not exist and `expected` is null. A server without conditional writes just
+   * writes.
+   * @returns the new ETag; null when the object has another ETag. @throws as the SDK does
    */
-  async put(place: S3Place, bytes: Buffer, expected: string | null): Promise<string | null> {
+  async put(place: S3Location, bytes: Buffer, expected: string | null): Promise<string | null> {
     if (!this.#supported) return this.#write(place, bytes, {});
     const styles: readonly Style[] = this.#style === null ? ['quoted', 'bare'] : [this.#style];
     for (const style of styles) {
@@ -43,26 +45,35 @@ export class ConditionalObjects {
   }
 
   /**
-   * Finds out whether the conditions of the server hold, on an object that is ours and is written again as it is.
-   * @returns its ETag by then; null when it is another's by now
+   * Tests whether the server honours conditions. It rewrites an object of this run with its own content.
+   * @returns its ETag afterwards; null when another run has replaced it
    */
-  async probe(place: S3Place, bytes: Buffer, etag: string): Promise<string | null> {
+  async probe(place: S3Location, bytes: Buffer, etag: string): Promise<string | null> {
     for (const condition of [{ IfNoneMatch: '*' }, { IfMatch: NO_ETAG }]) {
       try {
         const written = await this.#write(place, bytes, condition);
         this.#supported = false;
         return written;
       } catch (error) {
-        // A missing object is 404 for some; refused is refused.
+        // A missing object is 404 on some servers. Either answer means that the condition was honoured.
         if (!['changed', 'no_object'].includes(faultOf(error))) this.#notSupportedElse(error);
       }
     }
     return etag;
   }
 
-  async #try(place: S3Place, bytes: Buffer, expected: string | null, style: Style): Promise<{ readonly etag: string | null } | 'other style'> {
+  async #try(
+    place: S3Location,
+    bytes: Buffer,
+    expected: string | null,
+    style: Style,
+  ): Promise<{ readonly etag: string | null } | 'other style'> {
     try {
-      const etag = await this.#write(place, bytes, expected === null ? { IfNoneMatch: '*' } : { IfMatch: style === 'bare' ? expected.replaceAll('"', '') : expected });
+      const etag = await this.#write(
+        place,
+        bytes,
+        expected === null ? { IfNoneMatch: '*' } : { IfMatch: style === 'bare' ? expected.replaceAll('"', '') : expected },
+      );
       if (expected !== null) this.#style = style;
       return { etag };
     } catch (error) {
@@ -72,7 +83,7 @@ export class ConditionalObjects {
         return { etag: await this.#write(place, bytes, {}) };
       }
       const now = await getSmall(this.#access, place, Infinity);
-      // An attempt has arrived whose answer was lost.
+      // An earlier attempt was written although its answer was lost.
       if (now?.bytes.equals(bytes) === true) return { etag: now.etag };
       return now !== null && now.etag === expected ? 'other style' : { etag: null };
     }
@@ -83,8 +94,8 @@ export class ConditionalObjects {
     this.#supported = false;
   }
 
-  #write(place: S3Place, bytes: Buffer, condition: { readonly IfMatch?: string; readonly IfNoneMatch?: string }): Promise<string> {
-    // A browser shows a page only if it is told that it is one.
+  #write(place: S3Location, bytes: Buffer, condition: { readonly IfMatch?: string; readonly IfNoneMatch?: string }): Promise<string> {
+    // A browser shows a page only with this content type.
     const type = place.key.endsWith('.html') ? { ContentType: 'text/html; charset=utf-8' } : {};
     return putSmall(this.#access, place, bytes, { ...condition, ...type });
   }

@@ -1,20 +1,20 @@
-/** What went wrong with S3, by kind, and in words for whoever reads from it. */
-import { ConfigError, EXIT, InputError, MillraceError, StorageError } from '../errors.ts';
+/** Classifies failures of S3, and words them for the user. */
+import { ConfigError, EXIT, InputError, MillraceError, StorageError } from '../util/errors.ts';
 
-export type S3Fault =
+type S3Fault =
   | 'no_bucket'
   | 'no_object'
-  /** This bucket or object is not for these credentials. */
+  /** These credentials may not use the bucket or object. */
   | 'denied'
-  /** In an archive class (Glacier), not restored. */
+  /** The object is in an archive class (Glacier) and not restored. */
   | 'archived'
-  /** None, wrong or expired. */
+  /** The credentials are missing, wrong or expired. */
   | 'credentials'
   | 'region'
   | 'endpoint'
-  /** `If-Match` or `If-None-Match` did not. */
+  /** The condition `If-Match` or `If-None-Match` failed. */
   | 'changed'
-  /** The server has no such feature. */
+  /** The server lacks the feature. */
   | 'unsupported'
   /** Another 4xx. */
   | 'refused'
@@ -46,7 +46,7 @@ const BY_NAME: Readonly<Record<string, S3Fault>> = {
   NotImplemented: 'unsupported',
   // Another write of the object was under way.
   ConditionalRequestConflict: 'passing',
-  // The bytes were spoilt on their way.
+  // The bytes were corrupted on the way.
   BadDigest: 'passing',
   RequestTimeout: 'passing',
   RequestTimeTooSkewed: 'passing',
@@ -89,13 +89,13 @@ export function faultOf(error: unknown): S3Fault {
   }
 }
 
-/** The region in which the bucket lies, where S3 says it (API reference, "HeadBucket" and "Error responses"); undefined: it does not. */
-export function regionToldBy(error: unknown): string | undefined {
+/** The region of the bucket, where the error names it (API reference, "HeadBucket" and "Error responses"), else undefined. */
+export function regionIn(error: unknown): string | undefined {
   const { Region, $response } = error as SdkError;
   return Region ?? $response?.headers?.['x-amz-bucket-region'];
 }
 
-/** What S3 said, short. */
+/** The message of S3, shortened. */
 export function saidBy(error: unknown): string {
   const { name = '', message = '', code, $metadata } = error as SdkError;
   const status = $metadata?.httpStatusCode;
@@ -104,7 +104,7 @@ export function saidBy(error: unknown): string {
   return `${parts.join(', ')}${text}`;
 }
 
-/** A failed read, as the error that the run ends with. `uri` is the object or prefix as the user calls it. */
+/** The error that ends the run after a failed read. `uri` is the object or prefix as the user calls it. */
 export function inputError(error: unknown, uri: string): MillraceError {
   if (error instanceof MillraceError) return error;
   const fault = faultOf(error);
@@ -112,20 +112,44 @@ export function inputError(error: unknown, uri: string): MillraceError {
   const options = (hint: string): { hint: string; cause: unknown } => ({ hint, cause: error });
   switch (fault) {
     case 'no_bucket':
-      return new InputError('input_missing', `There is no bucket for the input ${uri}.`, options('Check the name after s3://, and that the endpoint (AWS_ENDPOINT_URL) is the right one.'));
+      return new InputError(
+        'input_missing',
+        `There is no bucket for the input ${uri}.`,
+        options('Check the name after s3://, and that the endpoint (AWS_ENDPOINT_URL) is the right one.'),
+      );
     case 'no_object':
       return new InputError('input_missing', `There is no input ${uri}.`, options('Check --input, or set input.ifMissing to succeed.'));
     case 'denied':
-      return new InputError('input_unreadable', `The input ${uri} may not be read (${said}).`, options('Permit s3:GetObject on it and s3:ListBucket on its bucket: without the latter a missing object is denied too.'));
+      return new InputError(
+        'input_unreadable',
+        `The input ${uri} may not be read (${said}).`,
+        options('Permit s3:GetObject on it and s3:ListBucket on its bucket: without the latter a missing object is denied too.'),
+      );
     case 'archived':
-      return new InputError('input_unreadable', `The input ${uri} is archived (${said}).`, options('Restore it to a class that can be read at once, then run again.'));
+      return new InputError(
+        'input_unreadable',
+        `The input ${uri} is archived (${said}).`,
+        options('Restore it to a class that can be read at once, then run again.'),
+      );
     case 'changed':
-      return new InputError('input_changed', `The input ${uri} changed while the job was under way: its ETag is another.`, options('Put it back as it was and run again, or start over with --fresh: what was paid for is in the ledger.'));
+      return new InputError(
+        'input_changed',
+        `The input ${uri} changed while the job was under way: its ETag is another.`,
+        options('Put it back as it was and run again, or start over with --fresh: what was paid for is in the ledger.'),
+      );
     case 'refused':
     case 'unsupported':
-      return new InputError('input_unreadable', `The input ${uri} cannot be read (${said}).`, options('Check the name, the endpoint and the region.'));
+      return new InputError(
+        'input_unreadable',
+        `The input ${uri} cannot be read (${said}).`,
+        options('Check the name, the endpoint and the region.'),
+      );
     case 'passing':
-      return new StorageError('input_read_failed', `Reading ${uri} failed (${said}).`, options('Run the same command again once S3 answers: it resumes. For a server of your own, check AWS_ENDPOINT_URL.'));
+      return new StorageError(
+        'input_read_failed',
+        `Reading ${uri} failed (${said}).`,
+        options('Run the same command again once S3 answers: it resumes. For a server of your own, check AWS_ENDPOINT_URL.'),
+      );
     case 'credentials':
     case 'region':
     case 'endpoint':
@@ -135,10 +159,10 @@ export function inputError(error: unknown, uri: string): MillraceError {
   }
 }
 
-/** A failed write, or a read of what a job has written: what it says, and what would mend it. `uri` is the object as the user calls it. */
+/** A failed write, or a failed read of a job's own object, with its remedy. `uri` is the object as the user calls it. */
 export class S3Failure extends Error {
   override readonly name = 'S3Failure';
-  /** A sentence without its stop: see `storageHint`. */
+  /** A sentence without its full stop, for `storageHint`. */
   readonly remedy: string;
 
   constructor(message: string, remedy: string, cause: unknown) {
@@ -147,7 +171,10 @@ export class S3Failure extends Error {
   }
 }
 
-/** Credentials, region and endpoint: the error that the run ends with. All else: an S3Failure, for whoever knows what it was wanted for. */
+/**
+ * An error that ends the run for credentials, region and endpoint. Any other failure is an S3Failure; the caller adds what the object was
+ * for.
+ */
 export function objectError(error: unknown, uri: string): Error {
   if (error instanceof MillraceError || error instanceof S3Failure) return error;
   const fault = faultOf(error);
@@ -159,7 +186,11 @@ export function objectError(error: unknown, uri: string): Error {
     case 'no_bucket':
       return new S3Failure(`there is no such bucket (${saidBy(error)})`, 'Make the bucket, or check its name and AWS_ENDPOINT_URL', error);
     case 'denied':
-      return new S3Failure(`S3 does not permit it (${saidBy(error)})`, 'Permit s3:GetObject, s3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload beside the output, and s3:ListBucket on its bucket', error);
+      return new S3Failure(
+        `S3 does not permit it (${saidBy(error)})`,
+        'Permit s3:GetObject, s3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload beside the output, and s3:ListBucket on its bucket',
+        error,
+      );
     case 'no_object':
     case 'archived':
     case 'changed':
@@ -167,13 +198,17 @@ export function objectError(error: unknown, uri: string): Error {
     case 'unsupported':
       return new S3Failure(`S3 refused it (${saidBy(error)})`, 'Check the bucket, AWS_ENDPOINT_URL and AWS_REGION', error);
     case 'passing':
-      return new S3Failure(`S3 did not answer (${saidBy(error)})`, 'Wait until S3 answers; for a server of your own, check AWS_ENDPOINT_URL', error);
+      return new S3Failure(
+        `S3 did not answer (${saidBy(error)})`,
+        'Wait until S3 answers; for a server of your own, check AWS_ENDPOINT_URL',
+        error,
+      );
     default:
       return fault satisfies never;
   }
 }
 
-/** What a failure means for a ledger. @param what what could not be done */
+/** The error of a ledger. @param what the operation that failed */
 export function ledgerError(error: unknown, uri: string, what: 'read' | 'written'): MillraceError {
   if (error instanceof MillraceError) return error;
   const fault = faultOf(error);
@@ -188,24 +223,35 @@ export function ledgerError(error: unknown, uri: string, what: 'read' | 'written
     unsupported: 'Choose another server',
     passing: 'Wait until S3 answers',
   };
-  return new StorageError('ledger_failed', `The ledger ${uri} could not be ${what} (${saidBy(error)}).`, { hint: `${hint[fault]}; then run the same command: the job resumes.`, cause: error });
+  return new StorageError('ledger_failed', `The ledger ${uri} could not be ${what} (${saidBy(error)}).`, {
+    hint: `${hint[fault]}; then run the same command: the job resumes.`,
+    cause: error,
+  });
 }
 
-/** What is wrong with the account's side, whatever was to be done. */
+/** Errors of the account or its configuration, whatever the operation was. */
 function accountError(fault: 'credentials' | 'region' | 'endpoint', error: unknown, uri: string): MillraceError {
   const said = saidBy(error);
   switch (fault) {
     case 'credentials':
       return new MillraceError(EXIT.refused, 's3_credentials', `S3 has no valid credentials for ${uri} (${said}).`, {
-        hint: 'Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the pod or machine a role; then run the same command: the job resumes.',
+        hint:
+          'Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give ' +
+          'the pod or machine a role; then run the same command: the job resumes.',
         cause: error,
       });
     case 'region': {
-      const right = regionToldBy(error);
-      return new ConfigError('s3_region', `The region for ${uri} is missing or wrong (${said}).`, { hint: `Set AWS_REGION${right === undefined ? ' to the region of the bucket' : `=${right}`}.`, cause: error });
+      const right = regionIn(error);
+      return new ConfigError('s3_region', `The region for ${uri} is missing or wrong (${said}).`, {
+        hint: `Set AWS_REGION${right === undefined ? ' to the region of the bucket' : `=${right}`}.`,
+        cause: error,
+      });
     }
     case 'endpoint':
-      return new ConfigError('s3_endpoint', `The endpoint for ${uri} is no URL (${said}).`, { hint: 'Write AWS_ENDPOINT_URL whole, such as https://s3.example.com.', cause: error });
+      return new ConfigError('s3_endpoint', `The endpoint for ${uri} is no URL (${said}).`, {
+        hint: 'Write AWS_ENDPOINT_URL whole, such as https://s3.example.com.',
+        cause: error,
+      });
     default:
       return fault satisfies never;
   }

@@ -1,7 +1,7 @@
-/** What S3 takes as parts of an object (S3 User Guide, "Multipart upload limits"). Pure. */
+/** Limits of multipart uploads (S3 User Guide, "Multipart upload limits"). Pure. */
 
-/** It refuses smaller parts than this, but for the last, and ranges of objects that are not larger. */
+/** The smallest part in bytes, except for the last part. A range can be copied only from a larger object. */
 export const SMALLEST_PART = 5 * 1024 * 1024;
-/** And larger ones than this, of which a range is copied. */
+/** The largest part in bytes, also when it is copied. */
 export const LARGEST_PART = 5 * 1024 ** 3;
 export const MOST_PARTS = 10_000;

@@ -1,37 +1,43 @@
 /**
- * An object's bytes by ranged GETs, each fetched whole before its bytes are handed over: whoever reads may take as long as
- * a quota makes it, and no connection stands idle meanwhile. A lost connection costs what was under way in it.
+ * Reads an object by ranged GETs. Each range is fetched completely before its bytes are handed over, so a slow consumer leaves no
+ * connection idle.
+ * A lost connection costs only the bytes that were under way.
  */
 import { addAbortSignal, type Readable } from 'node:stream';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import type { S3Access } from './objects.ts';
-import { patiently, type Attempt } from './patience.ts';
-import type { S3Place } from './uri.ts';
+import { withRetries, type S3Attempt } from './retry.ts';
+import type { S3Location } from './uri.ts';
 
-/** Bytes of one GET. One more is fetched ahead, so twice this is held. */
+/** Bytes of one GET. One more GET is fetched ahead, so twice this is held in memory. */
 export const RANGE_BYTES = 8 * 1024 * 1024;
-/** Of the first: whoever looks only at the beginning does not pay for more. */
+/** Bytes of the first GET. It is small for callers that read only the beginning. */
 const FIRST_RANGE_BYTES = 512 * 1024;
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly chunkBytes: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** From `start` up to, not including, `end`. */
+/** `start` inclusive, `end` exclusive. */
 interface Range {
   readonly start: number;
   readonly end: number;
 }
 
-/** The bytes of a range in chunks, of the object as it was when it had that ETag. @throws as the SDK does */
-export async function* readObject(access: S3Access, place: S3Place & { readonly etag: string }, range: Range, options: ReadOptions): AsyncGenerator<Buffer, void, void> {
+/** The bytes of a range in chunks, from the version of the object with the given ETag. @throws as the SDK does */
+export async function* readObject(
+  access: S3Access,
+  place: S3Location & { readonly etag: string },
+  range: Range,
+  options: ReadOptions,
+): AsyncGenerator<Buffer, void, void> {
   const left = new AbortController();
   const signal = options.signal === undefined ? left.signal : AbortSignal.any([left.signal, options.signal]);
   let at = range.start;
   const fetchNext = (bytes: number): Promise<Buffer> => {
     const block = fetchRange(access, place, { start: at, end: Math.min(range.end, at + bytes) }, signal);
-    // Seen by whoever awaits it; until then a failure is not an unhandled one.
+    // The consumer sees a failure when it awaits the block. Until then the rejection must not count as unhandled.
     block.catch(() => undefined);
     return block;
   };
@@ -52,11 +58,16 @@ export async function* readObject(access: S3Access, place: S3Place & { readonly 
   }
 }
 
-/** A whole range in memory. After a failure it goes on from the byte that it had reached. */
-async function fetchRange({ client, patience }: S3Access, { bucket, key, etag }: S3Place & { readonly etag: string }, { start, end }: Range, signal: AbortSignal): Promise<Buffer> {
+/** Fetches a range into memory. A retry continues at the byte that the failed attempt reached. */
+async function fetchRange(
+  { client, retryPolicy }: S3Access,
+  { bucket, key, etag }: S3Location & { readonly etag: string },
+  { start, end }: Range,
+  signal: AbortSignal,
+): Promise<Buffer> {
   const block = Buffer.allocUnsafeSlow(end - start);
   let filled = 0;
-  const attempt = async (one: Attempt): Promise<Buffer> => {
+  const attempt = async (one: S3Attempt): Promise<Buffer> => {
     const command = new GetObjectCommand({ Bucket: bucket, Key: key, IfMatch: etag, Range: `bytes=${start + filled}-${end - 1}` });
     const answer = await client.send(command, { abortSignal: one.signal });
     const body = addAbortSignal(one.signal, answer.Body as Readable);
@@ -74,5 +85,5 @@ async function fetchRange({ client, patience }: S3Access, { bucket, key, etag }:
     if (filled < block.length) throw new Error(`the answer ended ${block.length - filled} bytes early`);
     return block;
   };
-  return patiently(attempt, patience, signal);
+  return withRetries(attempt, retryPolicy, signal);
 }

@@ -1,16 +1,16 @@
-/** Requests go to the region of their bucket, whatever the region of the environment: S3 tells it to whoever asks elsewhere. */
+/** Sends each request to the region of its bucket. S3 names that region when a request reaches another one. */
 import type { S3Client } from '@aws-sdk/client-s3';
 import { withCredentials } from './credentials.ts';
-import { regionToldBy } from './failure.ts';
+import { regionIn } from './failure.ts';
 
-/** It becomes part of a host's name. */
+/** Only such names become part of a host name. */
 const REGION = /^[a-z0-9-]{1,63}$/;
 
 interface Command {
   readonly input: { readonly Bucket?: string };
 }
 
-/** Of whichever command: each keeps its own type for those who call the client. */
+/** Any command: typing each is left to the callers of the client. */
 type Sender = (command: Command, ...more: readonly unknown[]) => Promise<unknown>;
 
 function senderOf(client: S3Client): Sender {
@@ -18,10 +18,10 @@ function senderOf(client: S3Client): Sender {
 }
 
 /**
- * A client that sends a request again where S3 says its bucket lies, and the bucket's later ones there at once.
- * The SDK's `followRegionRedirects` sends every request to the wrong region first; it sends a stream again that has been
- * read; and while one goes elsewhere, all others of the client do.
- * @param make a client for that region; none: the environment's
+ * A client that resends a request to the region that S3 names, and remembers it for the bucket's next requests.
+ * The SDK's `followRegionRedirects` is unsuitable: it sends every request to the wrong region first, resends streams that were already
+ * read, and redirects all other requests of the client meanwhile.
+ * @param make creates a client for a region; without one, for the environment's region
  */
 export function inRegions(make: (region?: string) => S3Client): S3Client {
   const regions = new Map<string, string>();
@@ -42,7 +42,7 @@ export function inRegions(make: (region?: string) => S3Client): S3Client {
     } catch (error) {
       const told = await otherRegion(here, error);
       if (told === null) throw error;
-      // Told once for each bucket, or a server could send a request round for ever.
+      // One redirect for each bucket. Otherwise a server could redirect a request for ever.
       if (!regions.has(Bucket)) regions.set(Bucket, told);
       return clientFor(regions.get(Bucket) ?? told)(command, ...more);
     }
@@ -50,10 +50,10 @@ export function inRegions(make: (region?: string) => S3Client): S3Client {
   return new Proxy(here, { get: (client, name): unknown => (name === 'send' ? send : Reflect.get(client, name, client)) });
 }
 
-/** Null: that was not what it failed of. An answer to HEAD says it by its status alone. */
+/** The region of the bucket; null when the failure has another cause. An answer to HEAD tells a wrong region by its status alone. */
 async function otherRegion(client: S3Client, error: unknown): Promise<string | null> {
   const { $metadata } = error as { readonly $metadata?: { readonly httpStatusCode?: number } };
   if (![301, 400].includes($metadata?.httpStatusCode ?? 0)) return null;
-  const told = regionToldBy(error);
+  const told = regionIn(error);
   return told === undefined || !REGION.test(told) || told === (await client.config.region()) ? null : told;
 }

@@ -1,12 +1,12 @@
-/** The lowest byte of what SQLite fails with: another connection holds the lock (sqlite.org/rescode.html). */
+/** The primary result code of SQLite for "another connection holds the lock" (sqlite.org/rescode.html). */
 const SQLITE_BUSY = 5;
 
-/** Whether SQLite has failed, rather than what makes use of it. */
-export function isOfStore(error: unknown): boolean {
+/** True when SQLite itself failed, and not the code that uses it. */
+export function isSqliteError(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error;
 }
 
-/** Whether an error of SQLite is that another connection has the file for longer than this one waits. */
+/** True when another connection held the file for longer than this connection waits. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' && (error.errcode & 0xff) === SQLITE_BUSY;
 }

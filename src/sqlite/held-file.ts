@@ -1,24 +1,24 @@
-/** A file that one process holds at a time. The kernel frees it when that process ends, however it ends. */
+/** A file lock that one process holds at a time. The kernel releases it when the process ends, even by SIGKILL. */
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from './busy.ts';
 
 export interface HeldFile {
-  /** Lets go of it. */
+  /** Releases the lock. */
   release(): void;
 }
 
 /**
- * Takes an exclusive lock on the file, which is made when it is missing (0600) and stays empty. Node has no call for locks of the kernel, and SQLite
- * takes them (fcntl(2)) for a transaction: one is begun here and never ended. Null: another process, or this one, holds it.
- * The file must not be opened in another way by its holder: closing it would free the lock (fcntl_locking(2)).
- * @throws what the system or SQLite says when there can be no such file
+ * Takes an exclusive lock on the file. A missing file is created (mode 0600) and stays empty.
+ * Node has no call for kernel locks. SQLite takes one (fcntl(2)) for a transaction, so this begins a transaction and never ends it.
+ * The holder must not open the file in another way: closing it would release the lock (fcntl_locking(2)).
+ * @returns null when another process, or this one, holds the lock. @throws the error of the system or of SQLite when the file cannot exist
  */
 export function holdFile(path: string): HeldFile | null {
   makeFile(path);
   const db = new DatabaseSync(path, { timeout: 0 });
   try {
-    // No journal appears beside it.
+    // The journal stays in memory, so no file appears beside the lock.
     db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return { release: () => db.close() };
   } catch (error) {
@@ -28,7 +28,7 @@ export function holdFile(path: string): HeldFile | null {
   }
 }
 
-/** Opens it only where it is new, for the holder may be this process. */
+/** Opens the file only if it is new, because this process may hold the lock already. */
 function makeFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));

@@ -1,22 +1,28 @@
-/** Writing to an SQLite file: all or nothing. What the ledger and the service's store share. */
+/** Write transactions on an SQLite file, for the ledger and the service's store. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isBusy } from './busy.ts';
 
 const readers = new WeakMap<DatabaseSync, () => void>();
 
-/** Has `end` called before a transaction is begun here, for reads that share one: theirs would make it wait, or be part of it. */
+/**
+ * Registers `end`, which runs before each transaction that begins here. It ends a shared read, which would make the transaction wait or
+ * become a part of it.
+ */
 export function beforeWriting(db: DatabaseSync, end: () => void): void {
   readers.set(db, end);
 }
 
-/** SQLite itself tries ten times a second, and would miss most of the moments for which an import lets go of the store. Milliseconds. */
+/**
+ * Milliseconds between attempts. SQLite itself tries ten times a second, and would miss most of the moments in which an import releases the
+ * store.
+ */
 const TRY_AGAIN_MS = 2;
 const timeouts = new WeakMap<DatabaseSync, StatementSync>();
 const nobody = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
 /**
- * Begins a write transaction, once nobody else writes; the thread waits meanwhile.
- * @throws what SQLite says when the store is busy for longer than its `busy_timeout`
+ * Begins a write transaction, and blocks the thread until other writers are done.
+ * @throws the SQLite error when the store is busy for longer than its `busy_timeout`
  */
 export function beginWriting(db: DatabaseSync): void {
   const waitMs = busyTimeoutOf(db);
@@ -52,7 +58,7 @@ function hasBegun(db: DatabaseSync, mayWait: boolean): boolean {
   }
 }
 
-/** Runs `work` in one write transaction, or as part of the one that is open: all of it, or nothing when it throws. */
+/** Runs `work` in a write transaction, or within the open one. Either all of its changes are kept or, if it throws, none. */
 export function transaction<T>(db: DatabaseSync, work: () => T): T {
   readers.get(db)?.();
   if (db.isTransaction) return work();
@@ -67,8 +73,9 @@ export function transaction<T>(db: DatabaseSync, work: () => T): T {
   }
 }
 
-/** Undoes the transaction that is open. */
+/** Rolls back the open transaction. */
 export function rollback(db: DatabaseSync): void {
-  // SQLite has ended it by itself where the disk is full (sqlite.org/lang_transaction.html); its own words would hide the cause.
+  // SQLite has rolled back by itself when the disk is full (sqlite.org/lang_transaction.html). A second ROLLBACK would fail and hide the
+  // cause.
   if (db.isTransaction) db.exec('ROLLBACK');
 }

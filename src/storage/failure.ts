@@ -1,7 +1,7 @@
-/** What is wrong with an output, in the words of a MillraceError. */
-import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
+/** Failures of an output as MillraceErrors. */
+import { InputError, MillraceError, StorageError, storageHint } from '../util/errors.ts';
 
-/** What is wrong with an unfinished file, after its name. */
+/** A flaw of an unfinished file; it follows the file's name. */
 export const MISSING = 'is missing';
 export const CHANGED = 'was damaged or changed from outside';
 export const LACKS_PARTS = 'lacks parts, or some were replaced from outside';
@@ -10,17 +10,25 @@ export function shorter(bytes: number, expected: number): string {
 }
 
 export function tooShort(path: string, what: string, size: number): StorageError {
-  return new StorageError('partial_too_short', `${path} ${what}, the checkpoint says ${size} bytes: it was cut or replaced from outside`, { hint: 'Run the same command: the rows are written again, from the ledger. If it says so again, start over with --fresh.' });
+  return new StorageError('partial_too_short', `${path} ${what}, the checkpoint says ${size} bytes: it was cut or replaced from outside`, {
+    hint: 'Run the same command: the rows are written again, from the ledger. If it says so again, start over with --fresh.',
+  });
 }
 
-/** What is there of an unfinished file is not what was written. */
+/** The unfinished file differs from the bytes that were written. */
 export function damaged(path: string, what: string): StorageError {
-  return new StorageError('partial_damaged', `${path} ${what}: it was damaged or changed from outside, and is not put in place`, { hint: 'Run the same command: the rows are written again, from the ledger. If it says so again, start over with --fresh: what was paid for is still in the ledger.' });
+  return new StorageError('partial_damaged', `${path} ${what}: it was damaged or changed from outside, and is not put in place`, {
+    hint:
+      'Run the same command: the rows are written again, from the ledger. If it says ' +
+      'so again, start over with --fresh: what was paid for is still in the ledger.',
+  });
 }
 
-/** `path`: what two jobs that write to one output would both begin with. */
+/** @param path the file that two jobs with the same output would both create first */
 export function begunByAnother(path: string): InputError {
-  return new InputError('output_not_ours', `another job has begun to write ${path} just now`, { hint: 'Name another output for one of the two.' });
+  return new InputError('output_not_ours', `another job has begun to write ${path} just now`, {
+    hint: 'Name another output for one of the two.',
+  });
 }
 
 export function storageFailure(path: string, what: string, error: unknown): MillraceError {

@@ -1,7 +1,7 @@
-/** A disk as the place of a job's files. */
+/** A disk as the storage of a job's files. */
 import { access, readFile, stat } from 'node:fs/promises';
-import { copyAs, replaceFile } from '../checkpoint/durable.ts';
-import { removeFile, sweep } from '../checkpoint/fence.ts';
+import { copyAs, replaceFile } from './atomic-file.ts';
+import { removeFile, sweep } from './fence.ts';
 import { CHANGED, MISSING, shorter } from './failure.ts';
 import { fileSha256 } from './file-digest.ts';
 import { partialPath } from './names.ts';
@@ -24,7 +24,10 @@ export const localStorage: Storage = {
   version: async () => undefined,
   open: async (path, size, kept, fence, isFirst = false) => PartialFile.open(path, size, fence, isFirst, kept),
   async flaw(path, size, kept) {
-    const found = await stat(partialPath(path)).then((file) => file.size, () => null);
+    const found = await stat(partialPath(path)).then(
+      (file) => file.size,
+      () => null,
+    );
     if ((found ?? 0) < size) return found === null ? MISSING : shorter(found, size);
     return (await digestAt(partialPath(path), size, kept)) === 'damaged' ? CHANGED : null;
   },
@@ -34,12 +37,12 @@ export const localStorage: Storage = {
     else await removeFile(partialPath(path), fence);
     return sha === undefined ? undefined : { parts: [], sha };
   },
-  // It took the file's name.
+  // The unfinished file has become the finished one.
   dropUnfinished: async () => undefined,
   sweep: (path) => sweep([path, partialPath(path)]),
-  shutOutOfFile: replaceInode,
-  // A text takes its name from a temporary file, and those are swept.
-  shutOutOfText: async () => undefined,
+  revokeUnfinished: replaceInode,
+  // A text is renamed from a temporary file, and `sweep` removes those.
+  revokeText: async () => undefined,
 };
 
 async function exists(path: string): Promise<boolean> {

@@ -1,17 +1,17 @@
-/** What a file is called until it is whole. Pure. */
+/** Names of unfinished files. Pure. */
 
 export function partialPath(finalPath: string): string {
   return `${finalPath}.partial`;
 }
 
-/** In S3 it is made of several objects: eight digits of the run that wrote one, and a number or a word. */
+/** The name of an S3 object that holds a part of an unfinished file: eight digits of its run, then a number or the word "upload". */
 const PART = /^(.+)\.partial\.([0-9a-f]{8}\.(?:\d+|upload))$/s;
 
 export function partPath(finalPath: string, name: string): string {
   return `${partialPath(finalPath)}.${name}`;
 }
 
-/** Which file such an object belongs to, and its name in it; null: it is none. */
+/** Splits the name of such an object into the file and the part. Null for other names. */
 export function partOf(path: string): { readonly finalPath: string; readonly name: string } | null {
   const [, finalPath, name] = PART.exec(path) ?? [];
   return finalPath === undefined || name === undefined ? null : { finalPath, name };

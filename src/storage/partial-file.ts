@@ -1,34 +1,34 @@
 import { link, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { MillraceError } from '../errors.ts';
-import { copyAs } from '../checkpoint/durable.ts';
-import { hasNoLinks, removeFile, takeName, type Fence } from '../checkpoint/fence.ts';
+import type { MillraceError } from '../util/errors.ts';
+import { copyAs } from './atomic-file.ts';
+import { hasNoLinks, removeFile, takeName, type Fence } from './fence.ts';
 import { BlockDigest } from './block-digest.ts';
 import { begunByAnother, damaged, storageFailure, tooShort } from './failure.ts';
 import { fileSha256 } from './file-digest.ts';
-import { isAt } from './is-at.ts';
-import { makeFolders } from './make-folders.ts';
+import { isAt } from '../util/files/is-at.ts';
+import { makeFolders } from '../util/files/make-folders.ts';
 import { partialPath } from './names.ts';
-import type { FinishedRange, GrowingFile, Here, KeptFile } from './storage.ts';
-import { syncFolder } from './sync-folder.ts';
+import type { FinishedRange, GrowingFile, WritePosition, ResumeState } from './storage.ts';
+import { syncFolder } from '../util/files/sync-folder.ts';
 
-/** Bytes held in memory before whoever writes has to wait. */
+/** Bytes held in memory before `room` asks the writer to wait. */
 const HIGH_WATER_BYTES = 8 * 1024 * 1024;
-/** Bytes gathered before a write goes out. */
+/** Bytes of one write. */
 const WRITE_BYTES = 512 * 1024;
 
-/** A growing file on a disk: `<file>.partial`. Appends are gathered and written in order, one write at a time. */
+/** A growing file on a disk: `<file>.partial`. Appends are buffered and written in order, one write at a time. */
 export class PartialFile implements GrowingFile {
   readonly path: string;
   readonly #finalPath: string;
   readonly #fence: Fence;
   readonly #file: FileHandle;
-  /** Of all that was appended, by this process and by those before it; null: nobody knows what they wrote. */
+  /** Digest of everything appended, by this process and earlier ones. Null when the digest of the earlier bytes is unknown. */
   readonly #digest: BlockDigest | null;
   #gathered: Buffer[] = [];
   #gatheredBytes = 0;
   #size: number;
-  /** Bytes of it that are in the file. */
+  /** Bytes that are in the file. */
   #written: number;
   #writing: Promise<void> | null = null;
   #failure: MillraceError | null = null;
@@ -44,18 +44,20 @@ export class PartialFile implements GrowingFile {
   }
 
   /**
-   * Opens `<finalPath>.partial`, cut to `size` bytes: what lies behind the last checkpoint is written again.
-   * @param isFirst the job has never run before, so a file that is there by now is another job's
-   * @throws StorageError, InputError 65 for another job's file, or 75 when the job was lost
+   * Opens `<finalPath>.partial`, truncated to `size` bytes. Later bytes were not part of the last checkpoint and are written again.
+   * @param isFirst the job has never run, so an existing file belongs to another job
+   * @throws StorageError; InputError 65 for another job's file; MillraceError 75 when the job was lost
    */
-  static async open(finalPath: string, size: number, fence: Fence, isFirst = false, kept?: KeptFile): Promise<PartialFile> {
+  static async open(finalPath: string, size: number, fence: Fence, isFirst = false, kept?: ResumeState): Promise<PartialFile> {
     const path = partialPath(finalPath);
     try {
       makeFolders(dirname(path));
-      const file = isFirst ? await createFirst(path, fence) : ((await openIfThere(path)) ?? (size === 0 ? await create(path, fence) : null));
+      const file = isFirst
+        ? await createFirst(path, fence)
+        : ((await openIfThere(path)) ?? (size === 0 ? await create(path, fence) : null));
       if (file === null) throw tooShort(path, 'is gone', size);
       try {
-        // Nothing in it is touched before it is known to be the job's own still.
+        // Nothing is changed before the lock confirms that the file is the job's own.
         await fence.check();
         const found = (await file.stat()).size;
         if (found < size) throw tooShort(path, `holds ${found} bytes`, size);
@@ -76,7 +78,7 @@ export class PartialFile implements GrowingFile {
     return this.#size;
   }
 
-  here(): Here {
+  position(): WritePosition {
     return { bytes: this.#size, ...(this.#digest === null ? {} : { sha: this.#digest.state }) };
   }
 
@@ -99,7 +101,7 @@ export class PartialFile implements GrowingFile {
     if (this.#failure !== null) throw this.#failure;
     if (this.#gatheredBytes < HIGH_WATER_BYTES) return null;
     const drained = this.#drained();
-    // Whoever asked may be stopping and not wait for it; the failure stays, and the next call throws it.
+    // The caller may stop without awaiting this. The failure is stored, and the next call throws it.
     drained.catch(() => undefined);
     return drained;
   }
@@ -109,19 +111,19 @@ export class PartialFile implements GrowingFile {
     try {
       await this.#file.datasync();
     } catch (error) {
-      // It sticks: Linux lets go of what it could not write, and the next flush says that all is well (fsync(2), "Errors").
+      // The failure stays: Linux drops pages that it could not write, and the next flush reports success (fsync(2), "Errors").
       this.#failure = storageFailure(this.path, 'flushed', error);
       throw this.#failure;
     }
   }
 
-  kept({ bytes, sha }: Here): KeptFile | undefined {
+  resumeState({ bytes, sha }: WritePosition): ResumeState | undefined {
     return bytes === 0 || sha === undefined ? undefined : { parts: [], sha };
   }
 
   async settled(): Promise<void> {}
 
-  /** Of what is on the disk, which is read once for it, and compared with what was appended on the way. */
+  /** Reads the file on the disk once, and compares it with the digest of what was appended. */
   async sha256(): Promise<string> {
     const found = new BlockDigest();
     const sha256 = await fileSha256(this.path, found);
@@ -130,13 +132,13 @@ export class PartialFile implements GrowingFile {
   }
 
   /**
-   * By way of a second name: a run that lost the job just now must not put the unfinished file of the other one in place.
-   * @throws StorageError also when the partial file is no longer the one written here, or 75 when the job was lost
+   * Renames by way of a second name. Otherwise a run that lost the job this moment could publish its successor's unfinished file.
+   * @throws StorageError also when the partial file is no longer the one written here; MillraceError 75 when the job was lost
    */
   async commit(): Promise<void> {
     try {
       await this.#fence.check();
-      // After a crash between the two it has its name already, and a rename onto itself would do nothing.
+      // After a crash between the two steps the file has its name already, and a rename onto itself would do nothing.
       if (!(await isAt(this.#file, this.#finalPath))) await this.#takeName();
       await removeFile(this.path, this.#fence);
       await this.#file.close();
@@ -162,7 +164,7 @@ export class PartialFile implements GrowingFile {
       await link(this.path, second);
     } catch (error) {
       if (!hasNoLinks(error)) throw error;
-      // Such disks know one name alone: only the moment between the two calls is left to chance.
+      // Disks without hard links allow no second name. Only the moment between these two calls is unprotected.
       if (!(await isAt(this.#file, this.path))) throw replaced();
       await this.#fence.check();
       await rename(this.path, this.#finalPath);
@@ -175,7 +177,7 @@ export class PartialFile implements GrowingFile {
     await takeName(this.#finalPath, this.#fence);
   }
 
-  /** What had been appended when this was called is in the file; what is appended meanwhile is not waited for. */
+  /** Resolves when everything appended before this call is in the file. Later appends are not awaited. */
   async #drained(): Promise<void> {
     const size = this.#size;
     while (this.#written < size) {
@@ -199,7 +201,7 @@ export class PartialFile implements GrowingFile {
 
   async #write(bytes: Buffer, at: number): Promise<void> {
     try {
-      for (let done = 0; done < bytes.length; ) done += (await this.#file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+      for (let done = 0; done < bytes.length;) done += (await this.#file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
       this.#written = at + bytes.length;
     } catch (error) {
       this.#failure = storageFailure(this.path, 'written', error);
@@ -208,8 +210,8 @@ export class PartialFile implements GrowingFile {
 }
 
 /**
- * Gives a partial file a new inode with the same bytes: a run that lost the job may still hold the old one open, and
- * what it writes there from now on goes nowhere. @throws StorageError, or 75 when the job was lost
+ * Copies a partial file to a new inode. A run that lost the job may still hold the old inode open; its writes then go nowhere.
+ * @throws StorageError, or MillraceError 75 when the job was lost
  */
 export async function replaceInode(finalPath: string, fence: Fence): Promise<void> {
   const path = partialPath(finalPath);
@@ -220,8 +222,8 @@ export async function replaceInode(finalPath: string, fence: Fence): Promise<voi
   }
 }
 
-/** The digest of the first bytes of an unfinished file, to go on with; null: none was kept. Only what does not fill a block is read. */
-export async function digestAt(path: string, size: number, kept: KeptFile | undefined): Promise<BlockDigest | 'damaged' | null> {
+/** The digest of the first `size` bytes, to continue. Null when the checkpoint has none. Only the incomplete block is read. */
+export async function digestAt(path: string, size: number, kept: ResumeState | undefined): Promise<BlockDigest | 'damaged' | null> {
   if (size === 0) return new BlockDigest();
   if (kept === undefined) return null;
   const from = BlockDigest.openFrom(kept.sha);
@@ -242,12 +244,12 @@ async function openIfThere(path: string): Promise<FileHandle | null> {
   });
 }
 
-/** An empty file. */
+/** Creates an empty file. */
 function create(path: string, fence: Fence): Promise<FileHandle> {
   return createAs(path, fence, () => takeName(path, fence));
 }
 
-/** The same where no other may be: two jobs that write to one output may begin at the same moment. @throws InputError 65 */
+/** Creates an empty file only if none exists, because two jobs with the same output may start at the same moment. @throws InputError 65 */
 function createFirst(path: string, fence: Fence): Promise<FileHandle> {
   return createAs(path, fence, async (temporary) => {
     await fence.check();

@@ -1,13 +1,13 @@
 /**
- * SHA-256 (FIPS 180-4) whose state can be kept and gone on from in another process: node:crypto gives no state away, and
- * an output in S3 would have to be fetched again to its first byte to know what it is. Pure.
+ * SHA-256 (FIPS 180-4) with a state that another process can continue. node:crypto does not export its state, and an output in S3 would
+ * have to be downloaded again for its digest. Pure.
  */
 
 const BLOCK = 64;
-/** A state is the eight words, the length so far, and the bytes that do not fill a block yet. */
+/** A state: the eight words, the length so far, and the bytes of the incomplete block. */
 const STATE = /^([0-9a-f]{64})\.(\d{1,16})\.((?:[0-9a-f]{2}){0,63})$/;
 
-/** First 32 bits of the fractional parts of the square roots of the first eight primes, and of the cube roots of the first 64 (4.2.2, 5.3.3). */
+/** First 32 bits of the fractional parts of square roots (first eight primes) and cube roots (first 64 primes) (4.2.2, 5.3.3). */
 const PRIMES = firstPrimes(64);
 const INITIAL = Int32Array.from(PRIMES.slice(0, 8), (prime) => fraction(Math.sqrt(prime)));
 const ROUND = Int32Array.from(PRIMES, (prime) => fraction(Math.cbrt(prime)));
@@ -19,7 +19,7 @@ export class ResumableSha256 {
   #heldBytes = 0;
   #length = 0;
 
-  /** One that goes on where another stood, by its `state`. @throws Error when it is none */
+  /** Continues from a `state`. @throws Error when the text is not a state */
   static from(state: string): ResumableSha256 {
     const [, words = '', length = '', held = ''] = STATE.exec(state) ?? [];
     const hash = new ResumableSha256();
@@ -30,7 +30,7 @@ export class ResumableSha256 {
     return hash;
   }
 
-  /** Plain text: see `from`. */
+  /** Plain text for `from`. */
   get state(): string {
     return `${this.#hex()}.${this.#length}.${this.#held.toString('hex', 0, this.#heldBytes)}`;
   }
@@ -48,10 +48,10 @@ export class ResumableSha256 {
     this.#heldBytes = bytes.copy(this.#held, 0, at);
   }
 
-  /** Hex, of everything so far; more may follow. */
+  /** Hex digest of everything so far. More bytes may follow. */
   digest(): string {
     const last = ResumableSha256.from(this.state);
-    // A one, zeros, and the length in bits at the end of a block (5.1.1).
+    // Padding: a one, zeros, and the length in bits at the end of a block (5.1.1).
     const padding = Buffer.alloc((this.#heldBytes < BLOCK - 8 ? BLOCK : 2 * BLOCK) - this.#heldBytes);
     padding[0] = 0x80;
     padding.writeBigUInt64BE(BigInt(this.#length) * 8n, padding.length - 8);
@@ -63,7 +63,7 @@ export class ResumableSha256 {
     return [...this.#words].map((one) => (one >>> 0).toString(16).padStart(8, '0')).join('');
   }
 
-  /** 6.2.2. */
+  /** The compression function (6.2.2). */
   #block(bytes: Buffer, at: number): void {
     const w = this.#schedule;
     const words = this.#words;
@@ -75,7 +75,14 @@ export class ResumableSha256 {
       const s1 = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10);
       w[t] = (word(w, t - 16) + s0 + word(w, t - 7) + s1) | 0;
     }
-    let a = word(words, 0), b = word(words, 1), c = word(words, 2), d = word(words, 3), e = word(words, 4), f = word(words, 5), g = word(words, 6), h = word(words, 7);
+    let a = word(words, 0),
+      b = word(words, 1),
+      c = word(words, 2),
+      d = word(words, 3),
+      e = word(words, 4),
+      f = word(words, 5),
+      g = word(words, 6),
+      h = word(words, 7);
     for (let t = 0; t < BLOCK; t++) {
       const s1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
       const t1 = (h + s1 + ((e & f) ^ (~e & g)) + word(ROUND, t) + word(w, t)) | 0;
@@ -111,7 +118,7 @@ function fraction(root: number): number {
   return Math.floor((root - Math.floor(root)) * 2 ** 32);
 }
 
-/** An index that is known to be there. */
+/** An element at an index that is known to exist. */
 function word(numbers: Int32Array, index: number): number {
   return numbers[index] as number;
 }

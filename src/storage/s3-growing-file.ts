@@ -1,67 +1,67 @@
-/** A growing file in S3: parts of a few megabytes, each an object of its own, of which the server makes one when it is whole. */
+/** A growing file in S3. Each part of a few megabytes is an object of its own; at the end the server assembles them. */
 import { assemble } from '../s3/assemble.ts';
 import { objectError } from '../s3/failure.ts';
 import { MOST_PARTS } from '../s3/limits.ts';
 import type { S3Access } from '../s3/objects.ts';
-import { isS3Uri, s3Uri, type S3Place } from '../s3/uri.ts';
-import type { Fence } from '../checkpoint/fence.ts';
-import type { MillraceError } from '../errors.ts';
+import { isS3Uri, s3Uri, type S3Location } from '../s3/uri.ts';
+import type { Fence } from './fence.ts';
+import type { MillraceError } from '../util/errors.ts';
 import { damaged, storageFailure, tooShort } from './failure.ts';
-import { areThere, cut, fetchOpenPart } from './kept-parts.ts';
+import { allExist, cut, fetchOpenPart } from './part-list.ts';
 import { copiedRanges, partBytes } from './part-sizes.ts';
 import { ResumableSha256 } from './resumable-sha256.ts';
 import type { S3Parts } from './s3-parts.ts';
-import type { FinishedRange, GrowingFile, Here, KeptFile, KeptPart } from './storage.ts';
+import type { FinishedRange, GrowingFile, WritePosition, ResumeState, StoredPart } from './storage.ts';
 
-/** Whole parts on their way at once. */
+/** Concurrent uploads of complete parts. */
 const UPLOADS_AT_ONCE = 2;
 
 export interface S3File {
   readonly access: S3Access;
-  readonly place: S3Place;
+  readonly place: S3Location;
   readonly parts: S3Parts;
   readonly fence: Fence;
-  /** Lets the file appear without a byte. */
+  /** Publishes the file without a byte. */
   readonly writeEmpty: () => Promise<void>;
 }
 
 interface Beginning {
-  readonly parts: KeptPart[];
-  /** What stands behind them, and the object that holds just that, if there is one. */
+  readonly parts: StoredPart[];
+  /** The bytes after the complete parts, and the object that holds exactly those bytes, if one exists. */
   readonly open: Buffer;
-  readonly openKept: KeptPart | null;
+  readonly openKept: StoredPart | null;
   readonly sha: ResumableSha256;
-  /** The state of the SHA-256 where the open part begins. */
+  /** State of the SHA-256 at the beginning of the open part. */
   readonly openFrom: string;
 }
 
-/** What the last `sync` made durable. */
+/** The durable state after the last `sync`. */
 interface Synced {
-  /** Whole parts, from the first. */
+  /** Number of complete parts. */
   readonly parts: number;
-  /** The bytes behind them, as they were then. */
-  readonly open: KeptPart | null;
+  /** The object with the bytes after them, at that time. */
+  readonly open: StoredPart | null;
 }
 
 export class S3GrowingFile implements GrowingFile {
   readonly #file: S3File;
   readonly #uri: string;
   readonly #sha: ResumableSha256;
-  /** Whole parts, in order; those that are not uploaded yet have their names already. */
-  readonly #parts: KeptPart[];
-  /** The state of the SHA-256 where each part begins, the open one too; of those before a resume nobody asks. */
+  /** Complete parts, in order. A part has its name before it is uploaded. */
+  readonly #parts: StoredPart[];
+  /** State of the SHA-256 at the beginning of each part, the open one included. Parts before a resume have none. */
   readonly #starts: string[] = [];
   #size: number;
-  /** What does not fill a part yet. */
+  /** The bytes after the last complete part. */
   #open: Buffer[] = [];
   #openBytes = 0;
-  #openKept: KeptPart | null;
-  /** Objects of this run that held the open part at some time. */
+  #openKept: StoredPart | null;
+  /** Objects in which this run has stored the open part. */
   readonly #openNames = new Set<string>();
   #synced: Synced;
   #names = 0;
-  /** Uploads of whole parts, each in one of the lanes, one after the other. */
-  readonly #lanes: Promise<void>[] = Array.from({ length: UPLOADS_AT_ONCE }, () => Promise.resolve());
+  /** Chains of uploads that run concurrently. The uploads of one chain run in sequence. */
+  readonly #uploadChains: Promise<void>[] = Array.from({ length: UPLOADS_AT_ONCE }, () => Promise.resolve());
   readonly #uploads = new Set<Promise<void>>();
   readonly #stop = new AbortController();
   #failure: MillraceError | null = null;
@@ -81,20 +81,29 @@ export class S3GrowingFile implements GrowingFile {
     }
   }
 
-  /** @throws StorageError, or 75 when the job was lost */
-  static async open(file: S3File, size: number, kept: KeptFile | undefined): Promise<S3GrowingFile> {
+  /** @throws StorageError, or MillraceError 75 when the job was lost */
+  static async open(file: S3File, size: number, kept: ResumeState | undefined): Promise<S3GrowingFile> {
     const uri = s3Uri(file.place.bucket, file.place.key);
     try {
       const { parts, rest } = cut(kept?.parts ?? [], size);
       const names = new Set((kept?.parts ?? []).map(({ name }) => name));
-      if (size > 0 && (kept === undefined || !(await areThere(file.parts, size, kept)))) throw tooShort(uri, 'lacks parts', size);
-      // What no checkpoint counts on.
+      if (size > 0 && (kept === undefined || !(await allExist(file.parts, size, kept)))) throw tooShort(uri, 'lacks parts', size);
+      // Removes objects that no checkpoint refers to.
       await file.parts.sweep((name) => names.has(name), file.fence);
-      const open = rest === null || kept === undefined ? Buffer.alloc(0) : await fetchOpenPart(file.access, file.parts, { rest, isFirst: parts.length === 0, kept });
+      const open =
+        rest === null || kept === undefined
+          ? Buffer.alloc(0)
+          : await fetchOpenPart(file.access, file.parts, { rest, isFirst: parts.length === 0, kept });
       if (open === null) throw damaged(uri, 'has an unfinished part that is not what the checkpoint says');
       const openKept = kept?.parts.find(({ name, at, bytes }) => name === rest?.name && at === rest.at && bytes === rest.bytes) ?? null;
       const sha = size === 0 || kept === undefined ? new ResumableSha256() : ResumableSha256.from(kept.sha);
-      return new S3GrowingFile(file, size, { parts, open, openKept, sha, openFrom: rest === null ? sha.state : (kept?.before ?? new ResumableSha256().state) });
+      return new S3GrowingFile(file, size, {
+        parts,
+        open,
+        openKept,
+        sha,
+        openFrom: rest === null ? sha.state : (kept?.before ?? new ResumableSha256().state),
+      });
     } catch (error) {
       throw storageFailure(uri, 'opened', objectError(error, uri));
     }
@@ -104,7 +113,7 @@ export class S3GrowingFile implements GrowingFile {
     return this.#size;
   }
 
-  here(): Here {
+  position(): WritePosition {
     return { bytes: this.#size, sha: this.#sha.state };
   }
 
@@ -138,20 +147,20 @@ export class S3GrowingFile implements GrowingFile {
     if (this.#failure !== null) throw this.#failure;
     if (this.#uploads.size <= UPLOADS_AT_ONCE) return null;
     const wait = Promise.race(this.#uploads);
-    // Whoever asked may be stopping and not wait for it; the failure stays, and the next call throws it.
+    // The caller may stop without awaiting this. The failure is stored, and the next call throws it.
     wait.catch(() => undefined);
     return wait;
   }
 
   async sync(): Promise<void> {
-    // What is appended meanwhile is not waited for.
+    // Later appends are not awaited.
     const parts = this.#parts.length;
     const [open] = await Promise.all([this.#openBytes === 0 ? null : this.#keepOpen(), ...this.#uploads]);
     if (this.#failure !== null) throw this.#failure;
     this.#synced = { parts, open };
   }
 
-  kept({ bytes, sha }: Here): KeptFile | undefined {
+  resumeState({ bytes, sha }: WritePosition): ResumeState | undefined {
     const { parts, open } = this.#synced;
     if (bytes === 0 || sha === undefined) return undefined;
     const kept = [...this.#parts.slice(0, parts), ...(open === null ? [] : [open])];
@@ -159,11 +168,11 @@ export class S3GrowingFile implements GrowingFile {
     return { parts: kept, sha, ...(before === undefined ? {} : { before }) };
   }
 
-  async settled(kept: KeptFile | undefined): Promise<void> {
+  async settled(kept: ResumeState | undefined): Promise<void> {
     const needed = new Set(kept?.parts.map(({ name }) => name));
     const gone = [...this.#openNames].filter((name) => !needed.has(name) && name !== this.#openKept?.name);
     for (const name of gone) this.#openNames.delete(name);
-    // What stays lies about until the file is finished.
+    // Objects that cannot be removed now are removed when the file is finished.
     await this.#file.parts.remove(gone).catch(() => undefined);
   }
 
@@ -180,12 +189,17 @@ export class S3GrowingFile implements GrowingFile {
       if (made.length === 0) return await writeEmpty();
       const guard = parts.guard(null, fence);
       const check = async (): Promise<void> => {
-        // Not every server copies on condition: what has been copied by now was what was read.
+        // Not every server copies conditionally, so this checks that the copied objects were the expected ones.
         const replaced = await parts.replaced(made);
         if (replaced !== null) throw tooShort(replaced, 'is not what it was', this.#size);
         await guard.check();
       };
-      await assemble(access, place, made.map(({ name, at = 0, bytes }) => ({ place: parts.place(name), at, bytes })), { ...guard, check });
+      await assemble(
+        access,
+        place,
+        made.map(({ name, at = 0, bytes }) => ({ place: parts.place(name), at, bytes })),
+        { ...guard, check },
+      );
     } catch (error) {
       throw storageFailure(this.#uri, 'put in place', objectError(error, this.#uri));
     }
@@ -214,19 +228,19 @@ export class S3GrowingFile implements GrowingFile {
     this.#openKept = null;
     this.#addPart(part);
     this.#starts[index + 1] = this.#sha.state;
-    const lane = this.#parts.length % UPLOADS_AT_ONCE;
-    const upload = (this.#lanes[lane] ?? Promise.resolve())
+    const chain = this.#parts.length % UPLOADS_AT_ONCE;
+    const upload = (this.#uploadChains[chain] ?? Promise.resolve())
       .then(async () => {
         this.#parts[index] = { ...part, etag: await this.#put(part.name, bytes) };
       })
       .finally(() => this.#uploads.delete(upload));
-    // Whoever syncs, or asks for room, meets its failure.
+    // `sync` and `room` report the failure.
     upload.catch(() => undefined);
-    this.#lanes[lane] = upload;
+    this.#uploadChains[chain] = upload;
     this.#uploads.add(upload);
   }
 
-  #addPart(part: KeptPart): void {
+  #addPart(part: StoredPart): void {
     this.#parts.push(part);
     if (this.#parts.length >= MOST_PARTS) this.#fail(new Error(`an object has ${MOST_PARTS} parts at most`));
   }
@@ -239,20 +253,20 @@ export class S3GrowingFile implements GrowingFile {
     }
   }
 
-  /** The open part as it is now, under a name of its own: the one before is what the last checkpoint counts on. */
-  async #keepOpen(): Promise<KeptPart> {
+  /** Stores the open part under a new name, because the last checkpoint still refers to the object before. */
+  async #keepOpen(): Promise<StoredPart> {
     if (this.#openKept !== null && this.#openKept.bytes === this.#openBytes) return this.#openKept;
     const bytes = Buffer.concat(this.#open, this.#openBytes);
     const name = this.#newName();
     const whole = this.#parts.length;
     this.#openNames.add(name);
     const part = { name, bytes: bytes.length, etag: await this.#put(name, bytes) };
-    // It may have become a whole part meanwhile, and another one be open.
+    // Meanwhile it may have become a complete part, with another open one behind it.
     if (this.#parts.length === whole) this.#openKept = part;
     return part;
   }
 
-  /** @returns its ETag */
+  /** @returns the ETag */
   async #put(name: string, bytes: Buffer): Promise<string> {
     try {
       if (this.#failure !== null) throw this.#failure;

@@ -1,40 +1,40 @@
 /**
- * The objects that an unfinished file in S3 is made of, beside it: `<file>.partial.<run>.<number>`; and `<file>.partial`
- * itself, with which its job began, so that no other one may. Each run writes names of
- * its own and none of them twice, so that one that lost the job writes nothing that counts.
+ * The objects of an unfinished file in S3: `<file>.partial.<run>.<number>`. The object `<file>.partial` claims the name, so that no second
+ * job begins there.
+ * Each run writes names of its own, each of them once. A run that lost the job cannot overwrite an object that counts.
  */
 import { abortUpload, emptyUploads, type AssembleGuard } from '../s3/assemble.ts';
 import { faultOf } from '../s3/failure.ts';
 import { headObject, listObjects, type ObjectFacts, type S3Access } from '../s3/objects.ts';
 import { deleteObject, getSmall, putSmall } from '../s3/small-object.ts';
-import { parseS3Uri, s3Uri, type S3Place } from '../s3/uri.ts';
-import { sideBySide } from '../reader/side-by-side.ts';
-import type { Fence } from '../checkpoint/fence.ts';
+import { parseS3Uri, s3Uri, type S3Location } from '../s3/uri.ts';
+import { mapConcurrently } from '../util/map-concurrently.ts';
+import type { Fence } from './fence.ts';
 import { partialPath, partOf, partPath } from './names.ts';
-import type { KeptPart } from './storage.ts';
+import type { StoredPart } from './storage.ts';
 
 const DELETES_AT_ONCE = 16;
 const LONGEST_RECORD = 4_096;
-/** By which a lifecycle rule may know what abandoned jobs have left. A finished output never has it. */
+/** A tag for lifecycle rules that remove the parts of abandoned jobs. A finished output never has it. */
 const TAG = 'millrace=unfinished';
 
 export class S3Parts {
   readonly #access: S3Access;
-  readonly #file: S3Place;
-  /** Some servers have no tags, and some accounts may not set them. */
+  readonly #file: S3Location;
+  /** False for servers without tags and accounts that may not set them. */
   #tagged = true;
 
-  constructor(access: S3Access, file: S3Place) {
+  constructor(access: S3Access, file: S3Location) {
     this.#access = access;
     this.#file = file;
   }
 
-  /** @param name as in `KeptPart` */
-  place(name: string): S3Place {
+  /** @param name as in `StoredPart` */
+  place(name: string): S3Location {
     return parseS3Uri(name) ?? { bucket: this.#file.bucket, key: partPath(this.#file.key, name) };
   }
 
-  /** @returns its ETag. @throws as the SDK does */
+  /** @returns the ETag. @throws as the SDK does */
   async put(name: string, bytes: Buffer, signal?: AbortSignal): Promise<string> {
     if (this.#tagged) {
       try {
@@ -48,21 +48,21 @@ export class S3Parts {
     return etag;
   }
 
-  /** Lets it be seen that the file has begun, before there is a part that says so. @throws as the SDK does, or 75 when the job was lost */
+  /** Marks the file as begun, before its first part exists. @throws as the SDK does, or MillraceError 75 when the job was lost */
   async begin(fence: Fence): Promise<void> {
     const { bucket, key } = this.#file;
     await fence.check();
     await putSmall(this.#access, { bucket, key: partialPath(key) }, beginning(fence));
   }
 
-  /** The uri of the first of these parts that are other files, and are not what they were; null: none. @throws as the SDK does */
-  async replaced(parts: readonly KeptPart[]): Promise<string | null> {
+  /** The uri of the first part that lies in another file and has changed. Null when all are unchanged. @throws as the SDK does */
+  async replaced(parts: readonly StoredPart[]): Promise<string | null> {
     const versions = new Map(parts.flatMap(({ name, version }) => (version === undefined ? [] : [[name, version]])));
     for (const [uri, version] of versions) if ((await this.#version(uri)) !== version) return uri;
     return null;
   }
 
-  /** What is there, by name. @throws as the SDK does */
+  /** The existing objects by name. @throws as the SDK does */
   async list(): Promise<Map<string, ObjectFacts>> {
     const found = new Map<string, ObjectFacts>();
     const { bucket, key } = this.#file;
@@ -75,7 +75,9 @@ export class S3Parts {
     return found;
   }
 
-  /** The uri of anything that is there, be it only what a job begins with; null: nothing. @throws as the SDK does */
+  /**
+   * The uri of any existing object of the unfinished file, including the mark of its beginning. Null without one. @throws as the SDK does
+   */
   async first(): Promise<string | null> {
     const { bucket, key } = this.#file;
     for await (const page of listObjects(this.#access, bucket, partialPath(key))) {
@@ -87,12 +89,13 @@ export class S3Parts {
 
   /** @throws as the SDK does */
   async remove(names: readonly string[]): Promise<void> {
-    await sideBySide(names, DELETES_AT_ONCE, (name) => deleteObject(this.#access, this.place(name)));
+    await mapConcurrently(names, DELETES_AT_ONCE, (name) => deleteObject(this.#access, this.place(name)));
   }
 
   /**
-   * Removes what runs before have left and is not needed, and ends the uploads by which they were about to let the file
-   * appear. What was listed while the job was ours is no other run's that took it over. @throws as the SDK does, or 75 when the job was lost
+   * Removes unneeded objects of earlier runs, and aborts the uploads by which those runs were about to publish the file.
+   * Objects listed while this run holds the job cannot belong to a successor. @throws as the SDK does, or MillraceError 75 when the job was
+   * lost
    */
   async sweep(needed: (name: string) => boolean, fence: Fence): Promise<void> {
     const names = [...(await this.list()).keys()].filter((name) => !needed(name));
@@ -102,7 +105,7 @@ export class S3Parts {
     await this.remove(names);
   }
 
-  /** Removes everything. @throws as the SDK does, or 75 when the job was lost */
+  /** Removes all objects. @throws as the SDK does, or MillraceError 75 when the job was lost */
   async drop(fence: Fence): Promise<void> {
     const { bucket, key } = this.#file;
     await this.sweep(() => false, fence);
@@ -111,11 +114,12 @@ export class S3Parts {
   }
 
   /**
-   * Writes down by which upload the file (`name` null) or one of its parts is about to appear, so that whoever takes the
-   * job over can end it; and lets none appear once the job was lost.
+   * Records the id of the upload that is about to publish the file (`name` null) or one of its parts. A successor can then abort it.
+   * The upload does not complete after the job was lost.
    */
   guard(name: string | null, fence: Fence): AssembleGuard {
-    const record = (upload: string | null): Promise<unknown> => putSmall(this.#access, this.place(`${fence.id}.upload`), Buffer.from(JSON.stringify({ name, upload })));
+    const record = (upload: string | null): Promise<unknown> =>
+      putSmall(this.#access, this.place(`${fence.id}.upload`), Buffer.from(JSON.stringify({ name, upload })));
     return {
       begins: async () => void (await record(null)),
       begun: async (upload) => void (await record(upload)),
@@ -137,18 +141,18 @@ export class S3Parts {
     if (found === null) return;
     const { name, upload } = JSON.parse(found.bytes.toString()) as { readonly name: string | null; readonly upload: string | null };
     const target = name === null ? this.#file : this.place(name);
-    // Killed before it could say which: one without a part.
+    // The run was killed before it could record the id: any upload without a part may be its.
     const uploads = upload === null ? await emptyUploads(this.#access, target, found.modified) : [upload];
     for (const one of uploads) await abortUpload(this.#access, target, one);
   }
 }
 
-/** What a job puts where its file is to be, so that no other one begins there. */
+/** The content of the object that claims the name of a job's file. */
 export function beginning({ id }: Fence): Buffer {
   return Buffer.from(JSON.stringify({ run: id }));
 }
 
-/** It names an upload and holds no rows. */
+/** True for an object that records an upload and holds no rows. */
 export function isRecord(name: string): boolean {
   return name.endsWith('.upload');
 }

@@ -1,40 +1,40 @@
-/** S3 as the place of a job's files. */
+/** S3 as the storage of a job's files. */
 import { createHash } from 'node:crypto';
-import type { Fence } from '../checkpoint/fence.ts';
+import type { Fence } from './fence.ts';
 import { assemble } from '../s3/assemble.ts';
 import { s3Client } from '../s3/client.ts';
 import { ConditionalObjects } from '../s3/conditional-objects.ts';
 import { faultOf, objectError } from '../s3/failure.ts';
 import { headObject, type ObjectFacts, type S3Access } from '../s3/objects.ts';
-import { PATIENCE } from '../s3/patience.ts';
+import { RETRY_POLICY } from '../s3/retry.ts';
 import { readObject } from '../s3/read-object.ts';
 import { deleteObject, getSmall } from '../s3/small-object.ts';
-import { parseS3Uri, type S3Place } from '../s3/uri.ts';
+import { parseS3Uri, type S3Location } from '../s3/uri.ts';
 import { LACKS_PARTS, begunByAnother } from './failure.ts';
 import { partialPath } from './names.ts';
-import { flawOf } from './kept-parts.ts';
+import { flawOf } from './part-list.ts';
 import { S3GrowingFile, type S3File } from './s3-growing-file.ts';
 import { beginning, isRecord, S3Parts } from './s3-parts.ts';
 import { reopenedParts } from './part-sizes.ts';
-import type { KeptFile, Storage } from './storage.ts';
+import type { ResumeState, Storage } from './storage.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
-/** A text of a job that is longer is none of Millrace's. */
+/** Bytes. A longer text was not written by Millrace. */
 const LONGEST_TEXT = 256 * 1024 * 1024;
 
-/** One for the process: what it has learnt of the server, and of the texts that it wrote, is good for all of a run. */
+/** Shared by the process, so that its knowledge of the server and of written texts serves the whole run. */
 let shared: Promise<S3Storage> | null = null;
 
-/** Aborted when a run that was told to stop at once has waited long enough. */
+/** Aborted a moment after a run was told to stop at once. */
 const giveUp = new AbortController();
 const LAST_WORDS_MS = 5_000;
 
 export function s3Storage(): Promise<S3Storage> {
-  return (shared ??= s3Client().then((client) => new S3Storage({ client, patience: { ...PATIENCE, until: giveUp.signal } })));
+  return (shared ??= s3Client().then((client) => new S3Storage({ client, retryPolicy: { ...RETRY_POLICY, until: giveUp.signal } })));
 }
 
-/** What is still to be said to S3 is said within seconds, or not at all. */
-export function stopWaiting(): void {
+/** Limits all further requests to S3 to a few seconds. */
+export function stopWaitingForS3(): void {
   setTimeout(() => giveUp.abort(new Error('this run was told to stop at once')), LAST_WORDS_MS).unref();
 }
 
@@ -58,10 +58,10 @@ export class S3Storage implements Storage {
   }
 
   async replaceText(path: string, text: string, fence: Fence): Promise<void> {
-    // Seen before the look at the lock: it was there while the job was ours.
+    // The ETag was read before the lock is checked, so it existed while the job belonged to this run.
     const before = this.#written.get(path) ?? (await this.#head(path))?.etag ?? null;
     await fence.check();
-    // Whether it was written is not known until the answer has come.
+    // The outcome of the write is unknown until the answer arrives.
     this.#written.delete(path);
     const etag = await said(path, this.conditional.put(placeOf(path), Buffer.from(text), before));
     if (etag === null) {
@@ -79,16 +79,20 @@ export class S3Storage implements Storage {
     await said(path, deleteObject(this.access, placeOf(path)));
   }
 
-  async isUnchanged(path: string, { bytes, sha256, version }: { bytes: number; sha256: string; version?: string | undefined }): Promise<boolean> {
+  async isUnchanged(
+    path: string,
+    { bytes, sha256, version }: { bytes: number; sha256: string; version?: string | undefined },
+  ): Promise<boolean> {
     const found = await this.#head(path);
     if (found === null || found.size !== bytes) return false;
     if (found.etag === version) return true;
     return (await said(path, this.#sha256Of(placeOf(path), found))) === sha256;
   }
 
-  async #sha256Of(place: S3Place, { etag, size }: ObjectFacts): Promise<string> {
+  async #sha256Of(place: S3Location, { etag, size }: ObjectFacts): Promise<string> {
     const hash = createHash('sha256');
-    for await (const chunk of readObject(this.access, { ...place, etag }, { start: 0, end: size }, { chunkBytes: CHUNK_BYTES })) hash.update(chunk);
+    for await (const chunk of readObject(this.access, { ...place, etag }, { start: 0, end: size }, { chunkBytes: CHUNK_BYTES }))
+      hash.update(chunk);
     return hash.digest('hex');
   }
 
@@ -96,7 +100,7 @@ export class S3Storage implements Storage {
     return (await this.#head(path))?.etag;
   }
 
-  async open(path: string, size: number, kept: KeptFile | undefined, fence: Fence, isFirst = false): Promise<S3GrowingFile> {
+  async open(path: string, size: number, kept: ResumeState | undefined, fence: Fence, isFirst = false): Promise<S3GrowingFile> {
     if (isFirst) {
       const etag = await said(path, this.conditional.put(placeOf(partialPath(path)), beginning(fence), null));
       if (etag === null) throw begunByAnother(partialPath(path));
@@ -104,7 +108,7 @@ export class S3Storage implements Storage {
     return S3GrowingFile.open(this.#file(path, fence), size, kept);
   }
 
-  async flaw(path: string, size: number, kept: KeptFile | undefined): Promise<string | null> {
+  async flaw(path: string, size: number, kept: ResumeState | undefined): Promise<string | null> {
     if (size === 0) return null;
     return kept === undefined ? LACKS_PARTS : said(path, flawOf(this.access, this.#parts(path), size, kept));
   }
@@ -113,42 +117,53 @@ export class S3Storage implements Storage {
     return said(path, this.#parts(path).first());
   }
 
-  async reopen(path: string, size: number, sha: string | undefined, fence: Fence): Promise<KeptFile | undefined> {
+  async reopen(path: string, size: number, sha: string | undefined, fence: Fence): Promise<ResumeState | undefined> {
     const found = await this.#head(path);
     if (found === null || size === 0 || sha === undefined) return undefined;
     const parts = this.#parts(path);
     const name = `${fence.id}.0`;
-    // Read from its own copy: whatever becomes of the file meanwhile.
+    // A server-side copy: a resume reads it, whatever happens to the finished file meanwhile.
     const sources = reopenedParts(found.size).map(({ at, bytes }) => ({ place: placeOf(path), at, bytes }));
     await said(path, assemble(this.access, parts.place(name), sources, parts.guard(name, fence)));
     return { parts: reopenedParts(size).map((range) => ({ name, ...range })), sha };
   }
 
   async dropUnfinished(path: string, fence: Fence): Promise<void> {
-    // What cannot be removed now, the same command removes when it is given again.
-    await this.#parts(path).drop(fence).catch(() => undefined);
+    // The same command, given again, removes what cannot be removed now.
+    await this.#parts(path)
+      .drop(fence)
+      .catch(() => undefined);
   }
 
   async sweep(path: string, fence: Fence): Promise<void> {
-    await said(path, this.#parts(path).sweep((name) => !isRecord(name), fence));
+    await said(
+      path,
+      this.#parts(path).sweep((name) => !isRecord(name), fence),
+    );
   }
 
-  // A run writes no part under a name that another one counts on.
-  async shutOutOfFile(): Promise<void> {}
+  // A run writes no part under a name that another run uses, so nothing needs to be revoked.
+  async revokeUnfinished(): Promise<void> {}
 
-  async shutOutOfText(path: string, fence: Fence): Promise<void> {
+  async revokeText(path: string, fence: Fence): Promise<void> {
     for (;;) {
       const found = await said(path, getSmall(this.access, placeOf(path), LONGEST_TEXT));
       if (found === null) return;
       await fence.check();
-      // Another content, and so another ETag than any that a run before knows: its conditions hold no more.
+      // Other content gives another ETag than any that an earlier run knows, so its conditional writes fail.
       const etag = await said(path, this.conditional.put(placeOf(path), Buffer.concat([found.bytes, Buffer.from('\n')]), found.etag));
       if (etag !== null) return void this.#written.set(path, etag);
     }
   }
 
   #file(path: string, fence: Fence): S3File {
-    return { access: this.access, place: placeOf(path), parts: this.#parts(path), fence, writeEmpty: () => this.replaceText(path, '', fence) };
+    return {
+      access: this.access,
+      place: placeOf(path),
+      parts: this.#parts(path),
+      fence,
+      writeEmpty: () => this.replaceText(path, '', fence),
+    };
   }
 
   #parts(path: string): S3Parts {
@@ -165,7 +180,7 @@ export class S3Storage implements Storage {
   }
 }
 
-/** In words of its own, or as the error that the run ends with. */
+/** Turns a failure into an S3Failure, or into the error that ends the run. */
 async function said<T>(path: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -174,7 +189,7 @@ async function said<T>(path: string, work: Promise<T>): Promise<T> {
   }
 }
 
-function placeOf(path: string): S3Place {
+function placeOf(path: string): S3Location {
   const place = parseS3Uri(path);
   if (place === null) throw new Error(`${path} names no bucket`);
   return place;

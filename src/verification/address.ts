@@ -1,11 +1,11 @@
-/** E-mail addresses as keys: plausible or not, and the one form under which a mailbox is compared and looked up. Pure. */
+/** Validates e-mail addresses and normalises them to keys that identify a mailbox. Pure. */
 import { isAscii, isPlainAsciiDomain, toAsciiDomain } from './domain.ts';
 
 /** RFC 5321 4.5.3.1.1, in octets. */
 export const MAX_LOCAL_OCTETS = 64;
 /** RFC 5321 4.5.3.1.3 allows a path of 256 octets with its angle brackets (RFC 3696, erratum 1690). */
 export const MAX_ADDRESS_OCTETS = 254;
-/** Longer input is no address whatever surrounds it with spaces; nothing longer is looked at. */
+/** Longer input is not an address, even with spaces around it, and is not parsed. */
 const MAX_INPUT_LENGTH = 1024;
 
 const DOT = 0x2e;
@@ -15,20 +15,23 @@ const BACKSLASH = 0x5c;
 /** RFC 5322 3.2.3 atext, by character code. */
 const ATEXT: readonly boolean[] = Array.from({ length: 128 }, (_, code) => /[a-z0-9!#$%&'*+\-/=?^_`{|}~]/i.test(String.fromCharCode(code)));
 
-/** RFC 6531 3.3 lets any other character into a local part; what cannot be seen is no part of an address people mean. */
+/** RFC 6531 3.3 allows any non-ASCII character in a local part, but invisible ones are never intended. */
 const INVISIBLE = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/v;
 
 /**
- * Joiners and variation selectors where scripts and pictures need them: after letters of scripts that join (Persian and Hindi words are
- * spelt with them; the idea is RFC 5892, appendix A), and within an emoji. After Latin, Greek or Cyrillic they only hide.
+ * Joiners and variation selectors that a script or an emoji needs. Persian and Hindi words are spelt with joiners (after RFC 5892,
+ * appendix A); after Latin, Greek or Cyrillic letters they are only hidden characters.
  */
-const NEEDED_JOINERS =
-  /(?<=[[\p{L}\p{M}]--[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]])[\u200c\u200d]|(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}])\ufe0f?\u200d?|(?<=\p{Extended_Pictographic})\ufe0e/gv;
+const NEEDED_JOINERS = new RegExp(
+  String.raw`(?<=[[\p{L}\p{M}]--[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]])[\u200c\u200d]|` +
+    String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}])\ufe0f?\u200d?|(?<=\p{Extended_Pictographic})\ufe0e`,
+  'gv',
+);
 
-/** A mark with nothing to stand on (RFC 5891 4.2.3.2 forbids it in labels for the same reason). */
+/** A combining mark without a base letter (RFC 5891 4.2.3.2 forbids it in labels, too). */
 const STRAY_MARK = /(?:^|\.)\p{M}/u;
 
-/** Where the local part ends, and both parts, of a trimmed address; null when it has no two parts. */
+/** The local part and the domain of a trimmed address; null unless it has both. */
 export function splitAddress(address: string): { local: string; domain: string } | null {
   const at = address.lastIndexOf('@');
   if (at <= 0 || at === address.length - 1) return null;
@@ -85,27 +88,27 @@ function shortestForm(local: string): string {
   return `"${content.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
-/** The local part as its mail host is asked about it: in the case that was given, NFC, quoted only where it must be. Null when it is no local part. */
-export function spelledLocalPart(given: string): string | null {
+/** The local part for its mail host: in its original case, NFC, quoted only where necessary. Null when it is invalid. */
+function spelledLocalPart(given: string): string | null {
   const local = isAscii(given) ? given : given.normalize('NFC');
   return isLocalPart(local) ? shortestForm(local) : null;
 }
 
-/** The local part as it is compared: lower case, NFC, quoted only where it must be. Null when it is no local part. */
+/** The local part for comparison: lower case, NFC, quoted only where necessary. Null when it is invalid. */
 export function normaliseLocalPart(given: string): string | null {
   return spelledLocalPart(given.toLowerCase());
 }
 
 /**
  * The key of the mailbox that `s` names: trimmed, lower case, NFC, without needless quotes, the domain in A-labels without a trailing dot.
- * Null when `s` is no plausible address: the local part or the whole too long, a domain without a dot, an address literal, and so on.
- * Local parts are case-sensitive in RFC 5321 2.4 and in no mail system people use; the contract folds them.
+ * Null when `s` is not a plausible address, for instance too long, without a dot in the domain, or with an address literal.
+ * The contract lowers the case of local parts: RFC 5321 2.4 makes it significant, but no mail system in use does.
  */
 export function normaliseEmail(s: string): string | null {
   return isPlainEmail(s) ? s : inForm(s, normaliseLocalPart);
 }
 
-/** The address that `s` names, as its mail host is asked about it: as the key, but with the local part in the case that was given (RFC 5321 2.4). */
+/** The address that `s` names, for its mail host: like the key, but with the local part in its original case (RFC 5321 2.4). */
 export function spelledEmail(s: string): string | null {
   return isPlainEmail(s) ? s : inForm(s, spelledLocalPart);
 }
@@ -123,7 +126,7 @@ function inForm(s: string, localForm: (local: string) => string | null): string 
   return `${local}@${domain}`;
 }
 
-/** Whether a text is such a key already, as most are; false: it may be one all the same. */
+/** Fast check that a text is such a key already, as most are. False decides nothing. */
 function isPlainEmail(text: string): boolean {
   const at = text.indexOf('@');
   if (at < 1 || at > MAX_LOCAL_OCTETS || text.length > MAX_ADDRESS_OCTETS) return false;
@@ -136,7 +139,7 @@ function isPlainEmail(text: string): boolean {
   return previous !== DOT && isPlainAsciiDomain(text, at + 1);
 }
 
-/** Whether it may stand in a local part and has no other case. */
+/** True for an atext character other than an upper-case letter. */
 function isPlainAtext(code: number): boolean {
   return ATEXT[code] === true && (code < 0x41 || code > 0x5a);
 }

@@ -1,6 +1,6 @@
 /**
- * Keys as people write and paste them: `mailto:a@b.com`, `Jo <a@b.com>`, `a@b.com;`, signs of other keyboards, characters that nobody sees.
- * Only what has one meaning is cleaned; a slip of the hand (`a@b,com`, `jo smith@b.com`) is never guessed at. Pure.
+ * Extracts keys from text as people write and paste it: `mailto:a@b.com`, `Jo <a@b.com>`, `a@b.com;`, full-width or invisible characters.
+ * Only unambiguous text is cleaned; typos (`a@b,com`, `jo smith@b.com`) are never corrected. Pure.
  */
 import { normaliseEmail, spelledEmail } from './address.ts';
 import { isAscii, normaliseDomain } from './domain.ts';
@@ -11,27 +11,37 @@ const MAX_LENGTH = 1_024;
 /** Full-width forms of printable ASCII (U+FF01 to U+FF5E) stand 0xFEE0 above it. */
 const FULL_WIDTH = /[\uff01-\uff5e]/g;
 const FULL_WIDTH_OFFSET = 0xfee0;
-/** Small and ideographic forms of signs that separate the parts of a key. */
-const OTHER_FORMS: Readonly<Record<string, string>> = { '\ufe6b': '@', '\ufe52': '.', '\u3002': '.', '\uff61': '.', '\ufe50': ',', '\ufe54': ';', '\u3001': ',' };
+/** Small and ideographic forms of the characters that separate the parts of a key. */
+const OTHER_FORMS: Readonly<Record<string, string>> = {
+  '\ufe6b': '@',
+  '\ufe52': '.',
+  '\u3002': '.',
+  '\uff61': '.',
+  '\ufe50': ',',
+  '\ufe54': ';',
+  '\u3001': ',',
+};
 const OTHER_FORM = /[\ufe6b\ufe52\u3002\uff61\ufe50\ufe54\u3001]/g;
 /** Spaces of all kinds, line ends, tabs and controls. */
 const SPACES = /[\p{Z}\p{Cc}]+/gu;
-/** What nobody sees around a cell in ASCII, and needs no mention: a space, a tab, a line end. */
+/** ASCII whitespace around a cell, which does not count as cleaning. */
 const ASCII_SPACES_AROUND = /^[\t-\r ]+|[\t-\r ]+$/g;
-/** Zero-width characters, byte order marks, soft hyphens, signs of direction, fillers. */
+/** Zero-width characters, byte order marks, soft hyphens, direction marks, fillers. */
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** What a text shows: full-width forms as ASCII, any run of spaces as one, nothing invisible, none of these at its ends. */
+/** The visible text: full-width forms as ASCII, each run of spaces as one, nothing invisible, no spaces at its ends. */
 export function visibleText(text: string): string {
   if (isAscii(text)) return text.replaceAll(SPACES, ' ').trim();
   return fullWidthToAscii(text).replaceAll(INVISIBLE, '').replaceAll(SPACES, ' ').trim();
 }
 
 function fullWidthToAscii(text: string): string {
-  return text.replaceAll(FULL_WIDTH, (sign) => String.fromCharCode(sign.charCodeAt(0) - FULL_WIDTH_OFFSET)).replaceAll(OTHER_FORM, (sign) => OTHER_FORMS[sign] ?? sign);
+  return text
+    .replaceAll(FULL_WIDTH, (char) => String.fromCharCode(char.charCodeAt(0) - FULL_WIDTH_OFFSET))
+    .replaceAll(OTHER_FORM, (char) => OTHER_FORMS[char] ?? char);
 }
 
-/** Whether a cell shows nothing: empty, spaces, or only characters that nobody sees. */
+/** True for a cell that is empty or has only spaces and invisible characters. */
 export function isBlank(text: string): boolean {
   return text.trim() === '' || (text.length <= MAX_LENGTH && !isAscii(text) && visibleText(text) === '');
 }
@@ -39,30 +49,35 @@ export function isBlank(text: string): boolean {
 /** The mailbox that a text names, as `normaliseEmail` writes it. */
 export interface AddressInText {
   readonly key: string;
-  /** The same as it was spelled: its mail host may tell upper case from lower case. */
+  /** The address in its original case, which its mail host may distinguish. */
   readonly spelled: string;
-  /** True: the text had more around the address, or other signs in it, than ASCII spaces and upper case. */
+  /** True when the text differed from the key in more than ASCII spaces and upper case. */
   readonly cleaned: boolean;
 }
 
-/** The address in a text: as it stands, else cleaned; of several the first. Null when there is none, or its meaning is not certain. */
+/** The first address in a text, cleaned if necessary. Null when the text has no address, or an ambiguous one. */
 export function addressIn(text: string): AddressInText | null {
   const plain = normaliseEmail(text);
-  if (plain !== null && isAscii(text)) return { key: plain, spelled: spelledEmail(text) ?? plain, cleaned: withoutAsciiSpaces(text).endsWith('.') };
+  if (plain !== null && isAscii(text))
+    return { key: plain, spelled: spelledEmail(text) ?? plain, cleaned: withoutAsciiSpaces(text).endsWith('.') };
   if (text.length > MAX_LENGTH) return null;
   if (plain !== null) {
-    // It is valid as it stands, joiners included, which some scripts need. But nobody has a mailbox in full-width letters or typographic quotes.
+    // A valid address may keep its joiners, which some scripts need. Full-width letters and typographic quotes are never part of one.
     const bare = unwrapped(fullWidthToAscii(text));
     const key = normaliseEmail(bare) ?? plain;
     const domain = text.slice(text.lastIndexOf('@') + 1).trim();
-    return { key, spelled: spelledEmail(bare) ?? spelledEmail(text) ?? plain, cleaned: key !== plain || domain !== visibleText(domain) || domain.endsWith('.') || withoutAsciiSpaces(text) !== text.trim() };
+    return {
+      key,
+      spelled: spelledEmail(bare) ?? spelledEmail(text) ?? plain,
+      cleaned: key !== plain || domain !== visibleText(domain) || domain.endsWith('.') || withoutAsciiSpaces(text) !== text.trim(),
+    };
   }
   const spelled = cleanAddress(visibleText(text));
   const key = spelled === null ? null : normaliseEmail(spelled);
   return spelled === null || key === null ? null : { key, spelled, cleaned: true };
 }
 
-/** @param text no longer than `MAX_LENGTH`: the time grows with the square of the spaces in it */
+/** @param text at most `MAX_LENGTH` long, because the time is quadratic in its spaces */
 function withoutAsciiSpaces(text: string): string {
   return text.replace(ASCII_SPACES_AROUND, '');
 }
@@ -73,7 +88,7 @@ function cleanAddress(text: string): string | null {
   const whole = oneAddress(text);
   if (whole !== null) return whole;
   const parts = listed(text);
-  // A part without an @ may belong to the one beside it: `smith, john@acme.com` names no certain mailbox.
+  // A part without an @ may belong to its neighbour: `smith, john@acme.com` is ambiguous.
   if (parts.length < 2 || !parts.every((part) => part.includes('@'))) return null;
   for (const part of parts) {
     const address = oneAddress(part);
@@ -82,9 +97,12 @@ function cleanAddress(text: string): string | null {
   return null;
 }
 
-/** The members of a list. Spaces alone separate as well, when each member has an @. */
+/** The members of a list. Spaces separate members only when each member has an @. */
 function listed(text: string): string[] {
-  const parts = text.split(/[,;|]| \/ /).map((part) => part.trim()).filter((part) => part !== '');
+  const parts = text
+    .split(/[,;|]| \/ /)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
   return parts.flatMap((part) => {
     const words = part.split(' ');
     return words.every((word) => /[^@]@[^@]/.test(word)) ? words : [part];
@@ -114,33 +132,33 @@ function percentDecoded(text: string): string {
 const OPENING = '<([{"\u201c\u2018\u00ab\u2039\u300c\u3008';
 const CLOSING = '>)]}"\'\u201d\u2019\u00bb\u203a\u300d\u3009.,;:!?|\\ ';
 
-/** Without comments in parentheses at its ends, and the quotes, brackets and punctuation around it. Linear in its length. */
+/** The text without comments in parentheses, quotes, brackets and punctuation at its ends. Linear in its length. */
 export function unwrapped(text: string): string {
   let rest = text.trim();
   rest = rest.replace(/^\([^()@]*\) ?(?=.)/, '').replace(/(?<=.) ?\([^()@]*\)$/, '');
   let from = 0;
   let to = rest.length;
   while (from < to && (OPENING.includes(rest[from] ?? '') || rest[from] === ' ')) from += 1;
-  // An apostrophe may begin an address; where one ends it, too, both are quotes.
+  // An apostrophe may begin an address. With another one at the end, both are quotes.
   if (rest[from] === "'" && rest[to - 1] === "'") from += 1;
   while (to > from && CLOSING.includes(rest[to - 1] ?? '')) to -= 1;
   return rest.slice(from, to);
 }
 
 /** `http//a.com`, `https:/a.com`, `http;//a.com`, and a scheme before another. */
-const SPOILT_SCHEME = /^(?:https?(?:[:;] ?[\\/]{0,2}|[\\/]{2}))+/i;
+const MALFORMED_SCHEME = /^(?:https?(?:[:;] ?[\\/]{0,2}|[\\/]{2}))+/i;
 
-/** A web address without spoilt or doubled schemes; other text as it is. */
-export function withoutSpoiltScheme(text: string): string {
-  return text.replace(SPOILT_SCHEME, '');
+/** A URL without malformed or repeated schemes; other text unchanged. */
+export function withoutMalformedScheme(text: string): string {
+  return text.replace(MALFORMED_SCHEME, '');
 }
 
-/** The domain in a text, as `normaliseDomain` writes it: as it stands, else cleaned; of several the first. Null when there is none. */
+/** The first domain in a text, cleaned if necessary and normalised as by `normaliseDomain`. Null when there is none. */
 export function domainIn(text: string): string | null {
   const plain = normaliseDomain(text);
   if (plain !== null || text.length > MAX_LENGTH) return plain;
   for (const part of visibleText(text).split(/[,;|] ?| \/ | (?=(?:https?:|www\.))/i)) {
-    const key = normaliseDomain(withoutSpoiltScheme(unwrapped(part)));
+    const key = normaliseDomain(withoutMalformedScheme(unwrapped(part)));
     if (key !== null) return key;
     if (part.includes('@')) return null;
   }

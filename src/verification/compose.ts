@@ -1,4 +1,4 @@
-/** From what the stages found to the result that is sent. Pure. */
+/** Turns the findings of the stages into the result that is sent. Pure. */
 import { domainToUnicode } from 'node:url';
 import { providerOf } from './dns/provider.ts';
 import { fitsPattern } from './pattern.ts';
@@ -7,7 +7,7 @@ import { score, SCORE_VERSION } from './score.ts';
 import type { EmailVerification, Findings } from './types.ts';
 import { toJudgement } from './verdict.ts';
 
-/** People leave: how long an answer of a mail server is current, 30 days. */
+/** An answer of a mail server is current for 30 days, because people leave. */
 const ANSWER_CURRENT_MS = 30 * 86_400_000;
 
 /** @param nowMs epoch milliseconds. */
@@ -26,7 +26,8 @@ export function compose(found: Findings, nowMs: number): EmailVerification {
     fitsPattern: local !== null && fitsPattern(local, found.company?.emailPattern ?? null),
     deliveredIn90Days: mailbox?.kind === 'delivered',
   });
-  const currentMs = mailbox !== null ? mailbox.untilMs : asked !== null && asked.code !== null && result !== 'unknown' ? nowMs + ANSWER_CURRENT_MS : null;
+  const currentMs =
+    mailbox !== null ? mailbox.untilMs : asked !== null && asked.code !== null && result !== 'unknown' ? nowMs + ANSWER_CURRENT_MS : null;
   return {
     email: found.email,
     normalized: found.normalised,
@@ -45,7 +46,11 @@ export function compose(found: Findings, nowMs: number): EmailVerification {
       smtputf8: found.smtputf8,
     },
     did_you_mean: lists.didYouMean,
-    domain: { ascii: domain, unicode: domain === null ? null : toUnicode(domain), registrable: domain === null ? null : registrableDomain(domain) },
+    domain: {
+      ascii: domain,
+      unicode: domain === null ? null : toUnicode(domain),
+      registrable: domain === null ? null : registrableDomain(domain),
+    },
     mx: toMx(found),
     smtp: toSmtp(found),
     checks: found.checks,
@@ -61,7 +66,8 @@ export function compose(found: Findings, nowMs: number): EmailVerification {
 
 function toMx({ route }: Findings): EmailVerification['mx'] {
   if (route === null || route.kind === 'failed') return null;
-  const records = route.kind === 'hosts' || route.kind === 'no_mail_host' ? route.records.map(({ preference, host }) => ({ preference, host })) : [];
+  const records =
+    route.kind === 'hosts' || route.kind === 'no_mail_host' ? route.records.map(({ preference, host }) => ({ preference, host })) : [];
   const [first] = route.kind === 'hosts' ? route.hosts : [];
   return {
     found: route.kind === 'hosts',

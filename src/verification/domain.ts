@@ -1,11 +1,11 @@
-/** Domain names as people write them, brought to the one form that can be compared and looked up. Pure. */
+/** Normalises domain names and URLs to one form for comparison and lookup. Pure. */
 import { domainToASCII, domainToUnicode } from 'node:url';
 
 /** RFC 1035 2.3.4: 255 octets on the wire, which leaves 253 characters in text. */
-export const MAX_DOMAIN_LENGTH = 253;
+const MAX_DOMAIN_LENGTH = 253;
 /** RFC 1035 2.3.4. */
-export const MAX_LABEL_LENGTH = 63;
-/** A website cell longer than this is not a web address; nothing longer is looked at. */
+const MAX_LABEL_LENGTH = 63;
+/** A longer website cell is not a URL and is not parsed. */
 const MAX_INPUT_LENGTH = 2048;
 
 const SCHEME = /^(?:[a-z][a-z0-9+.-]{0,20}:)?[\\/]{2}/i;
@@ -15,9 +15,8 @@ const DOT = 0x2e;
 const HYPHEN = 0x2d;
 
 /**
- * Whether a text is a host name in the letters-digits-hyphen form of RFC 1123 2.1, with at least one dot, in ASCII and
- * lower case. A last label that does not begin with a letter is none: it would make the name an IP address (RFC 3696 2).
- * @param from where in the text that begins
+ * Checks for a host name in the letters-digits-hyphen form of RFC 1123 2.1, with at least one dot, in ASCII and lower case. The last label
+ * must begin with a letter, or the name would be an IP address (RFC 3696 2). @param from where the name begins in the text
  */
 export function isHostName(text: string, from = 0): boolean {
   const length = text.length;
@@ -46,39 +45,39 @@ export function isHostName(text: string, from = 0): boolean {
 
 /**
  * A bare domain (no scheme, port or path) in lower case with A-labels (IDNA as WHATWG URL applies it), without the root's trailing dot;
- * null when it is no plausible domain.
+ * null when it is not a plausible domain.
  */
 export function toAsciiDomain(domain: string): string | null {
-  // The longest name in Unicode has no more characters than its ASCII form; a little room for what mapping drops.
+  // The Unicode form is never longer than the ASCII form; 64 more allow for characters that the mapping drops.
   if (domain.length > MAX_DOMAIN_LENGTH + 64) return null;
   let host = domain.toLowerCase();
   if (!isAscii(host)) {
-    // The ASCII characters that a host parser would read as more than a host (`/`, `:`, `%41`) must not reach it.
+    // ASCII characters that would end the host for a URL parser (`/`, `:`, `%41`) must not reach it.
     if (/[\0-,/:-@[-`{-\x7f]/.test(host)) return null;
     host = domainToASCII(host);
   } else if (host.includes('xn--')) {
     if (/[^a-z0-9.-]/.test(host)) return null;
     host = domainToASCII(host);
   }
-  // Node lets A-labels pass that decode to nothing, or to another A-label; decoding shows both.
+  // Node accepts A-labels that decode to nothing or to another A-label. Decoding reveals both.
   if (host.includes('xn--') && domainToUnicode(host).includes('xn--')) return null;
   if (host.endsWith('.')) host = host.slice(0, -1);
   return isHostName(host) ? host : null;
 }
 
-/** Whether a text is such a domain already, as most are; false: it may be one all the same. @param from where in the text it begins */
+/** Fast check that a text is such a domain already, as most are. False decides nothing. @param from where the domain begins in the text */
 export function isPlainAsciiDomain(text: string, from = 0): boolean {
   return isHostName(text, from) && !text.includes('xn--', from);
 }
 
-/** Whether a text is already what `normaliseDomain` makes of it; false: it may be all the same. */
+/** Fast check that `normaliseDomain` would not change the text. False decides nothing. */
 export function isPlainDomain(text: string): boolean {
   return isPlainAsciiDomain(text) && !text.startsWith('www.');
 }
 
 /**
- * The domain in `s`, which may be a whole URL: scheme, credentials, port, path, `www.`, trailing dot and case are taken off, IDNA applied.
- * Null when there is no plausible domain in it: it needs a dot, and is neither an IP address nor an e-mail address.
+ * The domain in `s`, which may be a URL: removes scheme, credentials, port, path, `www.` and trailing dot, lower-cases, applies IDNA.
+ * Null without a plausible domain: it needs a dot, and must not be an IP address or an e-mail address.
  */
 export function normaliseDomain(s: string): string | null {
   if (s.length > MAX_INPUT_LENGTH) return null;
@@ -88,7 +87,7 @@ export function normaliseDomain(s: string): string | null {
   if (scheme !== null) host = host.slice(scheme[0].length);
   const end = host.search(/[/\\?#]/);
   if (end !== -1) host = host.slice(0, end);
-  // Credentials only exist in a URL; without a scheme this is an e-mail address, whose domain may be a mail provider's.
+  // Only a URL has credentials. Without a scheme this is an e-mail address, perhaps of a mail provider.
   const at = host.lastIndexOf('@');
   if (at !== -1) {
     if (scheme === null) return null;

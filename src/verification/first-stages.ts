@@ -1,4 +1,4 @@
-/** The stages that need no network: syntax, lists, own evidence. */
+/** The stages that need no network: syntax, lists and recorded evidence. */
 import { describeEvidence, weigh } from './evidence.ts';
 import { lookUpLists, type ListFindings } from './lists.ts';
 import { Stopwatch } from './stopwatch.ts';
@@ -6,39 +6,75 @@ import { isReserved } from './reserved.ts';
 import { checkSyntax } from './syntax.ts';
 import type { Findings, VerifyRequest } from './types.ts';
 
-const NO_LISTS: ListFindings = { disposable: false, suspectedDisposable: false, relay: false, role: false, free: false, lookalike: null, didYouMean: null };
+const NO_LISTS: ListFindings = {
+  disposable: false,
+  suspectedDisposable: false,
+  relay: false,
+  role: false,
+  free: false,
+  lookalike: null,
+  didYouMean: null,
+};
 
-/** Looks at one address as it was sent. A bad address is a finding, never an error. @param ownDns whether the DNS server is one's own and may have zones such as `.test` */
+/**
+ * Checks one address as it was sent. An invalid address is a finding, never an error.
+ * @param ownDns the operator's own DNS server, which may have zones such as `.test`
+ */
 export function firstStages(email: string, request: VerifyRequest, nowMs: number, clock: () => number, ownDns: boolean): Findings {
   const watch = new Stopwatch(clock);
   const syntax = checkSyntax(email);
-  const nothing: Findings = {
-    email, syntax: syntax.kind, reserved: false, normalised: null, spelled: null, local: null, domain: null, smtputf8: false, lists: NO_LISTS, mailbox: null, company: null,
-    route: null, smtp: null, acceptAll: null, askedBefore: 0, retryAtMs: null, checks: [],
+  const blank: Findings = {
+    email,
+    syntax: syntax.kind,
+    reserved: false,
+    normalised: null,
+    spelled: null,
+    local: null,
+    domain: null,
+    smtputf8: false,
+    lists: NO_LISTS,
+    mailbox: null,
+    company: null,
+    route: null,
+    smtp: null,
+    acceptAll: null,
+    askedBefore: 0,
+    retryAtMs: null,
+    checks: [],
   };
   if (syntax.kind === 'invalid') {
-    return { ...nothing, lists: { ...NO_LISTS, didYouMean: syntax.meant }, checks: [watch.check('syntax', 'invalid', syntax.detail)] };
+    return { ...blank, lists: { ...NO_LISTS, didYouMean: syntax.meant }, checks: [watch.check('syntax', 'invalid', syntax.detail)] };
   }
   const { normalised, smtputf8 } = syntax;
   if (syntax.kind === 'literal') {
-    return { ...nothing, normalised, smtputf8, checks: [watch.check('syntax', 'valid', 'the domain is an address literal')] };
+    return { ...blank, normalised, smtputf8, checks: [watch.check('syntax', 'valid', 'the domain is an address literal')] };
   }
   const checks = [watch.check('syntax', 'valid', null)];
   const lists = lookUpLists(syntax.local, syntax.domain);
   const reserved = isReserved(syntax.domain, ownDns);
   checks.push(watch.check('lists', reserved ? 'reserved' : listsResult(lists), listsDetail(lists)));
-  const known: Findings = { ...nothing, reserved, normalised, smtputf8, spelled: syntax.spelled, local: syntax.local, domain: syntax.domain, lists, checks };
+  const known: Findings = {
+    ...blank,
+    reserved,
+    normalised,
+    smtputf8,
+    spelled: syntax.spelled,
+    local: syntax.local,
+    domain: syntax.domain,
+    lists,
+    checks,
+  };
   if (request.mode === 'syntax') return known;
 
   const weighed = weigh(request.evidence.mailbox(normalised), request.maxAgeS, nowMs);
   const company = request.evidence.domain(syntax.domain);
   const { result, detail } = describeEvidence(weighed, nowMs);
   checks.push(watch.check('evidence', result, detail));
-  // That a domain takes mail for anybody is worth knowing from others, too; that it does not is for its servers alone to show.
+  // A record that a domain is accept-all is trusted. Only its own mail servers can show that it is not.
   return { ...known, mailbox: weighed.held, company, acceptAll: company?.acceptsAll === true ? true : null };
 }
 
-/** Whether the first stages settle the answer: what really happened to mail, or what no mail server could better. */
+/** True when the first stages decide: by a recorded delivery or bounce, or because no mail server could improve the result. */
 export function isSettled(found: Findings): boolean {
   return found.syntax !== 'valid' || found.reserved || found.mailbox !== null || found.lists.disposable;
 }

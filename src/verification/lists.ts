@@ -1,16 +1,16 @@
-/** What is known of an address from its spelling alone: the lists of the waterfall's second stage. */
+/** The facts about an address that its spelling shows: the lists of the waterfall's second stage. */
 import { domainToUnicode } from 'node:url';
 import { openList, type ListName } from './lists/open-list.ts';
 import { asciiReading, mixesAlphabets, withoutMarks } from './lookalike.ts';
 import { registrableDomain } from './registrable.ts';
-import { isOftenMeant, meantProvider } from './typo.ts';
+import { isPopularProvider, probableProvider } from './typo.ts';
 
 export interface ListFindings {
-  /** Certain: an address there is meant to be thrown away. */
+  /** On the strict list of disposable providers. */
   readonly disposable: boolean;
-  /** Only wider, less careful lists say so. */
+  /** Only on wider, less reliable lists of disposable providers. */
   readonly suspectedDisposable: boolean;
-  /** Mail to it is forwarded to a mailbox that its owner keeps elsewhere: never disposable, never suspected. */
+  /** Mail is forwarded to the owner's mailbox elsewhere. A relay is never disposable or suspected. */
   readonly relay: boolean;
   readonly role: boolean;
   readonly free: boolean;
@@ -20,7 +20,7 @@ export interface ListFindings {
   readonly didYouMean: string | null;
 }
 
-/** Whether `domain` (ASCII, lower case) or a parent of it is on a list, up to what was registered: providers hand out subdomains. */
+/** Whether `domain` (ASCII, lower case) or a parent up to the registered domain is listed, because providers hand out subdomains. */
 function listed(list: ListName, domain: string): boolean {
   const lines = openList(list);
   const registered = registrableDomain(domain);
@@ -61,7 +61,7 @@ export function lookUpLists(local: string, domain: string): ListFindings {
   const relay = isRelay(domain);
   const disposable = !relay && isDisposable(domain);
   const free = isFreeProvider(domain);
-  const lookalike = lookedLike(domain);
+  const lookalike = imitatedProvider(domain);
   return {
     disposable,
     suspectedDisposable: !disposable && !relay && !free && listed('disposable-wide', domain),
@@ -69,7 +69,7 @@ export function lookUpLists(local: string, domain: string): ListFindings {
     role: isRole(local),
     free,
     lookalike,
-    didYouMean: meant(local, domain, free || relay || disposable ? domain : (lookalike ?? meantProvider(domain) ?? domain)),
+    didYouMean: meant(local, domain, free || relay || disposable ? domain : (lookalike ?? probableProvider(domain) ?? domain)),
   };
 }
 
@@ -78,13 +78,13 @@ function meant(local: string, domain: string, better: string): string | null {
   return plainer === local && better === domain ? null : `${plainer}@${better}`;
 }
 
-/** Accents make other names of most names; of the best known ones they make traps. */
-function lookedLike(domain: string): string | null {
+/** An accent usually makes another valid name, but an accented name of a well-known provider is a trap. */
+function imitatedProvider(domain: string): string | null {
   if (!domain.includes('xn--')) return null;
   const unicode = domainToUnicode(domain);
   const reading = asciiReading(unicode);
   if (reading !== null && isFreeProvider(reading)) return reading;
   const plain = withoutMarks(unicode);
   const bare = asciiReading(plain) ?? plain;
-  return isOftenMeant(bare) ? bare : null;
+  return isPopularProvider(bare) ? bare : null;
 }

@@ -1,18 +1,41 @@
-/** Letters of other alphabets that look like Latin ones, and what a reader takes a text with them for. Pure. */
+/** Homoglyphs: letters of other alphabets that look like Latin ones, and the Latin text that a reader sees in them. Pure. */
 import { isAscii } from './domain.ts';
 
-/** Cyrillic, Greek and Armenian lower-case letters that most typefaces draw like a Latin one; picked by hand, a few for each. */
+/** Cyrillic, Greek and Armenian lower-case letters that most typefaces draw like a Latin one, selected by hand. */
 const LATIN_LOOKALIKES: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    a: 'аɑα', b: 'Ьь', c: 'сϲ', d: 'ԁ', e: 'еҽ', g: 'ɡց', h: 'һհ', i: 'іιı', j: 'јϳ', k: 'κк', l: 'ӏⅼ', m: 'м', n: 'ոп', o: 'оοօ', p: 'рρ', q: 'ԛգ',
-    r: 'г', s: 'ѕ', t: 'т', u: 'սυ', v: 'νѵ', w: 'ԝա', x: 'хχ', y: 'уγ', z: 'ʐ',
+    a: 'аɑα',
+    b: 'Ьь',
+    c: 'сϲ',
+    d: 'ԁ',
+    e: 'еҽ',
+    g: 'ɡց',
+    h: 'һհ',
+    i: 'іιı',
+    j: 'јϳ',
+    k: 'κк',
+    l: 'ӏⅼ',
+    m: 'м',
+    n: 'ոп',
+    o: 'оοօ',
+    p: 'рρ',
+    q: 'ԛգ',
+    r: 'г',
+    s: 'ѕ',
+    t: 'т',
+    u: 'սυ',
+    v: 'νѵ',
+    w: 'ԝա',
+    x: 'хχ',
+    y: 'уγ',
+    z: 'ʐ',
   }).flatMap(([latin, others]) => others.split('').map((other) => [other, latin] as const)),
 );
 
 const LATIN = /\p{Script=Latin}/u;
 const OTHER_ALPHABET = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]/u;
 
-/** `text` in ASCII as a reader takes it, or null when it is ASCII already or has letters that look like none. */
+/** The ASCII text that a reader sees in `text`. Null when `text` is ASCII already, or has a letter that resembles no ASCII letter. */
 export function asciiReading(text: string): string | null {
   if (isAscii(text)) return null;
   let reading = '';
@@ -26,8 +49,8 @@ export function withoutMarks(text: string): string {
 }
 
 /**
- * Whether `text` mixes Latin with an alphabet that looks like it (UTS 39 5.2 counts that as no more than minimally restrictive),
- * or has compatibility forms such as full-width letters: nobody's name is written so on purpose.
+ * True when `text` mixes Latin with an alphabet that resembles it (at most "minimally restrictive" in UTS 39 5.2), or has compatibility
+ * forms such as full-width letters. No real name is spelt like that on purpose.
  */
 export function mixesAlphabets(text: string): boolean {
   if (isAscii(text)) return false;

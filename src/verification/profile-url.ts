@@ -1,50 +1,57 @@
-/** Addresses of professional profiles as keys: one form for all the ways in which one is written. Pure. */
-import { unwrapped, visibleText, withoutSpoiltScheme } from './clean-keys.ts';
+/** Normalises the URL of a professional profile to one key. Pure. */
+import { unwrapped, visibleText, withoutMalformedScheme } from './clean-keys.ts';
 import { isAscii } from './domain.ts';
 
 const MAX_LENGTH = 2_048;
 const SCHEME = /^(?:https?:)?\/\//i;
 
-/** The sites whose pages are people's. `profiles.example` is the sample set's: a reserved name (RFC 2606), which no site can have. */
+/** Sites with pages of people. `profiles.example` belongs to the sample set: a reserved name (RFC 2606) that no real site has. */
 const PROFILE_HOSTS: readonly string[] = ['linkedin.com', 'profiles.example'];
 /** `de.linkedin.com` (two letters of a country), `m.` and `mobile.` show the same profile as `www.linkedin.com` and `linkedin.com`. */
 const SAME_SITE = /^(?:www\.)?(?:[a-z]{2}|m|mobile|touch)\.(?=linkedin\.com$)/;
 
-/** As most are written: what is behind the scheme is the key. */
+/** The fast path: most URLs are normalised already, and the part after the scheme is the key. */
 const PLAIN = /^https:\/\/((?:linkedin\.com\/in|profiles\.example\/in)\/[a-z\d_-]+)$/;
 
-/** Where profiles are on LinkedIn. What follows a name under `/in/` is a language or a part of the same page; `/pub/` is the form of before. */
+/** The paths of LinkedIn profiles. After a name under `/in/` comes a language or a part of the page; `/pub/` is the old form. */
 const LINKEDIN_PROFILE = /^(?:\/in\/[^/]+|\/pub\/.+)/;
 
 /**
- * Host and path in lower case without scheme, query, country and trailing slash. Null when it is no address of a person's page on a known site:
- * pages of companies, schools and jobs are none, nor those of Sales Navigator, whose names only its subscribers can resolve.
- * What surrounds the address (`<...>`, invisible characters, a spoilt `https//`) does not count.
+ * Host and path in lower case without scheme, query, country and trailing slash. Null unless the URL is the page of a person on a known
+ * site: companies, schools, jobs and Sales Navigator give null. Text around the URL (`<...>`, invisible characters, a broken `https//`) is
+ * ignored.
  */
 export function profileKey(url: string): string | null {
   if (url.length > MAX_LENGTH) return null;
   const plain = PLAIN.exec(url)?.[1];
   if (plain !== undefined) return plain;
-  let rest = withoutSpoiltScheme(unwrapped(visibleText(url))).replace(SCHEME, '');
+  let rest = withoutMalformedScheme(unwrapped(visibleText(url))).replace(SCHEME, '');
   const end = rest.search(/[?#\s]/);
   if (end !== -1) rest = rest.slice(0, end);
   const slash = rest.indexOf('/');
   if (slash < 1) return null;
-  const host = rest.slice(0, slash).toLowerCase().replace(/\.?(?::(?:80|443))?$/, '').replace(SAME_SITE, '').replace(/^www\./, '');
+  const host = rest
+    .slice(0, slash)
+    .toLowerCase()
+    .replace(/\.?(?::(?:80|443))?$/, '')
+    .replace(SAME_SITE, '')
+    .replace(/^www\./, '');
   if (!PROFILE_HOSTS.includes(host)) return null;
-  const path = tidied(decoded(rest.slice(slash)).toLowerCase());
+  const path = normalisedPath(decoded(rest.slice(slash)).toLowerCase());
   const own = host === 'linkedin.com' ? (LINKEDIN_PROFILE.exec(path)?.[0] ?? '') : path;
   return own === '' ? null : host + own;
 }
 
-/** NFC, and nothing at its end that what surrounds an address may have left there: its key must be a key of its own. */
-function tidied(path: string): string {
-  let tidy = path;
-  for (let before = ''; tidy !== before; ) {
-    before = tidy;
-    tidy = unwrapped(visibleText(composed(tidy))).replaceAll(/\/{2,}/g, '/').replace(/\/$/, '');
+/** NFC without leftovers of surrounding text. Repeats until nothing changes, so that normalising a key gives the same key. */
+function normalisedPath(path: string): string {
+  let result = path;
+  for (let before = ''; result !== before;) {
+    before = result;
+    result = unwrapped(visibleText(composed(result)))
+      .replaceAll(/\/{2,}/g, '/')
+      .replace(/\/$/, '');
   }
-  return tidy;
+  return result;
 }
 
 function composed(path: string): string {

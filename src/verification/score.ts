@@ -1,17 +1,29 @@
 /** Confidence, 0 to 100, as points that add up. Pure: the same facts give the same score. */
 
-/** Counts up whenever the same facts would give another score. */
+/** Incremented whenever the same facts would give another score. */
 export const SCORE_VERSION = 2;
 
-/** What the stages came to. `delivered`, `verified`, `bounced`, `found_dead`: by own records. `not_checked`: nothing spoke for or against the mailbox. */
-export type ScoreOutcome = 'accepted' | 'delivered' | 'verified' | 'mailbox_full' | 'unknown' | 'not_checked' | 'undeliverable' | 'bounced' | 'found_dead';
+/**
+ * The outcome of the stages. `delivered`, `verified`, `bounced`, `found_dead`: by own records. `not_checked`: nothing spoke for or against
+ * the mailbox.
+ */
+export type ScoreOutcome =
+  | 'accepted'
+  | 'delivered'
+  | 'verified'
+  | 'mailbox_full'
+  | 'unknown'
+  | 'not_checked'
+  | 'undeliverable'
+  | 'bounced'
+  | 'found_dead';
 
 export interface ScoreFacts {
   readonly outcome: ScoreOutcome;
-  /** Whether the domain takes mail for any name; null is not known. */
+  /** Whether the domain takes mail for any name; null when not known. */
   readonly acceptAll: boolean | null;
   readonly disposable: boolean;
-  /** Only wide lists say so. */
+  /** Only on wider, less reliable lists. */
   readonly suspectedDisposable: boolean;
   readonly role: boolean;
   readonly probableTypo: boolean;
@@ -25,7 +37,7 @@ export interface ScoreFactor {
   readonly points: number;
 }
 
-export interface Score {
+interface Score {
   readonly confidence: number;
   readonly factors: readonly ScoreFactor[];
 }
@@ -35,9 +47,9 @@ const POINTS = { fitsPattern: 10, recentDelivery: 25, implicitMx: -10, role: -15
 const CAP = { disposable: 20, suspectedDisposable: 60, role: 80, acceptAll: 80, unknown: 60, any: 100 } as const;
 
 /**
- * Base by outcome, then adjustments, then the lowest cap that binds, each a factor; their points sum to `confidence`.
- * What speaks for the mailbox is added before what speaks against it, and nothing goes below 0,
- * so that one more piece of bad news never raises the score. An undeliverable address is 0 and takes no adjustment.
+ * The base of the outcome, then adjustments, then the lowest cap that applies; each is a factor, and their points sum to `confidence`.
+ * Positive adjustments come before negative ones, and the total never goes below 0, so that worse facts never raise the score.
+ * An undeliverable address is 0 without adjustments.
  */
 export function score(facts: ScoreFacts): Score {
   const [name, points] = base(facts);
@@ -67,8 +79,10 @@ function base({ outcome, acceptAll }: ScoreFacts): readonly [string, number] {
       return acceptAll ? ['accept_all', BASE.acceptAll] : ['accepted_not_accept_all', BASE.acceptedOnly];
     case 'delivered':
     case 'verified':
-      // The records do not say whether anybody else's mail would have been taken.
-      return acceptAll === true ? ['accept_all', BASE.acceptAll] : [outcome === 'delivered' ? 'recorded_delivery' : 'recorded_verdict', BASE.accepted];
+      // The records do not show whether the domain would have accepted other addresses.
+      return acceptAll === true
+        ? ['accept_all', BASE.acceptAll]
+        : [outcome === 'delivered' ? 'recorded_delivery' : 'recorded_verdict', BASE.accepted];
     case 'mailbox_full':
       return ['mailbox_full', BASE.mailboxFull];
     case 'unknown':

@@ -11,7 +11,7 @@ export class Stopwatch {
     this.#sinceMs = clock();
   }
 
-  /** A check that took from the last one, or the start, until now. */
+  /** A check whose time runs from the previous check, or from the start, until now. */
   check(name: Check['name'], result: string, detail: string | null): Check {
     const nowMs = this.#clock();
     const ms = Math.round((nowMs - this.#sinceMs) * 1000) / 1000;

@@ -1,15 +1,22 @@
-/** The waterfall's first stage: is this an address at all, and if not, why. Pure, linear in the length of the input. */
+/** The first stage of the waterfall: checks the syntax of an address and names its error. Pure, linear in the length of the input. */
 import { isLocalPart, MAX_LOCAL_OCTETS, normaliseEmail, normaliseLocalPart, spelledEmail, splitAddress } from './address.ts';
 import { addressIn, unwrapped, visibleText } from './clean-keys.ts';
 import { isAscii, toAsciiDomain } from './domain.ts';
 import { isReserved } from './reserved.ts';
 
 /**
- * `spelled`: the address for its mail host, with the local part in the case that was given (RFC 5321 2.4).
- * `literal`: a mailbox at an address literal (RFC 5321 4.1.3), which is valid and which no list, store or DNS knows.
+ * `spelled`: the address for its mail host, with the local part in its original case (RFC 5321 2.4).
+ * `literal`: a mailbox at an address literal (RFC 5321 4.1.3), which is valid but in no list, store or DNS.
  */
-export type SyntaxFinding =
-  | { readonly kind: 'valid'; readonly normalised: string; readonly spelled: string; readonly local: string; readonly domain: string; readonly smtputf8: boolean }
+type SyntaxFinding =
+  | {
+      readonly kind: 'valid';
+      readonly normalised: string;
+      readonly spelled: string;
+      readonly local: string;
+      readonly domain: string;
+      readonly smtputf8: boolean;
+    }
   | { readonly kind: 'literal'; readonly normalised: string; readonly smtputf8: boolean }
   | { readonly kind: 'invalid'; readonly detail: string; readonly meant: string | null };
 
@@ -35,10 +42,14 @@ export function checkSyntax(address: string): SyntaxFinding {
   }
   const reserved = parts === null ? null : atReservedName(parts);
   if (reserved !== null) return reserved;
-  return { kind: 'invalid', detail: tooLong ? 'far longer than an address may be' : whatIsWrong(address, parts), meant: tooLong ? null : repaired(address) };
+  return {
+    kind: 'invalid',
+    detail: tooLong ? 'far longer than an address may be' : syntaxError(address, parts),
+    meant: tooLong ? null : repaired(address),
+  };
 }
 
-/** A name without a dot is no mail domain. One that is reserved is let through, because the next stage knows why nobody gets mail there. */
+/** A reserved name without a dot, such as `localhost`, passes: the next stage reports why it gets no mail. */
 function atReservedName({ local: given, domain }: { local: string; domain: string }): SyntaxFinding | null {
   const name = domain.toLowerCase().replace(/\.$/, '');
   const local = normaliseLocalPart(given);
@@ -52,12 +63,12 @@ function isLiteral(domain: string): boolean {
   return ipv6 !== undefined && URL.canParse(`http://[${ipv6}]/`);
 }
 
-function whatIsWrong(address: string, parts: { local: string; domain: string } | null): string {
+function syntaxError(address: string, parts: { local: string; domain: string } | null): string {
   if (address.trim() === '') return 'empty';
   if (parts === null) return 'needs a name, an @ and a domain';
   const { local, domain } = parts;
   if (Buffer.byteLength(local) > MAX_LOCAL_OCTETS) return `more than ${MAX_LOCAL_OCTETS} octets before the @`;
-  if (!isLocalPart(local)) return whatIsWrongBefore(local);
+  if (!isLocalPart(local)) return localPartError(local);
   if (domain.includes('(')) return 'a comment in the domain, which no mail server takes';
   if (domain.startsWith('[')) return 'what stands in brackets is no IP address';
   if (/^[\d.]+$/.test(domain)) return 'a number in place of a domain';
@@ -67,20 +78,22 @@ function whatIsWrong(address: string, parts: { local: string; domain: string } |
   return toAsciiDomain(domain) === null ? 'the domain is no valid host name' : 'longer than an address may be';
 }
 
-function whatIsWrongBefore(local: string): string {
+function localPartError(local: string): string {
   if (local.startsWith('"')) return 'quotes before the @ that are empty, not closed, or hold what they cannot';
   if (local.includes('@')) return 'more than one @';
   if (local.includes('(')) return 'a comment before the @, which no mail server takes';
   if (local.includes(' ')) return 'a space before the @';
   if (/^\.|\.$|\.\./.test(local)) return 'a dot at the start or the end of what is before the @, or two together';
-  return visibleText(local) === local ? 'characters before the @ that an address cannot have there' : 'characters before the @ that nobody sees';
+  return visibleText(local) === local
+    ? 'characters before the @ that an address cannot have there'
+    : 'characters before the @ that nobody sees';
 }
 
 const BRACKETED = /<([^<>]*@[^<>]*)>/;
 
 /**
- * The address that was probably meant by one that is none, or null: what a run would clean, and beyond that slips of the hand, which a run never guesses at:
- * the @ twice, commas in place of dots, a dot too many, spaces in the domain.
+ * The address that was probably meant by an invalid one, or null. It covers everything that a run cleans, and typos that a run never
+ * corrects: two @, commas instead of dots, a dot too many, spaces in the domain.
  */
 function repaired(address: string): string | null {
   const shown = visibleText(address).replaceAll(/ ?@[ @]*/g, '@');
@@ -88,6 +101,9 @@ function repaired(address: string): string | null {
   if (certain !== null) return certain.key;
   const parts = splitAddress(unwrapped(BRACKETED.exec(shown)?.[1] ?? shown));
   if (parts === null) return null;
-  const local = parts.local.replaceAll(/\.{2,}/g, '.').replace(/^\./, '').replace(/\.$/, '');
+  const local = parts.local
+    .replaceAll(/\.{2,}/g, '.')
+    .replace(/^\./, '')
+    .replace(/\.$/, '');
   return addressIn(`${local}@${parts.domain.replaceAll(/ ?[.,;][ .,;]*/g, '.').replace(/^\./, '')}`)?.key ?? null;
 }

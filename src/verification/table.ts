@@ -1,4 +1,4 @@
-/** A verification as a person reads it: the verdict, what each check found, and how the points add up. Pure. */
+/** Formats a verification as text: the verdict, the result of each check, and the points. Pure. */
 import type { ScoreFactor } from './score.ts';
 
 const FACTORS: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ const FACTORS: Readonly<Record<string, string>> = {
   cap_unknown: 'not known: never more than 60',
 };
 
-/** What is shown of a verification; one that another service made may lack all but the verdict. */
+/** The shown fields of a verification. Another service's may lack all but the verdict. */
 export interface Shown {
   readonly email: string;
   readonly result: string;
@@ -39,18 +39,26 @@ export interface Shown {
   readonly score_version: number | null;
 }
 
-/** Lines without a final line end; control characters cannot be in them. */
+/** The lines of the table without a final line end. Control characters are replaced. */
 export function verificationTable(found: Shown): string {
-  const head = `${found.email}   ${found.result}${found.reason === null ? '' : ` (${words(found.reason)})`}${found.confidence === null ? '' : `, confidence ${found.confidence}`}`;
-  const rows = found.checks.map(({ name, result, detail, ms }) => [name, words(result), detail ?? '', `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`] as const);
-  const points = found.score_factors.map(({ factor, points }) => [points > 0 ? `+${points}` : String(points), FACTORS[factor] ?? words(factor)] as const);
+  const head =
+    `${found.email}   ${found.result}${found.reason === null ? '' : ` (${words(found.reason)})`}` +
+    (found.confidence === null ? '' : `, confidence ${found.confidence}`);
+  const rows = found.checks.map(
+    ({ name, result, detail, ms }) => [name, words(result), detail ?? '', `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`] as const,
+  );
+  const points = found.score_factors.map(
+    ({ factor, points }) => [points > 0 ? `+${points}` : String(points), FACTORS[factor] ?? words(factor)] as const,
+  );
   const wide = [0, 1].map((column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
   const rules = found.score_version === null ? '' : ` (rules of version ${found.score_version})`;
   return [
     head,
     ...(found.did_you_mean === null ? [] : [`  did you mean ${found.did_you_mean}?`]),
     ...(found.retry_at === null ? [] : [`  ask again at ${found.retry_at}`]),
-    ...rows.map(([name, result, detail, time]) => `  ${name.padEnd(wide[0] ?? 0)}  ${result.padEnd(wide[1] ?? 0)}  ${time.padStart(8)}  ${detail}`.trimEnd()),
+    ...rows.map(([name, result, detail, time]) =>
+      `  ${name.padEnd(wide[0] ?? 0)}  ${result.padEnd(wide[1] ?? 0)}  ${time.padStart(8)}  ${detail}`.trimEnd(),
+    ),
     ...points.map(([amount, why]) => `  ${amount.padStart(4)}  ${why}`),
     ...(points.length === 0 ? [] : [`  ${String(found.confidence).padStart(4)}  confidence, 0 to 100${rules}`]),
   ]

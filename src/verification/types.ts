@@ -9,7 +9,7 @@ export type Verdict = 'deliverable' | 'undeliverable' | 'risky' | 'unknown';
 /** How far the waterfall may go. `syntax`: syntax and lists, whatever the evidence says. */
 export type VerifyMode = 'full' | 'dns' | 'syntax';
 
-/** What the operator's own data says about a mailbox. `verified`, `found_dead`: somebody found it good, or not there, by whatever means. */
+/** The operator's own data about a mailbox. `verified`, `found_dead`: an earlier check found it good, or missing, by whatever means. */
 export interface MailboxEvidence {
   readonly kind: 'delivered' | 'verified' | 'bounced' | 'found_dead';
   /** When that was learnt, epoch milliseconds; null is not known. */
@@ -39,31 +39,31 @@ export interface EvidenceSource {
 
 export interface VerifyRequest {
   readonly mode: VerifyMode;
-  /** Evidence older than this many seconds settles nothing; null: none but what is out of date. */
+  /** Evidence older than this decides nothing, seconds; null for the usual limits only. */
   readonly maxAgeS: number | null;
   readonly evidence: EvidenceSource;
-  /** What is not known by then is `unknown` / `pending`. */
+  /** A verdict that is not known by then is `unknown` / `pending`. */
   readonly timeoutMs: number;
 }
 
-export type CheckName = 'syntax' | 'lists' | 'evidence' | 'dns' | 'smtp';
+type CheckName = 'syntax' | 'lists' | 'evidence' | 'dns' | 'smtp';
 
 export interface Check {
   readonly name: CheckName;
-  /** What it found: `valid`, `invalid`, `clear`, `delivered`, `hosts`, `accepted` and so on. */
+  /** The finding: `valid`, `invalid`, `clear`, `delivered`, `hosts`, `accepted` and so on. */
   readonly result: string;
   readonly detail: string | null;
   readonly ms: number;
 }
 
-/** What the stages found about one address; null where a stage did not run. */
+/** The findings of the stages about one address; null where a stage did not run. */
 export interface Findings {
   readonly email: string;
   readonly syntax: 'valid' | 'literal' | 'invalid';
   /** The domain is reserved: nobody gets mail there, and DNS is not asked. */
   readonly reserved: boolean;
   readonly normalised: string | null;
-  /** What its mail host is asked: the local part as it was spelled, the domain in A-labels. */
+  /** The address for its mail host: the local part as spelled, the domain in A-labels. */
   readonly spelled: string | null;
   readonly local: string | null;
   readonly domain: string | null;
@@ -90,7 +90,7 @@ export interface EmailVerification {
   readonly verified: boolean;
   readonly flags: {
     readonly disposable: boolean;
-    /** A forwarder or privacy relay: somebody reads the mail elsewhere. */
+    /** A forwarder or privacy relay: the mail is read elsewhere. */
     readonly relay: boolean;
     readonly role: boolean;
     readonly free: boolean;
@@ -101,7 +101,7 @@ export interface EmailVerification {
     readonly smtputf8: boolean;
   };
   readonly did_you_mean: string | null;
-  /** `registrable`: the part that somebody registered, by the public suffix list. */
+  /** `registrable`: the registered part, by the public suffix list. */
   readonly domain: { readonly ascii: string | null; readonly unicode: string | null; readonly registrable: string | null };
   /** Null: DNS was not asked, or did not say. */
   readonly mx: {
@@ -112,7 +112,7 @@ export interface EmailVerification {
     readonly records: readonly { readonly preference: number; readonly host: string }[];
     readonly provider: string | null;
   } | null;
-  /** Null: no mail server was asked. */
+  /** null when no mail server was asked. */
   readonly smtp: {
     readonly stage: string;
     readonly host: string;

@@ -1,9 +1,9 @@
-/** From what the stages found to the verdict and why. Pure. */
+/** Turns the findings of the stages into the verdict and its reason. Pure. */
 import type { ScoreOutcome } from './score.ts';
 import type { MailboxAnswer } from './smtp/domain-progress.ts';
 import type { Findings, Verdict } from './types.ts';
 
-export interface Judgement {
+interface Judgement {
   readonly result: Verdict;
   readonly reason: string;
   readonly outcome: ScoreOutcome;
@@ -13,7 +13,7 @@ const judge = (result: Verdict, reason: string, outcome: ScoreOutcome): Judgemen
 const unknown = (reason: string): Judgement => judge('unknown', reason, 'unknown');
 const undeliverable = (reason: string): Judgement => judge('undeliverable', reason, 'undeliverable');
 
-/** The first stage that settles the answer wins; what really happened to mail outranks what a name looks like. */
+/** The first stage that decides wins. A recorded delivery or bounce outranks the appearance of the name. */
 export function toJudgement(found: Findings): Judgement {
   if (found.syntax === 'invalid') return undeliverable('invalid_syntax');
   if (found.syntax === 'literal') return judge('unknown', 'address_literal', 'not_checked');
@@ -22,12 +22,16 @@ export function toJudgement(found: Findings): Judgement {
   if (found.mailbox?.kind === 'found_dead') return judge('undeliverable', 'recorded_verdict', 'found_dead');
   if (found.reserved && found.mailbox === null) return undeliverable('reserved_domain');
   if (found.lists.disposable) return judge('risky', 'disposable', 'not_checked');
-  // Where mail is taken for anybody nobody can have found the mailbox good.
-  if (found.mailbox?.kind === 'verified') return unlessSlip(found, found.acceptAll === true ? judge('risky', 'accept_all', 'verified') : judge('deliverable', 'recorded_verdict', 'verified'));
-  return byDns(found) ?? unlessSlip(found, bySmtp(found));
+  // In an accept-all domain an earlier deliverable verdict proves nothing.
+  if (found.mailbox?.kind === 'verified')
+    return unlessTypo(
+      found,
+      found.acceptAll === true ? judge('risky', 'accept_all', 'verified') : judge('deliverable', 'recorded_verdict', 'verified'),
+    );
+  return byDns(found) ?? unlessTypo(found, bySmtp(found));
 }
 
-/** Null: DNS does not settle it. */
+/** Null when DNS does not decide. */
 function byDns({ route }: Findings): Judgement | null {
   if (route === null) return null;
   switch (route.kind) {
@@ -73,14 +77,14 @@ function bySmtp({ smtp, acceptAll, retryAtMs }: Findings): Judgement {
   }
 }
 
-/** What failed before RCPT says nothing about the mailbox; it may say something about us. */
+/** A failure before RCPT says nothing about the mailbox, but may be about the client. */
 function whyNoAnswer({ code, enhanced }: MailboxAnswer): string {
   if (enhanced?.startsWith('5.7.') === true) return 'policy_rejected';
   return code === null ? 'no_answer' : 'server_refused';
 }
 
-/** Mail to the domain of a slip may well arrive, at a stranger's. */
-function unlessSlip({ lists }: Findings, judgement: Judgement): Judgement {
-  const standing = judgement.result === 'deliverable' || judgement.outcome === 'not_checked';
-  return lists.didYouMean !== null && standing ? { ...judgement, result: 'risky', reason: 'possible_typo' } : judgement;
+/** Mail to a mistyped domain may arrive, but at the wrong person. */
+function unlessTypo({ lists }: Findings, judgement: Judgement): Judgement {
+  const looksGood = judgement.result === 'deliverable' || judgement.outcome === 'not_checked';
+  return lists.didYouMean !== null && looksGood ? { ...judgement, result: 'risky', reason: 'possible_typo' } : judgement;
 }

@@ -1,6 +1,6 @@
 /**
- * The waterfall: syntax, lists, own evidence, DNS, SMTP, as far as each address needs it. Addresses of one domain are asked about together.
- * It stops at the first stage that settles the answer; `checks` says what each stage found and how long it took.
+ * The verification waterfall: syntax, lists, recorded evidence, DNS, SMTP. It stops at the first stage that decides; `checks` holds the
+ * result and time of each stage. Addresses of one domain are asked about together.
  */
 import { compose } from './compose.ts';
 import { MailRoutes, type MailRoute } from './dns/mail-routes.ts';
@@ -15,11 +15,11 @@ import type { EmailVerification, Findings, VerifyRequest } from './types.ts';
 
 export interface VerifierOptions {
   readonly resolver: Resolver;
-  /** Null: mail servers are not asked (many networks block port 25); DNS has the last word, and the result says so. */
+  /** Null: mail servers are not asked (many networks block port 25), and the result rests on DNS. */
   readonly smtp: SmtpSettings | null;
-  /** Go wherever DNS says, this machine and private networks included: for a test bed. Default false. */
+  /** Also connect to this machine and to private networks, for a test bed. Default false. */
   readonly privateAddresses?: boolean;
-  /** The DNS server is one's own and may have zones such as `.test`. Default false. */
+  /** The operator's own DNS server, which may have zones such as `.test`. Default false. */
   readonly ownDns?: boolean;
   /** Monotonic, milliseconds. */
   readonly clock: () => number;
@@ -27,7 +27,7 @@ export interface VerifierOptions {
   readonly now: () => number;
 }
 
-/** What was not known in time is worth asking for again after this long. */
+/** The wait before a pending verdict may be asked for again. */
 const PENDING_RETRY_MS = 60_000;
 const LATE = Symbol('late');
 
@@ -44,7 +44,7 @@ export class Verifier {
     this.#mailboxes = smtp === null ? null : new Mailboxes(smtp, clock);
   }
 
-  /** A result for each address, in order. A bad address is a result, never an error; one that is given twice is looked at once. */
+  /** A result for each address, in order. An invalid address is a result, never an error. A repeated address is checked once. */
   async verify(emails: readonly string[], request: VerifyRequest): Promise<EmailVerification[]> {
     const { clock, now } = this.#options;
     const results = new Map<string, Findings>();
@@ -95,34 +95,60 @@ export class Verifier {
     return this.#ask(mailboxes, domain, route, routed, watch, signal);
   }
 
-  async #ask(mailboxes: Mailboxes, domain: string, route: Extract<MailRoute, { kind: 'hosts' }>, routed: readonly Findings[], watch: Stopwatch, signal: AbortSignal): Promise<Findings[]> {
+  async #ask(
+    mailboxes: Mailboxes,
+    domain: string,
+    route: Extract<MailRoute, { kind: 'hosts' }>,
+    routed: readonly Findings[],
+    watch: Stopwatch,
+    signal: AbortSignal,
+  ): Promise<Findings[]> {
     const nowMs = this.#options.now();
     const known = new Map(routed.map((one) => [one.email, this.#greylist.find(one.normalised ?? '', nowMs)]));
-    // Who said "later" is not asked sooner.
-    const isEarly = (one: Findings): boolean => (known.get(one.email)?.retryAtMs ?? 0) > nowMs;
-    const asked = new Map(routed.filter((one) => !isEarly(one)).map((one) => [one.spelled ?? '', { address: one.spelled ?? '', utf8: one.smtputf8 }]));
-    const answer = asked.size === 0 ? { mailboxes: new Map<string, MailboxAnswer>(), acceptAll: new Map<string, boolean>() } : await mailboxes.ask(domain, route.hosts, [...asked.values()], signal);
+    // A greylisted mailbox is not asked again before its time.
+    const isTooEarly = (one: Findings): boolean => (known.get(one.email)?.retryAtMs ?? 0) > nowMs;
+    const asked = new Map(
+      routed.filter((one) => !isTooEarly(one)).map((one) => [one.spelled ?? '', { address: one.spelled ?? '', utf8: one.smtputf8 }]),
+    );
+    const answer =
+      asked.size === 0
+        ? { mailboxes: new Map<string, MailboxAnswer>(), acceptAll: new Map<string, boolean>() }
+        : await mailboxes.ask(domain, route.hosts, [...asked.values()], signal);
     for (const { spelled, normalised } of new Map(routed.map((one) => [one.normalised, one])).values()) {
       const meaning = answer.mailboxes.get(spelled ?? '')?.meaning;
       if (meaning === 'try_later') this.#greylist.postpone(normalised ?? '', nowMs);
-      else if (meaning !== undefined && meaning !== 'no_answer' && meaning !== 'pending' && meaning !== 'blocked') this.#greylist.settle(normalised ?? '');
+      else if (meaning !== undefined && meaning !== 'no_answer' && meaning !== 'pending' && meaning !== 'blocked')
+        this.#greylist.settle(normalised ?? '');
     }
     const ms = watch.check('smtp', '', null).ms;
     return routed.map((one) => {
       const postponed = this.#greylist.find(one.normalised ?? '', nowMs);
-      const smtp = answer.mailboxes.get(one.spelled ?? '') ?? early(route);
+      const smtp = answer.mailboxes.get(one.spelled ?? '') ?? notYetAsked(route);
       const pending = smtp.meaning === 'pending' ? this.#options.now() + PENDING_RETRY_MS : null;
       return {
-        ...one, smtp, acceptAll: answer.acceptAll.get(smtp.host) ?? one.acceptAll, askedBefore: known.get(one.email)?.times ?? 0, retryAtMs: postponed?.retryAtMs ?? pending,
+        ...one,
+        smtp,
+        acceptAll: answer.acceptAll.get(smtp.host) ?? one.acceptAll,
+        askedBefore: known.get(one.email)?.times ?? 0,
+        retryAtMs: postponed?.retryAtMs ?? pending,
         checks: [...one.checks, { name: 'smtp' as const, result: smtp.meaning, detail: smtp.message, ms }],
       };
     });
   }
 }
 
-/** Stands for a mailbox that is not to be asked about yet. */
-function early(route: Extract<MailRoute, { kind: 'hosts' }>): MailboxAnswer {
-  return { meaning: 'try_later', stage: 'rcpt', host: route.hosts[0]?.name ?? '', code: null, enhanced: null, message: 'asked not long ago; the server wants more time', tls: false, attempts: 0 };
+/** The answer for a mailbox that may not be asked about yet. */
+function notYetAsked(route: Extract<MailRoute, { kind: 'hosts' }>): MailboxAnswer {
+  return {
+    meaning: 'try_later',
+    stage: 'rcpt',
+    host: route.hosts[0]?.name ?? '',
+    code: null,
+    enhanced: null,
+    message: 'asked not long ago; the server wants more time',
+    tls: false,
+    attempts: 0,
+  };
 }
 
 function describe(route: MailRoute): string | null {
@@ -140,7 +166,7 @@ function describe(route: MailRoute): string | null {
   }
 }
 
-/** What `work` comes to, or LATE when `signal` aborts first. */
+/** The result of `work`, or LATE when `signal` aborts first. */
 async function inTime<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof LATE> {
   if (signal.aborted) return LATE;
   const { promise, resolve } = Promise.withResolvers<typeof LATE>();

@@ -1,34 +1,34 @@
-/** Outputs that follow one another, as the one file that a single writer would have made of all their rows. */
+/** Joins the outputs of shards into one file, byte for byte as a single writer would have written it. */
 import { createHash, type Hash } from 'node:crypto';
-import type { Fence } from '../checkpoint/fence.ts';
-import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
-import type { OutputCompression } from '../job/types.ts';
-import { sourceOf } from '../reader/sources.ts';
-import { WrittenRows } from '../reader/written-rows.ts';
-import type { GrowingFile, KeptFile } from '../storage/storage.ts';
-import { storageOf } from '../storage/storages.ts';
-import { compressMember, MEMBER, type MemberSize } from './compressor.ts';
+import type { Fence } from '../storage/fence.ts';
+import { InputError, MillraceError, StorageError, storageHint } from '../util/errors.ts';
+import type { Compression } from '../formats/input-record.ts';
+import { sourceOf } from '../sources/source-of.ts';
+import { WrittenRows } from '../formats/written-rows.ts';
+import type { GrowingFile, ResumeState } from '../storage/storage.ts';
+import { storageOf } from '../storage/storage-of.ts';
+import { compressMember, MEMBER, type MemberSize } from '../formats/compression/compressor.ts';
 
 export interface WrittenPart {
   /** A path, or an `s3://` uri. */
   readonly path: string;
-  /** What tells the object there from any other; of no meaning on a disk. */
+  /** The version of the object in S3. Unused on a disk. */
   readonly version: string;
   readonly bytes: number;
-  /** Hex, of all of it. */
+  /** Hex digest of the whole part. */
   readonly sha256: string;
-  /** Where its last member ends that was ended by the rule of `MemberSize`; what follows is shorter. */
+  /** The end of the last gzip or zstd member that `MemberSize` ended. The members after it are shorter. */
   readonly fullBytes: number;
-  /** Its first row is one. */
+  /** True when the first row is a header. */
   readonly header: boolean;
 }
 
-export interface JoinOptions {
-  /** The file that is to be: what is joined has not its name yet, see `GrowingFile`. */
+interface JoinOptions {
+  /** The final path. The joined file does not have this name yet, see `GrowingFile`. */
   readonly path: string;
   readonly parts: readonly WrittenPart[];
-  readonly compression: OutputCompression;
-  /** Line ends may stand within quotes. */
+  readonly compression: Compression;
+  /** True when quoted fields may contain line ends. */
   readonly quoted: boolean;
   readonly fence: Fence;
   readonly signal: AbortSignal;
@@ -42,10 +42,13 @@ export interface JoinedFile {
   /** Hex. */
   readonly sha256: string;
   /** See `GrowingFile`. */
-  readonly kept: KeptFile | undefined;
+  readonly kept: ResumeState | undefined;
 }
 
-/** Begins anew whenever it is called. Durable when it returns. @throws StorageError, 75 when the job was lost, the signal's reason */
+/**
+ * Joins the parts. Each call starts from scratch, and the file is durable when it returns. @throws StorageError, MillraceError 75 when the
+ * job was lost, the signal's reason
+ */
 export async function joinParts(options: JoinOptions): Promise<JoinedFile> {
   const file = await (await storageOf(options.path)).open(options.path, 0, undefined, options.fence);
   try {
@@ -57,28 +60,40 @@ export async function joinParts(options: JoinOptions): Promise<JoinedFile> {
       await members.end();
     }
     await file.sync();
-    return { bytes: file.size, sha256: await file.sha256(), kept: file.kept(file.here()) };
+    return { bytes: file.size, sha256: await file.sha256(), kept: file.resumeState(file.position()) };
   } finally {
     await file.close();
   }
 }
 
-/** The first bytes of a part, as they are. All of it is read: what is joined has a SHA-256, and so has what is joined of it. */
+/** Appends the first bytes of a part unchanged. The whole part is read for its SHA-256. */
 async function copy(to: GrowingFile, part: WrittenPart, bytes: number, signal: AbortSignal): Promise<void> {
   const { path, version } = part;
   if (part.bytes === 0) return;
   const hash = createHash('sha256');
-  const read = async (start: number, end: number): Promise<AsyncGenerator<Buffer, void, void>> => hashed((await sourceOf(path)).readRange({ uri: path, path, digest: version }, { start, end }, { chunkBytes: CHUNK_BYTES, signal }), hash);
+  const read = async (start: number, end: number): Promise<AsyncGenerator<Buffer, void, void>> =>
+    hashed(
+      (await sourceOf(path)).readRange({ uri: path, path, digest: version }, { start, end }, { chunkBytes: CHUNK_BYTES, signal }),
+      hash,
+    );
   try {
     if (bytes > 0) await to.appendFrom({ path, version, at: 0, bytes }, await read(0, bytes));
-    // What is not taken as it is counts as well: it is no more than a member, or is read to be unpacked.
+    // The rest counts for the SHA-256. It is at most one member, or is read again to be decompressed.
     for await (const _ of await read(bytes, part.bytes)) signal.throwIfAborted();
     signal.throwIfAborted();
-    if (hash.digest('hex') !== part.sha256) throw new StorageError('output_failed', `${path} is not what its shard wrote, or was spoilt on its way here`, { hint: 'Run the same command again: the shards are joined anew. If it says so again, remove the output of that shard and run it again: its rows are written from the ledger.' });
+    if (hash.digest('hex') !== part.sha256)
+      throw new StorageError('output_failed', `${path} is not what its shard wrote, or was spoilt on its way here`, {
+        hint:
+          'Run the same command again: the shards are joined anew. If it says so again, remove the output of that shard and run it ' +
+          'again: its rows are written from the ledger.',
+      });
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof MillraceError && !(error instanceof InputError)) throw error;
-    throw new StorageError('output_failed', `${path} could not be read to be joined: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
+    throw new StorageError('output_failed', `${path} could not be read to be joined: ${(error as Error).message}`, {
+      hint: storageHint(error),
+      cause: error,
+    });
   }
 }
 
@@ -90,19 +105,20 @@ async function* hashed(chunks: AsyncIterable<Buffer>, hash: Hash): AsyncGenerato
 }
 
 /**
- * Members end where a single writer would have ended them. As long as each part begins with a member of the whole, its
- * full members are taken as they are; rows that come after a shorter one are compressed again.
+ * Members end where a single writer would have ended them.
+ * While each part begins at a member boundary of the joined file, its full members are copied. Rows after a shorter member are compressed
+ * again.
  */
 class Members {
   readonly #file: GrowingFile;
-  readonly #compression: Exclude<OutputCompression, 'none'>;
+  readonly #compression: Exclude<Compression, 'none'>;
   readonly #options: JoinOptions;
   readonly #size: MemberSize;
   #rows: Buffer[] = [];
   #count = 0;
   #bytes = 0;
 
-  constructor(file: GrowingFile, compression: Exclude<OutputCompression, 'none'>, options: JoinOptions) {
+  constructor(file: GrowingFile, compression: Exclude<Compression, 'none'>, options: JoinOptions) {
     this.#file = file;
     this.#compression = compression;
     this.#options = options;
@@ -126,7 +142,7 @@ class Members {
     }
   }
 
-  /** What is left is a shorter member; of nothing at all, an empty one. */
+  /** Ends with a shorter member, or with an empty one when the file has no rows. */
   async end(): Promise<void> {
     if (this.#bytes > 0 || this.#file.size === 0) await this.#endMember();
   }

@@ -1,12 +1,12 @@
-/** So many names are counted, and none that is longer: a service may invent them. A step and the longest code fit. */
+/** Names that are counted, and their length at most. A service may invent names. A step and the longest code fit. */
 const MOST_NAMES = 32;
 const LONGEST_NAME = 72;
-/** What all others are counted as. */
+/** The name under which all other names are counted. */
 const OTHERS = 'other';
 
-/** Counts by name that stay few and small, whatever the names are. */
+/** Counts by name, bounded in number and size whatever the names are. */
 export class NamedCounts {
-  /** A map, because a name may be `constructor` or `__proto__`. */
+  /** A Map, because a name may be `constructor` or `__proto__`. */
   readonly #counts: Map<string, number>;
 
   constructor(from: Readonly<Record<string, number>> = {}) {
@@ -23,7 +23,7 @@ export class NamedCounts {
     for (const [name, times] of Object.entries(counts)) this.add(name, times);
   }
 
-  /** One that was added counts no more; one that nobody has counted changes nothing. */
+  /** Takes one count back. A name without a count is ignored. */
   takeOne(name: string): void {
     const counted = (this.#counts.get(name) ?? 0) > 0 ? name : OTHERS;
     const times = this.#counts.get(counted) ?? 0;

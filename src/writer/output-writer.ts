@@ -1,54 +1,54 @@
-import type { Fence } from '../checkpoint/fence.ts';
-import type { OutputCompression } from '../job/types.ts';
+import type { Fence } from '../storage/fence.ts';
+import type { Compression } from '../formats/input-record.ts';
 import { KEPT, type RecordResult } from '../processor/result.ts';
-import type { InputRecord } from '../reader/types.ts';
-import type { GrowingFile, Here } from '../storage/storage.ts';
-import { storageOf } from '../storage/storages.ts';
-import { compressMember, MEMBER, type MemberSize } from './compressor.ts';
-import { keptFiles, type KeptFiles, type Mark } from './mark.ts';
+import type { InputRecord } from '../formats/input-record.ts';
+import type { GrowingFile, WritePosition } from '../storage/storage.ts';
+import { storageOf } from '../storage/storage-of.ts';
+import { compressMember, MEMBER, type MemberSize } from '../formats/compression/compressor.ts';
+import { resumeStates, type ResumeStates, type ResumePoint } from './resume-point.ts';
 import type { RowFormat } from './row-format.ts';
 import { Tallying, type Tally } from './tally.ts';
 
 export interface OutputWriterOptions {
   readonly path: string;
   readonly errorsPath: string;
-  /** That both are still this run's. */
+  /** The right of this run to write both files. */
   readonly fence: Fence;
-  readonly compression: OutputCompression;
+  readonly compression: Compression;
   readonly format: RowFormat;
-  /** Where to go on. */
-  readonly mark: Mark;
-  /** The job has never run before: none of its files may be there. */
+  /** The point to resume from. */
+  readonly mark: ResumePoint;
+  /** The job has never run, so its files must not exist yet. */
   readonly isFirst?: boolean;
-  /** A line of the errors file for a `failed` or `invalid` record; null for all others. */
+  /** A line of the errors file for a `failed` or `invalid` record; null for other records. */
   readonly errorLine: (record: InputRecord, result: RecordResult) => string | null;
-  /** When a member of a compressed output ends. A job must not change it on its way. */
+  /** The size of a member of a compressed output. It must stay the same for the whole job. */
   readonly member?: MemberSize;
 }
 
-/** A mark, of which what must be kept is only known once it is durable. */
+/** A resume point whose resume state is only known after the sync. */
 interface Place {
-  readonly position: Mark['position'];
-  readonly rows: Here;
-  readonly errors: Here;
+  readonly position: ResumePoint['position'];
+  readonly rows: WritePosition;
+  readonly errors: WritePosition;
   readonly tally: Tally;
 }
 
-/** A whole output and its errors file. Digests in hex. */
+/** A complete output and its errors file. Digests in hex. */
 export interface FinishedRows {
-  /** One that a longer run could go on from. */
-  readonly mark: Mark;
+  /** The point from which a longer run could continue. */
+  readonly mark: ResumePoint;
   readonly bytes: number;
   readonly errorBytes: number;
   readonly sha256: string;
   readonly errorsSha256: string;
   readonly tally: Tally;
-  readonly kept?: KeptFiles;
+  readonly kept?: ResumeStates;
 }
 
 /**
- * Rows out, in input order, into an unfinished file. It knows at all times the latest mark from which a resume can go on:
- * the last row, or for a compressed output the end of the last member.
+ * Writes rows in input order into an unfinished file. It always knows the latest resume point: the last row, or for a compressed output the
+ * end of the last member.
  */
 export class OutputWriter {
   readonly #options: OutputWriterOptions;
@@ -57,7 +57,7 @@ export class OutputWriter {
   readonly #tallying: Tallying;
   readonly #memberSize: MemberSize;
   #mark: Place;
-  #last: Mark['position'];
+  #last: ResumePoint['position'];
   #member: Buffer[] = [];
   #memberBytes = 0;
   #memberRows = 0;
@@ -73,7 +73,7 @@ export class OutputWriter {
     this.#last = options.mark.position;
     this.#tallying = new Tallying(options.mark.tally);
     this.#mark = this.#placeHere();
-    // Before the first mark nothing is kept, so the header is written again by whoever starts from the beginning.
+    // Before the first resume point nothing is stored, so a run from the beginning writes the header again.
     if (options.mark.bytes === 0 && options.format.header !== null) this.#push(options.format.header);
   }
 
@@ -82,7 +82,11 @@ export class OutputWriter {
     const { path, errorsPath, mark, fence, isFirst = false } = options;
     const rows = await (await storageOf(path)).open(path, mark.bytes, mark.kept?.output, fence, isFirst);
     try {
-      return new OutputWriter(options, rows, await (await storageOf(errorsPath)).open(errorsPath, mark.errorBytes, mark.kept?.errors, fence, isFirst));
+      return new OutputWriter(
+        options,
+        rows,
+        await (await storageOf(errorsPath)).open(errorsPath, mark.errorBytes, mark.kept?.errors, fence, isFirst),
+      );
     } catch (error) {
       await rows.close();
       throw error;
@@ -93,7 +97,7 @@ export class OutputWriter {
     return this.#tallying.snapshot();
   }
 
-  /** The next row. Never waits: ask `room` before making more results. */
+  /** Writes the next row without waiting. Call `room` before producing more results. */
   write(record: InputRecord, result: RecordResult): void {
     const line = result === KEPT ? this.#keep(record) : this.#format(record, result);
     this.#last = record.end;
@@ -103,35 +107,35 @@ export class OutputWriter {
     if (this.#memberRows >= this.#memberSize.rows || this.#memberBytes >= this.#memberSize.bytes) this.#endMember();
   }
 
-  /** Back-pressure: null when more is welcome. @throws StorageError when writing failed */
+  /** Back-pressure: null when the caller may go on. @throws StorageError when a write failed */
   room(): Promise<void> | null {
     if (this.#failure !== null) throw this.#failure.error;
     if (this.#compressingBytes > 2 * this.#memberSize.bytes) return this.#compressing;
     return this.#rows.room() ?? this.#errors.room();
   }
 
-  /** Makes what can be kept durable. Returns the mark a resume may start from. @throws StorageError */
-  async sync(): Promise<Mark> {
-    // As it is now: the ledger is made durable up to the same moment.
-    const here = this.#options.compression === 'none' ? this.#placeHere() : null;
+  /** Makes as much as possible durable. Returns the resume point. @throws StorageError */
+  async sync(): Promise<ResumePoint> {
+    // Taken now, because the ledger is made durable up to the same moment.
+    const at = this.#options.compression === 'none' ? this.#placeHere() : null;
     await this.#settleMembers();
-    const place = here ?? this.#mark;
+    const place = at ?? this.#mark;
     await this.#rows.sync();
     await this.#errors.sync();
     return this.#markAt(place);
   }
 
-  /** A checkpoint with this mark is durable. Never throws. */
-  async settled({ kept }: Mark): Promise<void> {
+  /** Called when a checkpoint with this resume point is durable. Never throws. */
+  async settled({ kept }: ResumePoint): Promise<void> {
     await this.#rows.settled(kept?.output);
     await this.#errors.settled(kept?.errors);
   }
 
-  /** Writes what is left; for a compressed output the last, shorter member. @throws StorageError */
+  /** Writes the rest; for a compressed output the last, shorter member. @throws StorageError */
   async finish(): Promise<FinishedRows> {
     await this.#settleMembers();
     const place = this.#options.compression === 'none' ? this.#placeHere() : this.#mark;
-    // An archive without a member is none that gunzip or zstd would open.
+    // gunzip and zstd reject an archive without a member.
     if (this.#memberBytes > 0 || this.#rows.size === 0) this.#endMember();
     await this.#settleMembers();
     await this.#rows.sync();
@@ -143,11 +147,11 @@ export class OutputWriter {
       sha256: await this.#rows.sha256(),
       errorsSha256: await this.#errors.sha256(),
       tally: this.tally,
-      ...keptFiles(this.#rows.kept(this.#rows.here()), this.#errors.kept(this.#errors.here())),
+      ...resumeStates(this.#rows.resumeState(this.#rows.position()), this.#errors.resumeState(this.#errors.position())),
     };
   }
 
-  /** Both files take their names; an errors file without a line does not appear. @throws StorageError */
+  /** Gives both files their final names. An errors file without a line is not published. @throws StorageError */
   async commit(): Promise<void> {
     await this.#rows.commit();
     if (this.#errors.size > 0) {
@@ -159,14 +163,14 @@ export class OutputWriter {
     }
   }
 
-  /** Leaves the partial files for a resume. */
+  /** Closes the partial files and leaves them for a resume. */
   async close(): Promise<void> {
     await this.#compressing.catch(() => undefined);
     await this.#rows.close();
     await this.#errors.close();
   }
 
-  /** Returns the record's line in the errors file, like `#keep`. */
+  /** Returns the record's line of the errors file, as `#keep` takes it. */
   #format(record: InputRecord, result: RecordResult): string | null {
     this.#push(this.#options.format.row(record, result));
     if (record.finished === undefined) this.#tallying.add(result);
@@ -189,24 +193,24 @@ export class OutputWriter {
     this.#memberBytes += bytes.length;
   }
 
-  /** The member's bytes are compressed off the main thread; members leave in order. */
+  /** Compresses the member off the main thread. Members leave in order. */
   #endMember(): void {
     const { compression } = this.#options;
     if (compression === 'none') return;
     const plain = Buffer.concat(this.#member, this.#memberBytes);
-    const after = { position: this.#last, errors: this.#errors.here(), tally: this.tally };
+    const after = { position: this.#last, errors: this.#errors.position(), tally: this.tally };
     this.#member = [];
     this.#memberBytes = 0;
     this.#memberRows = 0;
     this.#compressingBytes += plain.length;
     const compressed = compressMember(compression, plain);
-    // Its failure is met in the chain below, which may get there later.
+    // The chain below handles its failure, perhaps later.
     compressed.catch(() => undefined);
     this.#compressing = this.#compressing
       .then(async () => {
         this.#rows.append(await compressed);
         this.#compressingBytes -= plain.length;
-        this.#mark = { ...after, rows: this.#rows.here() };
+        this.#mark = { ...after, rows: this.#rows.position() };
       })
       .catch((error: unknown) => {
         this.#failure ??= { error };
@@ -219,10 +223,16 @@ export class OutputWriter {
   }
 
   #placeHere(): Place {
-    return { position: this.#last, rows: this.#rows.here(), errors: this.#errors.here(), tally: this.tally };
+    return { position: this.#last, rows: this.#rows.position(), errors: this.#errors.position(), tally: this.tally };
   }
 
-  #markAt({ position, rows, errors, tally }: Place): Mark {
-    return { position, bytes: rows.bytes, errorBytes: errors.bytes, tally, ...keptFiles(this.#rows.kept(rows), this.#errors.kept(errors)) };
+  #markAt({ position, rows, errors, tally }: Place): ResumePoint {
+    return {
+      position,
+      bytes: rows.bytes,
+      errorBytes: errors.bytes,
+      tally,
+      ...resumeStates(this.#rows.resumeState(rows), this.#errors.resumeState(errors)),
+    };
   }
 }

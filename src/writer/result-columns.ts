@@ -1,9 +1,9 @@
 /** The columns that Millrace adds, and how each is read from a result. Pure. */
-import { STEPS, type Step } from '../job/steps.ts';
-import type { CompiledJob } from '../job/types.ts';
+import { STEPS, type Step } from '../definition/steps.ts';
+import type { CompiledJob } from '../definition/compiled-job.ts';
 import type { RecordResult } from '../processor/result.ts';
-import { jsonlValues } from '../reader/jsonl.ts';
-import type { InputRecord } from '../reader/types.ts';
+import { jsonlValues } from '../formats/jsonl/jsonl-records.ts';
+import type { InputRecord } from '../formats/input-record.ts';
 
 type Read = (result: RecordResult, record: InputRecord) => unknown;
 
@@ -26,7 +26,7 @@ const STANDARD: readonly (readonly [string, Read])[] = [
   ['verify.did_you_mean', (r) => r.verify?.record['did_you_mean'] ?? r.didYouMean],
 ];
 
-/** What a step adds when it is configured. */
+/** The columns of a step that is configured. */
 const OF_STEP: Readonly<Record<Step, readonly (readonly [string, Read])[]>> = {
   enrich: [],
   verify: [],
@@ -45,27 +45,31 @@ const OF_STEP: Readonly<Record<Step, readonly (readonly [string, Read])[]>> = {
   ],
 };
 
-/** What joins the members of a list in one cell. */
+/** Separates the items of a list in one cell. */
 const LIST_SEPARATOR = ';';
 
-export interface ResultColumns {
+interface ResultColumns {
   readonly names: readonly string[];
-  /** One cell a column. Null is empty, booleans `true` / `false`, lists joined by `;`, objects as JSON. */
+  /** One cell a column. Null is empty, booleans are `true` / `false`, lists are joined by `;`, objects are JSON. */
   read(result: RecordResult, record: InputRecord): string[];
 }
 
-/** Of a job: what it does, and the columns that it names. */
+/** The parts of a job that decide its columns: its steps and configured fields. */
 type Columns = Pick<CompiledJob, 'steps'> & { readonly output: Pick<CompiledJob['output'], 'fields'> };
 
-/** Names of the columns that a job adds. */
+/** The names of the columns that a job adds. */
 export function resultColumnNames({ steps, output: { fields } }: Columns): readonly string[] {
   return fields === null ? standardColumns(steps).map(([name]) => name) : Object.keys(fields);
 }
 
-/** The standard columns, or the configured ones. @param columns of the input */
+/** The configured columns, or the standard ones. @param columns of the input */
 export function resultColumns(job: Columns, columns: readonly string[]): ResultColumns {
-  const { steps, output: { fields } } = job;
-  const readers: readonly Read[] = fields === null ? standardColumns(steps).map(([, read]) => read) : Object.values(fields).map((path) => readPath(path, columns));
+  const {
+    steps,
+    output: { fields },
+  } = job;
+  const readers: readonly Read[] =
+    fields === null ? standardColumns(steps).map(([, read]) => read) : Object.values(fields).map((path) => readPath(path, columns));
   return {
     names: resultColumnNames(job),
     read: (result, record) => readers.map((read) => toCell(read(result, record))),
@@ -76,7 +80,10 @@ function standardColumns(steps: readonly Step[]): readonly (readonly [string, Re
   return [...STANDARD, ...steps.flatMap((step) => OF_STEP[step])];
 }
 
-/** The value at a dotted path such as `enrich.company.hq.city`, `verify.flags.role`, `result.outcome` or `input.<column>`. A standard column's path gives what that column holds. */
+/**
+ * Reads a dotted path such as `enrich.company.hq.city`, `verify.flags.role`, `result.outcome` or `input.<column>`.
+ * The path of a standard column reads the value of that column.
+ */
 export function readPath(path: string, columns: readonly string[]): Read {
   if (path.startsWith(INPUT)) return readInput(path.slice(INPUT.length), columns);
   const standard = STANDARD.find(([name]) => name === path)?.[1];
@@ -84,7 +91,12 @@ export function readPath(path: string, columns: readonly string[]): Read {
   const [root, ...rest] = path.split('.');
   const step = STEPS.find((name) => name === root);
   return (result) => {
-    let value: unknown = step !== undefined ? result[step]?.record : root === 'result' ? { outcome: result.outcome, error: result.error, did_you_mean: result.didYouMean ?? null } : undefined;
+    let value: unknown =
+      step !== undefined
+        ? result[step]?.record
+        : root === 'result'
+          ? { outcome: result.outcome, error: result.error, did_you_mean: result.didYouMean ?? null }
+          : undefined;
     for (const part of rest) {
       if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
       value = (value as Record<string, unknown>)[part];
@@ -93,7 +105,7 @@ export function readPath(path: string, columns: readonly string[]): Read {
   };
 }
 
-/** A column of the input, its name to the letter: as it was, and nothing for a row that could not be read. */
+/** Reads an input column by its exact name, unchanged. Empty for a row that could not be parsed. */
 function readInput(name: string, columns: readonly string[]): Read {
   const at = columns.indexOf(name);
   return (_, record) => {
@@ -115,7 +127,10 @@ export function toCell(value: unknown): string {
       return String(value);
     default:
       if (value === null) return '';
-      if (Array.isArray(value)) return value.map((member) => (typeof member === 'object' && member !== null ? JSON.stringify(member) : toCell(member))).join(LIST_SEPARATOR);
+      if (Array.isArray(value))
+        return value
+          .map((member) => (typeof member === 'object' && member !== null ? JSON.stringify(member) : toCell(member)))
+          .join(LIST_SEPARATOR);
       return JSON.stringify(value) ?? '';
   }
 }

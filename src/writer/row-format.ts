@@ -1,19 +1,19 @@
-import { guardFormula } from '../formula-guard.ts';
-import type { CompiledJob } from '../job/types.ts';
+import { guardFormula } from '../util/formula-guard.ts';
+import type { CompiledJob } from '../definition/compiled-job.ts';
 import type { RecordResult } from '../processor/result.ts';
-import { jsonlValues } from '../reader/jsonl.ts';
-import type { InputManifest, InputRecord } from '../reader/types.ts';
-import { csvRow } from './csv-format.ts';
+import { jsonlValues } from '../formats/jsonl/jsonl-records.ts';
+import type { InputManifest, InputRecord } from '../formats/input-record.ts';
+import { csvRow } from '../formats/csv/csv-row.ts';
 import { readPath, resultColumns } from './result-columns.ts';
 
-/** Turns a record and its result into one row. */
+/** Formats a record and its result as one row. */
 export interface RowFormat {
-  /** What comes before the first row; null when nothing does. */
+  /** Bytes before the first row. Null without a header. */
   readonly header: Buffer | null;
   row(record: InputRecord, result: RecordResult): Buffer;
 }
 
-/** The format a job asks for. csv and tsv: the input's own columns first, then the result's. jsonl: one object a row. */
+/** The format that a job asks for. csv and tsv: the input's columns, then the result's. jsonl: one object a row. */
 export function rowFormat(job: CompiledJob, manifest: InputManifest): RowFormat {
   return job.output.format === 'jsonl' ? jsonlRows(job, manifest) : delimitedRows(job, manifest, job.output.format === 'tsv' ? '\t' : ',');
 }
@@ -32,7 +32,7 @@ function delimitedRows(job: CompiledJob, manifest: InputManifest, delimiter: str
   };
 }
 
-/** jsonl -> csv: the values of the columns; a line that could not be read stands in the first one. */
+/** jsonl to csv: the values of the columns. A line that could not be parsed stands in the first column. */
 function ownValues(record: InputRecord, manifest: InputManifest): string[] {
   if (record.bad === null) return jsonlValues(record.json ?? '{}', manifest.columns);
   return manifest.columns.map((_, i) => (i === 0 ? (record.raw ?? '') : ''));
@@ -40,13 +40,18 @@ function ownValues(record: InputRecord, manifest: InputManifest): string[] {
 
 function jsonlRows(job: CompiledJob, manifest: InputManifest): RowFormat {
   const keys = manifest.columns.map((name) => JSON.stringify(name));
-  const input = (record: InputRecord): string => record.json ?? `{${(record.values ?? []).map((value, i) => `${keys[i] ?? '""'}:${JSON.stringify(value)}`).join(',')}}`;
+  const input = (record: InputRecord): string =>
+    record.json ?? `{${(record.values ?? []).map((value, i) => `${keys[i] ?? '""'}:${JSON.stringify(value)}`).join(',')}}`;
   const { fields } = job.output;
   if (fields !== null) {
     const readers = Object.entries(fields).map(([name, path]) => [JSON.stringify(name), readPath(path, manifest.columns)] as const);
     return {
       header: null,
-      row: (record, result) => Buffer.from(`{"input":${input(record)}${readers.map(([name, read]) => `,${name}:${JSON.stringify(read(result, record) ?? null)}`).join('')}}\n`),
+      row: (record, result) =>
+        Buffer.from(
+          `{"input":${input(record)}` +
+            `${readers.map(([name, read]) => `,${name}:${JSON.stringify(read(result, record) ?? null)}`).join('')}}\n`,
+        ),
     };
   }
   return {

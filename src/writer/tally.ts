@@ -1,30 +1,34 @@
-/** What the rows written so far add up to. Counted as rows leave, so it always agrees with the output. */
-import type { Outcome, RecordResult } from '../processor/result.ts';
-import type { FinishedError } from '../reader/types.ts';
+/** The totals of the written rows. Rows are counted as they leave, so the totals always match the output. */
+import type { RecordOutcome, RecordResult } from '../processor/result.ts';
+import type { FinishedError } from '../formats/input-record.ts';
 import { NamedCounts } from './named-counts.ts';
 
 export interface Tally {
   readonly total: number;
-  readonly outcomes: Readonly<Record<Outcome, number>>;
-  /** Rows by `verify.result`, without those that failed at a later step: a retry replaces them, and cannot tell what they said. */
+  readonly outcomes: Readonly<Record<RecordOutcome, number>>;
+  /** Rows by `verify.result`, without rows that failed at a later step: a retry replaces them and cannot know their old verdict. */
   readonly verification: Readonly<Record<string, number>>;
-  /** `failed` and `invalid` rows by `<step>:<code>`, see `errorName`. Left out by versions of before. */
+  /** `failed` and `invalid` rows by `<step>:<code>`, see `errorName`. Optional in older checkpoints. */
   readonly errors?: Readonly<Record<string, number>>;
 }
 
-/** What the row of a record without a step is counted under: nothing was asked for it. */
+/** The step of a record that no step was asked for. */
 const NO_STEP = 'input';
 
-/** `<step>:<code>`; a step's name has no colon. */
-export function errorName(step: string | null, code: string): string {
+/** The name `<step>:<code>`. A step's name has no colon. */
+function errorName(step: string | null, code: string): string {
   return `${step ?? NO_STEP}:${code}`;
 }
 
-export const EMPTY_TALLY: Tally = { total: 0, outcomes: { matched: 0, no_match: 0, invalid: 0, suppressed: 0, failed: 0 }, verification: {} };
+export const EMPTY_TALLY: Tally = {
+  total: 0,
+  outcomes: { matched: 0, no_match: 0, invalid: 0, suppressed: 0, failed: 0 },
+  verification: {},
+};
 
 export class Tallying {
   #total: number;
-  readonly #outcomes: Record<Outcome, number>;
+  readonly #outcomes: Record<RecordOutcome, number>;
   readonly #verification: NamedCounts;
   readonly #errors: NamedCounts;
 
@@ -43,7 +47,7 @@ export class Tallying {
     if (verify !== null && outcome !== 'failed') this.#verification.add(verify.record.result, 1);
   }
 
-  /** A row that was `failed` and counted so is now this. @param was its line in the errors file */
+  /** Counts a row that a retry has replaced. @param was its former line in the errors file; null when it had none */
   replaceFailed(result: RecordResult, was: Pick<FinishedError, 'step' | 'code'> | null): void {
     this.#total--;
     this.#outcomes.failed--;
@@ -51,15 +55,20 @@ export class Tallying {
     this.add(result);
   }
 
-  /** Rows that were counted elsewhere. */
+  /** Adds totals that were counted elsewhere. */
   addAll({ total, outcomes, verification, errors = {} }: Tally): void {
     this.#total += total;
-    for (const outcome of Object.keys(outcomes) as Outcome[]) this.#outcomes[outcome] += outcomes[outcome];
+    for (const outcome of Object.keys(outcomes) as RecordOutcome[]) this.#outcomes[outcome] += outcomes[outcome];
     this.#verification.addAll(verification);
     this.#errors.addAll(errors);
   }
 
   snapshot(): Tally {
-    return { total: this.#total, outcomes: { ...this.#outcomes }, verification: this.#verification.snapshot(), errors: this.#errors.snapshot() };
+    return {
+      total: this.#total,
+      outcomes: { ...this.#outcomes },
+      verification: this.#verification.snapshot(),
+      errors: this.#errors.snapshot(),
+    };
   }
 }

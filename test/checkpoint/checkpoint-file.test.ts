@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readCheckpoint, writeCheckpoint } from '../../src/checkpoint/checkpoint-file.ts';
-import { replaceFile } from '../../src/checkpoint/durable.ts';
+import { replaceFile } from '../../src/storage/atomic-file.ts';
 import { ALONE } from '../support/fence.ts';
 import { CHECKPOINT, checkpoint } from './samples.ts';
 
@@ -21,7 +21,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const refusal = (): Promise<unknown> => readCheckpoint(path).catch((error: unknown) => error);
 
 describe('a checkpoint', () => {
-  it('comes back as it was written, whatever was there before', async () => {
+  it('has the written content when it is read, whatever was there before', async () => {
     expect(await readCheckpoint(path)).toBeNull();
     await fc.assert(
       fc.asyncProperty(checkpoint, async (any) => {
@@ -32,7 +32,7 @@ describe('a checkpoint', () => {
     expect(await readdir(folder)).toEqual(['out.csv.checkpoint.json']);
   });
 
-  it('is one line of JSON, for its owner alone', async () => {
+  it('has one line of JSON, and only its owner may read it', async () => {
     await writeFile(path, 'older', { mode: 0o644 });
     await writeCheckpoint(path, CHECKPOINT, ALONE);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -40,7 +40,7 @@ describe('a checkpoint', () => {
     expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({ ...CHECKPOINT, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
 
-  it('takes its name by a rename: whoever has the older one open reads that to its end', async () => {
+  it('replaces the old one by a rename, so a reader with the old file open reads it to the end', async () => {
     await writeCheckpoint(path, CHECKPOINT, ALONE);
     const before = await stat(path);
     const names = new Set<string>();
@@ -51,7 +51,7 @@ describe('a checkpoint', () => {
     expect((await stat(path)).ino).not.toBe(before.ino);
   });
 
-  it('does not mind what a crash left of a temporary file', async () => {
+  it('replaces a temporary file that a crash left', async () => {
     await writeFile(ALONE.temporary(path), 'half of a longer checkpoint'.repeat(1_000));
     expect(await readCheckpoint(path)).toBeNull();
     await writeCheckpoint(path, CHECKPOINT, ALONE);
@@ -59,18 +59,23 @@ describe('a checkpoint', () => {
   });
 });
 
-describe('what is no checkpoint: 65, and a sentence of its own', () => {
-  it('cut off anywhere: damaged', async () => {
+describe('a file that is not a checkpoint is 65 with a message for each case', () => {
+  it('a checkpoint truncated anywhere is damaged', async () => {
     const whole = JSON.stringify(CHECKPOINT);
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: whole.length - 1 }), async (length) => {
         await writeFile(path, whole.slice(0, length));
-        expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_damaged', message: `the checkpoint ${path} is damaged: it cannot be read`, hint: expect.stringContaining('--fresh') });
+        expect(await refusal()).toMatchObject({
+          exitCode: 65,
+          code: 'checkpoint_damaged',
+          message: `the checkpoint ${path} is damaged: it cannot be read`,
+          hint: expect.stringContaining('--fresh'),
+        });
       }),
     );
   });
 
-  it('a bit that flipped anywhere: damaged, or read as it was; never read as something else', async () => {
+  it('a checkpoint with any flipped bit is damaged or reads unchanged, never as something else', async () => {
     await writeCheckpoint(path, CHECKPOINT, ALONE);
     const whole = await readFile(path);
     await fc.assert(
@@ -86,23 +91,39 @@ describe('what is no checkpoint: 65, and a sentence of its own', () => {
     );
   });
 
-  it.each([['emptied', ''], ['filled with zeros', '\0'.repeat(512)]])('%s: damaged', async (_, text) => {
+  it.each([
+    ['emptied', ''],
+    ['filled with zeros', '\0'.repeat(512)],
+  ])('%s: damaged', async (_, text) => {
     await writeFile(path, text);
     expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_damaged' });
   });
 
-  it('text that was never a checkpoint: another file', async () => {
+  it('a text that was never a checkpoint is another file', async () => {
     await writeFile(path, 'shopping list');
     expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_invalid' });
   });
 
-  it.each(['null', '[]', '17', '"checkpoint"', '{}', '{"version":2}', '{"job":"nightly"}', JSON.stringify({ version: 1, run: 'x', mark: null })])('somebody else\'s file %s', async (text) => {
+  it.each([
+    'null',
+    '[]',
+    '17',
+    '"checkpoint"',
+    '{}',
+    '{"version":2}',
+    '{"job":"nightly"}',
+    JSON.stringify({ version: 1, run: 'x', mark: null }),
+  ])('a foreign file is refused: %s', async (text) => {
     await writeFile(path, text);
-    expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_invalid', message: expect.stringContaining('is not a checkpoint of Millrace') });
+    expect(await refusal()).toMatchObject({
+      exitCode: 65,
+      code: 'checkpoint_invalid',
+      message: expect.stringContaining('is not a checkpoint of Millrace'),
+    });
     expect(await readFile(path, 'utf8')).toBe(text);
   });
 
-  it.each(Object.keys(CHECKPOINT))('one without %s, or with something else there', async (key) => {
+  it.each(Object.keys(CHECKPOINT))('a checkpoint without %s, or with another kind of value there, is refused', async (key) => {
     for (const value of [undefined, [undefined], ['trusted', 'answered'].includes(key) ? 1 : true]) {
       if (Array.isArray(value) && ['fingerprint', 'result', 'spent', 'retry', 'shard'].includes(key)) continue;
       await writeFile(path, JSON.stringify({ ...CHECKPOINT, [key]: value }));
@@ -110,40 +131,48 @@ describe('what is no checkpoint: 65, and a sentence of its own', () => {
     }
   });
 
-  it('one of a newer version says so', async () => {
+  it('a checkpoint of a newer version is refused as such', async () => {
     await writeFile(path, JSON.stringify({ version: 3, run: 'x', everything: 'else' }));
-    expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_too_new', message: `the checkpoint ${path} was written by a newer version of Millrace (its format is 3, this version knows 1)` });
+    expect(await refusal()).toMatchObject({
+      exitCode: 65,
+      code: 'checkpoint_too_new',
+      message: `the checkpoint ${path} was written by a newer version of Millrace (its format is 3, this version knows 1)`,
+    });
   });
 });
 
-describe('a disk that refuses: 74', () => {
-  it('reading', async () => {
+describe('a failing disk is 74', () => {
+  it('when a checkpoint is read', async () => {
     await mkdir(path);
     expect(await refusal()).toMatchObject({ exitCode: 74, code: 'checkpoint_unreadable', message: expect.stringContaining(path) });
   });
 
-  it('writing: the checkpoint before stays, and no temporary file does', async () => {
+  it('when a checkpoint is written, which keeps the one before and leaves no temporary file', async () => {
     await mkdir(path);
     await writeFile(join(path, 'in the way'), '');
-    await expect(writeCheckpoint(path, CHECKPOINT, ALONE)).rejects.toMatchObject({ exitCode: 74, code: 'checkpoint_failed', message: expect.stringContaining(path) });
+    await expect(writeCheckpoint(path, CHECKPOINT, ALONE)).rejects.toMatchObject({
+      exitCode: 74,
+      code: 'checkpoint_failed',
+      message: expect.stringContaining(path),
+    });
     expect(await readdir(folder)).toEqual(['out.csv.checkpoint.json']);
   });
 
-  it('a folder that is gone', async () => {
+  it('when the folder is gone', async () => {
     path = join(folder, 'gone', 'checkpoint.json');
     await expect(writeCheckpoint(path, CHECKPOINT, ALONE)).rejects.toMatchObject({ exitCode: 74, code: 'checkpoint_failed' });
   });
 });
 
 describe('replaceFile', () => {
-  it('gives a file that others may read away to its owner alone', async () => {
+  it('makes a file readable by its owner alone, whatever its mode was', async () => {
     await writeFile(path, 'before');
     await chmod(path, 0o666);
     await replaceFile(path, 'after', ALONE);
     expect([(await stat(path)).mode & 0o777, await readFile(path, 'utf8')]).toEqual([0o600, 'after']);
   });
 
-  it('does not let an older temporary file decide who may read', async () => {
+  it('ignores the mode of an older temporary file', async () => {
     await writeFile(ALONE.temporary(path), 'left behind', { mode: 0o666 });
     await chmod(ALONE.temporary(path), 0o666);
     await replaceFile(path, 'after', ALONE);

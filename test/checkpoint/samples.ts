@@ -1,8 +1,8 @@
-/** Checkpoints as runs write them. */
+/** Random checkpoints with the structure that runs write. */
 import * as fc from 'fast-check';
 import type { Checkpoint, JobState } from '../../src/checkpoint/checkpoint-file.ts';
-import { NO_WAITS } from '../../src/job/wait-log.ts';
-import { START_MARK } from '../../src/writer/mark.ts';
+import { NO_WAITS } from '../../src/checkpoint/wait-log.ts';
+import { START_MARK } from '../../src/writer/resume-point.ts';
 
 export const CHECKPOINT: Checkpoint = {
   version: 1,
@@ -19,7 +19,17 @@ export const CHECKPOINT: Checkpoint = {
   finishedAt: null,
   exitCode: null,
   mark: START_MARK,
-  totals: { calls: {}, lookups: { unique: 0, fromLedger: 0 }, retries: 0, throttled: { events: 0, waitedMs: 0 }, waits: NO_WAITS, beyondPlan: 0, credits: 0, latency: {}, activeMs: 0 },
+  totals: {
+    calls: {},
+    lookups: { unique: 0, fromLedger: 0 },
+    retries: 0,
+    throttled: { events: 0, waitedMs: 0 },
+    waits: NO_WAITS,
+    beyondPlan: 0,
+    credits: 0,
+    latency: {},
+    activeMs: 0,
+  },
   trusted: false,
   answered: false,
   spent: null,
@@ -31,9 +41,13 @@ export const CHECKPOINT: Checkpoint = {
 
 const n = fc.nat({ max: 1_000_000_000 });
 const word = fc.string({ maxLength: 20 });
-// A name that JSON.parse keeps and an object literal does not is nobody's.
+// JSON.parse keeps the name __proto__ and an object literal does not, so it is left out.
 const name = word.filter((text) => text !== '__proto__');
-const tally = fc.record({ total: n, outcomes: fc.record({ matched: n, no_match: n, invalid: n, suppressed: n, failed: n }), verification: fc.dictionary(name, n, { noNullPrototype: true }) });
+const tally = fc.record({
+  total: n,
+  outcomes: fc.record({ matched: n, no_match: n, invalid: n, suppressed: n, failed: n }),
+  verification: fc.dictionary(name, n, { noNullPrototype: true }),
+});
 const frame = fc.option(fc.record({ at: n, offset: n }));
 const output = fc.record({ tally, bytes: n, errorBytes: n, sha256: word, errorsSha256: word });
 const position = fc.record({ file: n, line: n, offset: n, frame });
@@ -41,19 +55,27 @@ const position = fc.record({ file: n, line: n, offset: n, frame });
 const mark = fc.record({ position: fc.option(position), bytes: n, errorBytes: n, tally });
 
 /** Any checkpoint. */
-export const checkpoint: fc.Arbitrary<Checkpoint> = fc.record({
-  job: word,
-  output: word,
-  fingerprint: fc.dictionary(name, fc.oneof(word, n, fc.array(word), fc.constant(null)), { noNullPrototype: true }),
-  generation: n,
-  run: word,
-  limit: fc.option(n),
-  state: fc.constantFrom<JobState>('running', 'stopped', 'finishing', 'finished'),
-  exitCode: fc.option(n),
-  mark,
-  retry: fc.option(fc.record({ before: fc.record({ finishedAt: fc.option(word), exitCode: fc.option(n), mark, result: output }), failedUpTo: n, forgotten: fc.record({ unique: n, fromLedger: n }) })),
-  trusted: fc.boolean(),
-  answered: fc.boolean(),
-  callsAtMost: n,
-  result: fc.option(output),
-}).map((some) => ({ ...CHECKPOINT, ...some }));
+export const checkpoint: fc.Arbitrary<Checkpoint> = fc
+  .record({
+    job: word,
+    output: word,
+    fingerprint: fc.dictionary(name, fc.oneof(word, n, fc.array(word), fc.constant(null)), { noNullPrototype: true }),
+    generation: n,
+    run: word,
+    limit: fc.option(n),
+    state: fc.constantFrom<JobState>('running', 'stopped', 'finishing', 'finished'),
+    exitCode: fc.option(n),
+    mark,
+    retry: fc.option(
+      fc.record({
+        before: fc.record({ finishedAt: fc.option(word), exitCode: fc.option(n), mark, result: output }),
+        failedUpTo: n,
+        forgotten: fc.record({ unique: n, fromLedger: n }),
+      }),
+    ),
+    trusted: fc.boolean(),
+    answered: fc.boolean(),
+    callsAtMost: n,
+    result: fc.option(output),
+  })
+  .map((some) => ({ ...CHECKPOINT, ...some }));

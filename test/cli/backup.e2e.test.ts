@@ -1,4 +1,4 @@
-/** A backup taken while the store is served and written, and what it is good for. */
+/** A backup taken while the store is served and written, and a restore from it. */
 import { copyFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -14,7 +14,10 @@ let key = '';
 beforeAll(async () => {
   folder = await Folder.make();
   await writeFile(folder.at('crm.csv'), `email,name\nada@acme.example,Ada Example\n`);
-  await writeFile(folder.at('more.csv'), `email,name\n${Array.from({ length: ROWS }, (_, n) => `p${n}@more.example,Person ${n}\n`).join('')}`);
+  await writeFile(
+    folder.at('more.csv'),
+    `email,name\n${Array.from({ length: ROWS }, (_, n) => `p${n}@more.example,Person ${n}\n`).join('')}`,
+  );
   await folder.run(['import', '--store', 's.sqlite', '--contacts', 'crm.csv']);
   key = await createKey(folder, 's.sqlite', '--plan', 'growth', '--credits', '1000000');
 });
@@ -24,10 +27,14 @@ async function enrich(url: string, idempotencyKey: string): Promise<{ status: nu
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
   const response = await fetch(`${url}/v1/enrich`, { method: 'POST', headers, body: '{"email":"ada@acme.example"}' });
   await response.arrayBuffer();
-  return { status: response.status, replayed: response.headers.has('idempotency-replayed'), remaining: Number(response.headers.get('x-ratelimit-remaining')) };
+  return {
+    status: response.status,
+    replayed: response.headers.has('idempotency-replayed'),
+    remaining: Number(response.headers.get('x-ratelimit-remaining')),
+  };
 }
 
-it('is of one moment, whole, private, and serves what the store served, keys and answered requests with it', async () => {
+it('a backup is a consistent, complete, private copy that serves the same people, keys and stored answers', async () => {
   const service = await serve(folder, ['--store', 's.sqlite']);
   expect(await enrich(service.url, 'before')).toMatchObject({ status: 200, replayed: false });
   const importing = folder.start(['import', '--store', 's.sqlite', '--contacts', 'more.csv']).ended;
@@ -40,7 +47,11 @@ it('is of one moment, whole, private, and serves what the store served, keys and
   await load;
   expect((await importing).code).toBe(0);
   const { size, mode } = await stat(folder.at('b.sqlite'));
-  expect([made.code, JSON.parse(made.stdout), mode & 0o777]).toEqual([0, { backup: 'b.sqlite', bytes: size, batches: { files: 0, bytes: 0 } }, 0o600]);
+  expect([made.code, JSON.parse(made.stdout), mode & 0o777]).toEqual([
+    0,
+    { backup: 'b.sqlite', bytes: size, batches: { files: 0, bytes: 0 } },
+    0o600,
+  ]);
   expect((await folder.files()).filter((name) => name.includes('partial'))).toEqual([]);
   service.kill('SIGTERM');
   await service.ended;
@@ -48,13 +59,13 @@ it('is of one moment, whole, private, and serves what the store served, keys and
   const copy = new DatabaseSync(folder.at('b.sqlite'));
   const one = (sql: string): unknown => Object.values(copy.prepare(sql).get() ?? {})[0];
   expect(one('PRAGMA integrity_check')).toBe('ok');
-  // Whole transactions of the import, and search in step with them.
+  // It has complete transactions of the import, and the search index of the same moment.
   expect(one('SELECT (SELECT count(*) FROM people) - (SELECT count(*) FROM person_term_lists)')).toBe(0);
-  // What was charged and what was answered for it belong together.
+  // A charge and its stored answer belong together.
   expect(one('SELECT (SELECT credits_used FROM keys) - (SELECT count(*) FROM answers WHERE status = 200)')).toBe(0);
   copy.close();
 
-  // Put back in the store's place.
+  // The backup replaces the store.
   for (const end of ['', '-wal', '-shm']) await rm(folder.at(`s.sqlite${end}`), { force: true });
   await copyFile(folder.at('b.sqlite'), folder.at('s.sqlite'));
   const restored = await serve(folder, ['--store', 's.sqlite']);
@@ -63,29 +74,45 @@ it('is of one moment, whole, private, and serves what the store served, keys and
   expect((await restored.ended).code).toBe(0);
 });
 
-it('says what is wrong: no store, the store itself, no room to write', async () => {
+it('a backup reports a missing store, the store itself as target, and an unwritable target', async () => {
   const codes = [];
-  for (const args of [['--store', 'none.sqlite', '--backup', 'x.sqlite'], ['--store', 's.sqlite', '--backup', './s.sqlite'], ['--store', 's.sqlite', '--backup', 'crm.csv/b.sqlite'], ['--store', 's.sqlite', '--backup', 'x', '--contacts', 'y.csv']]) {
+  for (const args of [
+    ['--store', 'none.sqlite', '--backup', 'x.sqlite'],
+    ['--store', 's.sqlite', '--backup', './s.sqlite'],
+    ['--store', 's.sqlite', '--backup', 'crm.csv/b.sqlite'],
+    ['--store', 's.sqlite', '--backup', 'x', '--contacts', 'y.csv'],
+  ]) {
     codes.push((await folder.run(['export', ...args])).code);
   }
   expect(codes).toEqual([65, 64, 74, 64]);
 });
 
-it('takes the place of an earlier one, in a folder that it makes, and never of a store in use', async () => {
-  for (const name of ['backups/today.sqlite', 'backups/today.sqlite']) expect((await folder.run(['export', '--store', 's.sqlite', '--backup', name])).code).toBe(0);
+it('a backup replaces an earlier one, makes its folder, and never replaces a store in use', async () => {
+  for (const name of ['backups/today.sqlite', 'backups/today.sqlite'])
+    expect((await folder.run(['export', '--store', 's.sqlite', '--backup', name])).code).toBe(0);
   const [inUse, open] = ['backups/today.sqlite', new DatabaseSync(folder.at('backups', 'today.sqlite'))];
   open.exec('CREATE TABLE not_yet_moved (n)');
-  expect(await folder.run(['export', '--store', 's.sqlite', '--backup', inUse])).toMatchObject({ code: 65, stdout: '', stderr: expect.stringContaining('is a store that is in use') });
+  expect(await folder.run(['export', '--store', 's.sqlite', '--backup', inUse])).toMatchObject({
+    code: 65,
+    stdout: '',
+    stderr: expect.stringContaining('is a store that is in use'),
+  });
   expect(open.prepare('SELECT count(*) AS n FROM not_yet_moved').get()).toEqual({ n: 0 });
   open.close();
   expect((await folder.run(['export', '--store', 's.sqlite', '--backup', inUse])).code).toBe(0);
 });
 
-it.skipIf(!ensureRoot())('leaves nothing of itself on a disk that was too small for it', async () => {
-  // More than SQLite keeps in memory before it writes: only then is a journal left behind.
-  await writeFile(folder.at('many.csv'), `email,name\n${Array.from({ length: 18_000 }, (_, n) => `p${n}@many.example,Person ${n}\n`).join('')}`);
+it.skipIf(!ensureRoot())('a backup leaves no file on a disk that is too small for it', async () => {
+  // More than the page cache of SQLite, so that a journal exists.
+  await writeFile(
+    folder.at('many.csv'),
+    `email,name\n${Array.from({ length: 18_000 }, (_, n) => `p${n}@many.example,Person ${n}\n`).join('')}`,
+  );
   await folder.run(['import', '--store', 'large.sqlite', '--contacts', 'many.csv']);
   const disk = mountSmallDisk(folder.at('small'), '64k');
-  expect(await folder.run(['export', '--store', 'large.sqlite', '--backup', 'small/b.sqlite'])).toMatchObject({ code: 74, stderr: expect.stringContaining('cannot copy the store to small/b.sqlite') });
+  expect(await folder.run(['export', '--store', 'large.sqlite', '--backup', 'small/b.sqlite'])).toMatchObject({
+    code: 74,
+    stderr: expect.stringContaining('cannot copy the store to small/b.sqlite'),
+  });
   expect(await readdir(disk.path)).toEqual([]);
 });

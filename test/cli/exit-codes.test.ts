@@ -1,10 +1,10 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { EXIT } from '../../src/errors.ts';
+import { EXIT } from '../../src/util/errors.ts';
 
 const root = new URL('../../', import.meta.url);
 
-/** Codes as they stand in the source: in the errors' constructors, and in the two helpers that make errors. */
+/** Codes in the source: in the errors' constructors, and in the two helpers that make errors. */
 const CODES = [
   /\b(?:Usage|Config|Input|Storage)Error\(\s*'([a-z0-9_]+)'/g,
   /\bMillraceError\(\s*EXIT\.\w+,\s*'([a-z0-9_]+)'/g,

@@ -4,21 +4,21 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { describeFailure } from '../../src/cli/failure.ts';
-import { ConfigError, MillraceError } from '../../src/errors.ts';
+import { ConfigError, MillraceError } from '../../src/util/errors.ts';
 
-test('an error of ours is its message and its hint, in red on a terminal only', () => {
+test('a MillraceError prints its message and hint, in red on a terminal only', () => {
   const error = new ConfigError('some_code', 'this is wrong', { hint: 'do that' });
   expect(describeFailure(error, false)).toEqual({ text: 'millrace: this is wrong\n  do that\n', exitCode: 78 });
   expect(describeFailure(error, true).text).toBe('\u001b[31mmillrace:\u001b[39m this is wrong\n  do that\n');
   expect(describeFailure(new MillraceError(75, 'x', 'no hint'), false)).toEqual({ text: 'millrace: no hint\n', exitCode: 75 });
 });
 
-test('what a terminal would obey is shown, wherever it comes from', () => {
+test('control characters in a message are shown as text, wherever they come from', () => {
   const error = new ConfigError('some_code', 'a\u001b[31mred.csv\nnext\tline', { hint: 'é\u0000\u009b' });
   expect(describeFailure(error, false).text).toBe('millrace: a\\u001b[31mred.csv\nnext\tline\n  é\\u0000\\u009b\n');
 });
 
-test('anything else is a bug: 70, with its stack', () => {
+test('any other error is a bug and ends with 70 and its stack', () => {
   const { text, exitCode } = describeFailure(new TypeError('of undefined'), false);
   expect(exitCode).toBe(70);
   expect(text).toMatch(/this is a bug in Millrace[\s\S]*TypeError: of undefined\n\s+at /);
@@ -26,18 +26,22 @@ test('anything else is a bug: 70, with its stack', () => {
 
 const failure = fileURLToPath(new URL('../../src/cli/failure.ts', import.meta.url));
 
-test.each(['setImmediate(() => { throw new Error("oops"); })', 'Promise.reject(new Error("oops"))'])('what nobody catches ends with 70: %s', (code) => {
-  const script = `const { watchForBugs } = await import(${JSON.stringify(failure)}); watchForBugs(); ${code}; setInterval(() => {}, 1000);`;
-  const found = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', timeout: 30_000 });
-  expect(found.status).toBe(70);
-  expect(found.stderr).toMatch(/this is a bug in Millrace[\s\S]*Error: oops\n\s+at /);
-});
+test.each(['setImmediate(() => { throw new Error("oops"); })', 'Promise.reject(new Error("oops"))'])(
+  'an uncaught error ends with 70: %s',
+  (code) => {
+    const load = `const { watchForBugs } = await import(${JSON.stringify(failure)});`;
+    const script = `${load} watchForBugs(); ${code}; setInterval(() => {}, 1000);`;
+    const found = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', timeout: 30_000 });
+    expect(found.status).toBe(70);
+    expect(found.stderr).toMatch(/this is a bug in Millrace[\s\S]*Error: oops\n\s+at /);
+  },
+);
 
 const bin = fileURLToPath(new URL('../../src/cli/millrace.ts', import.meta.url));
 
-test('a reader that goes away is no error', async () => {
+test('a closed standard output is no failure', async () => {
   const child = spawn(process.execPath, [bin, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
-  // Closed here, at once: whatever the child writes finds no reader.
+  // Closed at once, so the child writes to a closed pipe.
   child.stdout.destroy();
   const stderr = child.stderr.setEncoding('utf8').toArray();
   const [status] = (await once(child, 'close')) as [number | null];

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { parseExposition, type Parsed } from '../monitor/parse-exposition.ts';
-import { METRICS } from '../../src/monitor/metrics.ts';
+import { parseExposition, type Parsed } from '../telemetry/parse-exposition.ts';
+import { METRICS } from '../../src/job/monitor/metrics.ts';
 import { freePort } from '../services/free-port.ts';
 import { ensurePackage } from '../services/debian.ts';
 import { leads, toCsv } from '../support/leads.ts';
@@ -10,9 +10,9 @@ import { makeWorld } from '../support/world.ts';
 
 const HEADERS = { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '900', 'x-ratelimit-reset': '60' };
 
-test('--monitor: what a run has done and is doing, as Prometheus reads it; the port is free and the process ends when the run does', async () => {
+test('--monitor serves the metrics of a run to Prometheus; port and process end with the run', async () => {
   const { folder, service, args } = await makeWorld(toCsv(leads(60, 7)));
-  // All but the last are answered, one of them only at the second attempt; the run then stands still to be looked at.
+  // All lookups but the last are answered, one at its second attempt. The run then waits while the test reads the metrics.
   let failed = false;
   let finish: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {
@@ -28,30 +28,54 @@ test('--monitor: what a run has done and is doing, as Prometheus reads it; the p
   });
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/`;
-  const run = folder.start(args({ monitor: String(port), progress: 'log', rpm: '1000', plan: false, concurrency: '2', 'max-errors': '100%' }));
+  const run = folder.start(
+    args({ monitor: String(port), progress: 'log', rpm: '1000', plan: false, concurrency: '2', 'max-errors': '100%' }),
+  );
   await run.says(`the run shows itself at ${url}`);
   await held;
   const text = await (await fetch(new URL('metrics', url))).text();
   const parsed = parseExposition(text);
-  // When a wait ends is there only while something is waited for, and the size of a verify request once one was answered.
-  expect([...parsed.keys()].sort()).toEqual(Object.keys(METRICS).filter((name) => !['millrace_held_up_until_timestamp_seconds', 'millrace_verify_request_addresses'].includes(name)).sort());
+  // The end of a wait exists only during a wait, and the size of verify requests only after the first answer.
+  expect([...parsed.keys()].sort()).toEqual(
+    Object.keys(METRICS)
+      .filter((name) => !['millrace_held_up_until_timestamp_seconds', 'millrace_verify_request_addresses'].includes(name))
+      .sort(),
+  );
   expect(text).not.toContain(API_KEY);
   expect(text).not.toMatch(/@|works\d/);
   const of = (name: string, labels = ''): number | undefined => parsed.get(name)?.samples.get(name + labels);
-  const enriched = [...(parsed.get('millrace_requests_total') as Parsed).samples].filter(([key]) => key.includes('step="enrich"')).reduce((sum, [, n]) => sum + n, 0);
+  const enriched = [...(parsed.get('millrace_requests_total') as Parsed).samples]
+    .filter(([key]) => key.includes('step="enrich"'))
+    .reduce((sum, [, n]) => sum + n, 0);
   expect(enriched).toBe(service.calls.enrich);
   expect(of('millrace_requests_total', '{step="enrich",code="500"}')).toBe(1);
   expect(of('millrace_retries_total', '{step="enrich"}')).toBe(1);
-  expect([of('millrace_requests_in_flight'), of('millrace_plan_requests_per_minute'), of('millrace_quota_limit'), of('millrace_quota_remaining')]).toEqual([1, 1_000, 1_000, 900]);
+  expect([
+    of('millrace_requests_in_flight'),
+    of('millrace_plan_requests_per_minute'),
+    of('millrace_quota_limit'),
+    of('millrace_quota_remaining'),
+  ]).toEqual([1, 1_000, 1_000, 900]);
   expect(of('millrace_lag_records')).toBeGreaterThan(0);
-  if (ensurePackage('prometheus', 'promtool')) expect(spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })).toMatchObject({ stdout: '', stderr: '', status: 0 });
-  expect(await (await fetch(new URL('progress.json', url))).json()).toMatchObject({ job: 'out', state: 'running', inFlight: 1, rpm: 1_000, retries: 1 });
+  if (ensurePackage('prometheus', 'promtool'))
+    expect(spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })).toMatchObject({
+      stdout: '',
+      stderr: '',
+      status: 0,
+    });
+  expect(await (await fetch(new URL('progress.json', url))).json()).toMatchObject({
+    job: 'out',
+    state: 'running',
+    inFlight: 1,
+    rpm: 1_000,
+    retries: 1,
+  });
   finish();
   expect(await run.ended).toMatchObject({ code: 0 });
   await expect(fetch(url)).rejects.toThrow();
 });
 
-test('the live page, the status and the report agree on what is done, and of how many records', async () => {
+test('the live page, the status and the report agree on the records done and the total', async () => {
   const { folder, service, args } = await makeWorld(toCsv(leads(60, 7).filter(({ key }) => key !== null)));
   service.script = (asked, _response, reply, usual) => {
     if (asked.number <= 20) reply(usual());
@@ -60,30 +84,37 @@ test('the live page, the status and the report agree on what is done, and of how
   const job = { steps: 'enrich', concurrency: '2', 'max-errors': '100%' };
   const run = folder.start(args({ ...job, monitor: String(port) }));
   await service.when(() => service.answered === 20 && service.unanswered.size > 0);
-  interface Done { readonly state: string; readonly share: number; readonly rows: number; readonly records: unknown }
+  interface Done {
+    readonly state: string;
+    readonly share: number;
+    readonly rows: number;
+    readonly records: unknown;
+  }
   const page = async (): Promise<Done> => (await (await fetch(`http://127.0.0.1:${port}/progress.json`)).json()) as Done;
   const status = async (): Promise<Done> => {
-    const { state, share, records, expected } = JSON.parse((await folder.run(['status', ...args({ ...job, json: true }).slice(1)])).stdout) as Omit<Done, 'rows'> & { records: { total: number }; expected: unknown };
+    const { state, share, records, expected } = JSON.parse(
+      (await folder.run(['status', ...args({ ...job, json: true }).slice(1)])).stdout,
+    ) as Omit<Done, 'rows'> & { records: { total: number }; expected: unknown };
     return { state, share, rows: records.total, records: expected };
   };
-  // The run stands still, so that its checkpoint and its page, which is taken twice a second, come to say the same.
-  let [shown, kept] = [await page(), await status()];
-  while (shown.rows !== kept.rows || shown.share !== kept.share) [shown, kept] = [await page(), await status()];
-  expect(kept).toEqual({ state: 'running', share: shown.share, rows: shown.rows, records: shown.records });
-  expect(kept.share).toBeGreaterThan(0);
+  // The run waits, so that its checkpoint and its page, refreshed twice a second, become equal.
+  let [shown, stored] = [await page(), await status()];
+  while (shown.rows !== stored.rows || shown.share !== stored.share) [shown, stored] = [await page(), await status()];
+  expect(stored).toEqual({ state: 'running', share: shown.share, rows: shown.rows, records: shown.records });
+  expect(stored.share).toBeGreaterThan(0);
   const words = (await folder.run(['status', ...args(job).slice(1)])).stdout;
-  expect(words).toMatch(new RegExp(`, ${Math.floor(kept.share * 100)} % of (?:about )?\\d+ records, ${kept.rows} rows written, `));
+  expect(words).toMatch(new RegExp(`, ${Math.floor(stored.share * 100)} % of (?:about )?\\d+ records, ${stored.rows} rows written, `));
   run.kill('SIGTERM');
   run.kill('SIGINT');
   expect((await run.ended).code).toBe(75);
-  expect(await status()).toEqual({ ...kept, state: 'stopped' });
+  expect(await status()).toEqual({ ...stored, state: 'stopped' });
   service.script = (_asked, _response, reply, usual) => reply(usual());
   expect((await folder.run(args(job))).code).toBe(0);
   const { records } = (await folder.json('out.csv.report.json')) as { records: { total: number } };
   expect(await status()).toEqual({ state: 'finished', share: 1, rows: records.total, records: { records: records.total, isExact: true } });
 });
 
-test('a port that is taken ends the run before it has touched anything', async () => {
+test('a --monitor port in use ends the run before it has made any file', async () => {
   const { folder, service, args } = await makeWorld(toCsv(leads(3, 8)));
   const ended = await folder.run(args({ monitor: String(service.port) }));
   expect(ended.code).toBe(78);

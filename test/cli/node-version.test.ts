@@ -13,16 +13,18 @@ test.each(['24.0.0', '24.21.0', '100.1.0', process.versions.node])('Node %s is n
   expect(oldNodeMessage(version)).toBeNull();
 });
 
-test('the engine of package.json is the one that the message asks for', () => {
+test('the Node version that the message asks for is the engine of package.json', () => {
   const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { engines: { node: string } };
   expect(engines.node).toBe(`>=${NEEDED_NODE}`);
 });
 
-test('what runs before the version is known imports nothing more and uses no syntax after Node 12', () => {
+test('the code before the version check imports nothing else and uses no syntax newer than Node 12', () => {
   for (const file of ['millrace.ts', 'node-version.ts', 'heap.ts']) {
     const source = readFileSync(new URL(`../../src/cli/${file}`, import.meta.url), 'utf8');
     const code = source.replaceAll(/\/\*[\s\S]*?\*\//g, '');
     expect(code).not.toMatch(/\?\.|\?\?|\bawait\b/);
-    expect([...code.matchAll(/^import .* from '(.*)'/gm)].map(([, from]) => from)).toEqual(file === 'millrace.ts' ? ['./heap.ts', './node-version.ts'] : []);
+    expect([...code.matchAll(/^import .* from '(.*)'/gm)].map(([, from]) => from)).toEqual(
+      file === 'millrace.ts' ? ['./heap.ts', './node-version.ts'] : [],
+    );
   }
 });

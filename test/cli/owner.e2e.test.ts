@@ -1,8 +1,8 @@
-/** One store has one owner: processes that want it at once, that are stopped, killed and replaced. */
+/** One store has one owner, although processes compete for it, pause, are killed and are replaced. */
 import { copyFile, link, rename, rm, symlink } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createKey } from '../../src/service/keys.ts';
-import { loadPeople } from '../../src/service/store/load.ts';
+import { createKey } from '../../src/service/accounts/keys.ts';
+import { loadPeople } from '../../src/service/store/rows/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { Folder, type Ended, type Started } from '../support/cli.ts';
 import { serve, type ServedProcess } from '../support/served.ts';
@@ -23,20 +23,33 @@ afterAll(() => folder.remove());
 const start = (...args: string[]): Promise<ServedProcess> => serve(folder, ['--store', 's.sqlite', '--no-smtp', ...args]);
 
 function heldBy(pid: number | undefined, url: string): Partial<Ended> {
-  return { code: 75, stdout: '', stderr: expect.stringMatching(new RegExp(`^millrace: another process has the store .*: process ${pid} on \\S+, since 20\\S+Z, at ${url}\\n  .*--take-over`, 'm')) as string };
+  return {
+    code: 75,
+    stdout: '',
+    stderr: expect.stringMatching(
+      new RegExp(`^millrace: another process has the store .*: process ${pid} on \\S+, since 20\\S+Z, at ${url}\\n  .*--take-over`, 'm'),
+    ) as string,
+  };
 }
 
 async function enrich(url: string): Promise<number> {
-  const reply = await fetch(`${url}/v1/enrich`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: '{"email":"ada@acme.example"}' });
+  const reply = await fetch(`${url}/v1/enrich`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: '{"email":"ada@acme.example"}',
+  });
   return reply.status;
 }
 
-/** Resolves with the line that a service prints, or null when it ends without. */
+/** Resolves with the line that a service prints, or null when it ends without one. */
 async function answers(started: Started): Promise<{ readonly url: string; readonly pid: number } | null> {
-  return started.says(/^\{"url":.*\}$/m).then(() => JSON.parse(started.stdout()) as { url: string; pid: number }, () => null);
+  return started.says(/^\{"url":.*\}$/m).then(
+    () => JSON.parse(started.stdout()) as { url: string; pid: number },
+    () => null,
+  );
 }
 
-it('of two that are started at once one serves; the other ends with 75 and names it', async () => {
+it('two services started at once on one store: one serves, the other ends with 75 and names it', async () => {
   const both = [folder.start([...SERVE, '0']), folder.start([...SERVE, '0'])];
   const lines = await Promise.all(both.map(answers));
   const [served, ...more] = lines.filter((line) => line !== null);
@@ -50,7 +63,7 @@ it('of two that are started at once one serves; the other ends with 75 and names
   expect((await folder.files()).filter((name) => name.startsWith('s.sqlite'))).toEqual(['s.sqlite', 's.sqlite.lock']);
 });
 
-it('one that is stopped keeps its store, by whatever name; one that is killed leaves it to the next at once; one whose store is replaced ends', async () => {
+it('a paused service keeps its store under any path, a killed one frees it at once, and one whose store is replaced ends', async () => {
   const first = await start();
   first.kill('SIGSTOP');
   await symlink('s.sqlite', folder.at('link.sqlite'));
@@ -65,7 +78,7 @@ it('one that is stopped keeps its store, by whatever name; one that is killed le
   const next = await start();
   expect(await enrich(next.url)).toBe(200);
 
-  // In its place, at its address.
+  // The next service takes its store and its address.
   const { port } = new URL(next.url);
   const third = folder.start([...SERVE, port, '--take-over']);
   expect(await answers(third)).toEqual({ url: next.url, pid: third.child.pid });
@@ -74,5 +87,8 @@ it('one that is stopped keeps its store, by whatever name; one that is killed le
 
   await copyFile(folder.at('s.sqlite'), folder.at('restored.sqlite'));
   await rename(folder.at('restored.sqlite'), folder.at('s.sqlite'));
-  expect(await third.ended).toMatchObject({ code: 74, stderr: expect.stringMatching(/the store \S+s\.sqlite was replaced by another file while it was served\n/) as string });
+  expect(await third.ended).toMatchObject({
+    code: 74,
+    stderr: expect.stringMatching(/the store \S+s\.sqlite was replaced by another file while it was served\n/) as string,
+  });
 });

@@ -7,13 +7,21 @@ import { flags, makeWorld } from '../support/world.ts';
 const ROWS = leads(80, 21).filter(({ key }) => key?.startsWith('refused') !== true);
 const JOB = { plan: 'enterprise', progress: 'none', 'checkpoint.everyMs': '50', 'max-errors': '100%' } as const;
 
-test('a job that was started in one folder goes on from others: by absolute and relative paths, and through a link', async () => {
+test('a job started in one folder continues from others by absolute and relative paths, and through a symlink', async () => {
   const { folder, service } = await makeWorld();
   for (const name of ['a', 'a/my in', 'b']) await mkdir(folder.at(name));
   await writeFile(folder.at('a/my in/leads 1.csv'), toCsv(ROWS.slice(0, 30)));
   await writeFile(folder.at('a/my in/leads 2.csv'), toCsv(ROWS.slice(30)));
   await symlink(folder.at('a'), folder.at('link'));
-  const job = (from: string): string[] => flags({ ...JOB, 'base-url': service.url, input: `${from}my in/*.csv`, output: `${from}out.csv`, ledger: `${from}l.ledger`, checkpoint: `${from}c.json` });
+  const job = (from: string): string[] =>
+    flags({
+      ...JOB,
+      'base-url': service.url,
+      input: `${from}my in/*.csv`,
+      output: `${from}out.csv`,
+      ledger: `${from}l.ledger`,
+      checkpoint: `${from}c.json`,
+    });
   service.script = (asked, _response, reply, usual) => {
     if (asked.number <= 20) reply(usual());
   };
@@ -23,25 +31,46 @@ test('a job that was started in one folder goes on from others: by absolute and 
   started.kill('SIGINT');
   expect((await started.ended).code).toBe(75);
   service.script = (_asked, _response, reply, usual) => reply(usual());
-  const elsewhere = [['b', '../a/'], ['a/my in', folder.at('a/')], ['.', 'link/']] as const;
+  const elsewhere = [
+    ['b', '../a/'],
+    ['a/my in', folder.at('a/')],
+    ['.', 'link/'],
+  ] as const;
   for (const [cwd, from] of elsewhere) {
     const planned = await folder.run(['plan', ...job(from), '--json'], { cwd: folder.at(cwd) });
     expect([from, planned.code, (JSON.parse(planned.stdout) as { start: string }).start]).toEqual([from, 0, 'resume']);
-    expect(JSON.parse((await folder.run(['status', ...job(from), '--json'], { cwd: folder.at(cwd) })).stdout)).toMatchObject({ state: 'stopped', job: 'out' });
+    expect(JSON.parse((await folder.run(['status', ...job(from), '--json'], { cwd: folder.at(cwd) })).stdout)).toMatchObject({
+      state: 'stopped',
+      job: 'out',
+    });
   }
   service.forget();
   const ended = await folder.run(['run', ...job('link/')]);
   expect([ended.code, ended.stderr]).toEqual([0, '']);
   const asked = service.requests.length;
   for (const [cwd, from] of elsewhere) {
-    for (const command of ['run', 'retry']) expect([from, command, (await folder.run([command, ...job(from)], { cwd: folder.at(cwd) })).code]).toEqual([from, command, 0]);
+    for (const command of ['run', 'retry'])
+      expect([from, command, (await folder.run([command, ...job(from)], { cwd: folder.at(cwd) })).code]).toEqual([from, command, 0]);
     const stats = await folder.run(['ledger', 'stats', ...flags({ ledger: `${from}l.ledger` }), '--json'], { cwd: folder.at(cwd) });
     expect(JSON.parse(stats.stdout)).toMatchObject({ runs: 1 });
   }
   expect(service.requests.length).toBe(asked);
-  // The same words in another folder are another input.
+  // The same relative path in another folder is another input.
   await writeFile(folder.at('b/in.csv'), toCsv(ROWS));
-  const other = await folder.run(['run', ...flags({ ...JOB, 'base-url': service.url, input: 'my in/*.csv', output: '../a/out.csv', ledger: '../a/l.ledger', checkpoint: '../a/c.json' })], { cwd: folder.at('b') });
+  const other = await folder.run(
+    [
+      'run',
+      ...flags({
+        ...JOB,
+        'base-url': service.url,
+        input: 'my in/*.csv',
+        output: '../a/out.csv',
+        ledger: '../a/l.ledger',
+        checkpoint: '../a/c.json',
+      }),
+    ],
+    { cwd: folder.at('b') },
+  );
   expect([other.code, other.stderr]).toEqual([78, expect.stringContaining('input.uri was')]);
 });
 
@@ -51,11 +80,22 @@ test('all paths of a job file are relative to the working directory, and ~/ is t
   await writeFile(folder.at('in/leads.csv'), toCsv(ROWS.slice(0, 3)));
   await writeFile(folder.at('home/in/leads.csv'), toCsv(ROWS.slice(0, 5)));
   await writeFile(folder.at('the.key'), API_KEY);
-  const text = (at: string): string => JSON.stringify({ input: { uri: `${at}in/leads.csv` }, output: { uri: `${at}out.csv` }, checkpoint: { uri: `${at}cp.json` }, ledger: { uri: `${at}paid.ledger` }, service: { baseUrl: service.url, plan: 'enterprise' }, limits: { maxErrors: '100%' } });
+  const text = (at: string): string =>
+    JSON.stringify({
+      input: { uri: `${at}in/leads.csv` },
+      output: { uri: `${at}out.csv` },
+      checkpoint: { uri: `${at}cp.json` },
+      ledger: { uri: `${at}paid.ledger` },
+      service: { baseUrl: service.url, plan: 'enterprise' },
+      limits: { maxErrors: '100%' },
+    });
   await writeFile(folder.at('jobs/near.json'), text(''));
   await writeFile(folder.at('jobs/home.json'), text('~/'));
   const env = { MILLRACE_API_KEY: '', MILLRACE_API_KEY_FILE: 'the.key', HOME: folder.at('home') };
-  for (const [job, at] of [['near', ''], ['jobs/home.json', 'home/']] as const) {
+  for (const [job, at] of [
+    ['near', ''],
+    ['jobs/home.json', 'home/'],
+  ] as const) {
     expect([job, (await folder.run(['run', job, '--progress', 'none'], { env })).code]).toEqual([job, 0]);
     for (const file of ['out.csv', 'cp.json', 'paid.ledger', 'out.csv.report.json']) expect(await folder.files()).toContain(`${at}${file}`);
     expect(JSON.parse((await folder.run(['status', job, '--json'], { env })).stdout)).toMatchObject({ state: 'finished' });

@@ -5,8 +5,8 @@ import { leads, toCsv } from '../support/leads.ts';
 import { makeFolder, makeWorld } from '../support/world.ts';
 
 test.runIf(process.platform === 'linux').each([
-  ['starts again with small semi-spaces, and is stopped as if it had always been that one', '', true],
-  ['does not start again where their size is chosen', '--max-semi-space-size=8', false],
+  ['restarts Node in its own process with small semi-spaces, and signals still stop it', '', true],
+  ['does not restart Node when NODE_OPTIONS chooses the semi-space size', '--max-semi-space-size=8', false],
 ])('a run %s', async (_, chosen, again) => {
   const { folder, service, args } = await makeWorld(toCsv(leads(20, 5)));
   service.script = () => undefined;
@@ -15,12 +15,12 @@ test.runIf(process.platform === 'linux').each([
   const words = (await readFile(`/proc/${run.child.pid}/cmdline`, 'utf8')).split('\0');
   expect(words.includes('--max-semi-space-size=16')).toBe(again);
   run.kill('SIGTERM');
-  // Two of a kind could arrive as one, and the drain would last its 25 s.
+  // Two signals of one kind may arrive as one, and the drain would take its 25 s.
   run.kill('SIGINT');
   expect((await run.ended).code).toBe(75);
 });
 
-test.runIf(process.platform === 'linux')('a service does too, with room for fewer full collections, and is one process', async () => {
+test.runIf(process.platform === 'linux')('a service restarts Node in its own process, with flags for fewer full collections', async () => {
   const folder = await makeFolder();
   const run = folder.start(['serve', '--sample', '--port', '0'], { env: { NODE_OPTIONS: '' } });
   await run.says('"serving"');

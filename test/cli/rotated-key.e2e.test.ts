@@ -1,4 +1,4 @@
-/** The key file is rewritten while a run goes on, and the service refuses the key of before. */
+/** The key file is rewritten during a run, and the service refuses the old key. */
 import { readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { Folder } from '../support/cli.ts';
@@ -10,7 +10,7 @@ const SECOND = 'mr_test_second-key-never-to-be-seen-0123456789';
 const THIRD = 'mr_test_third-key-never-to-be-seen-9876543210';
 const REFUSED: Reply = { status: 401, body: '{"code":"unauthorized","detail":"no such key"}' };
 
-/** Where keys are mounted: no folder of a job, which may hold none. */
+/** The folder of mounted keys. A job's folder must not contain a key. */
 async function keyFolder(): Promise<{ readonly keys: Folder; readonly env: Record<string, string> }> {
   const keys = await Folder.make();
   onTestFinished(() => keys.remove());
@@ -18,15 +18,19 @@ async function keyFolder(): Promise<{ readonly keys: Folder; readonly env: Recor
   return { keys, env: { MILLRACE_API_KEY: '', MILLRACE_API_KEY_FILE: keys.at('key') } };
 }
 
-/** As a Secret is mounted: a name that leads to a file through a link, which is replaced. */
+/** Mounted as a Kubernetes Secret: the path leads through a symlink, which is replaced. */
 async function mountKey(folder: Folder, key: string, version: number): Promise<void> {
   await writeFile(folder.at(`key.${version}`), `${key}\n`);
   await symlink(`key.${version}`, folder.at('key.new'));
   await rename(folder.at('key.new'), folder.at('key'));
 }
 
-/** From its `after`th request on the service answers nobody, until `inFlight` wait; then they are refused, or answered as said. */
-function holding(service: ScriptedService, after: number, inFlight: number): { readonly held: Promise<void>; release(answer?: Reply): void } {
+/** From request `after` on the service holds its answers until `inFlight` requests wait. Then it refuses them, or answers as given. */
+function holding(
+  service: ScriptedService,
+  after: number,
+  inFlight: number,
+): { readonly held: Promise<void>; release(answer?: Reply): void } {
   const waiting: { reply: (reply: Reply) => void; usual: () => Reply }[] = [];
   const held = Promise.withResolvers<void>();
   service.script = ({ number }, _response, reply, usual) => {
@@ -48,7 +52,7 @@ async function expectNoKeys(folder: Folder, texts: readonly string[]): Promise<v
   for (const key of [API_KEY, SECOND, THIRD]) expect(texts.filter((text) => text.includes(key))).toEqual([]);
 }
 
-test('a run goes on with a key that was rotated twice: nothing fails, nothing is asked for beyond what was refused', async () => {
+test('a run continues with an API key that was rotated twice: nothing fails, and only refused requests are sent again', async () => {
   const { folder, service, args } = await makeWorld(INPUT);
   const flags = { concurrency: '8', 'max-errors': '100%', steps: 'enrich' };
   expect((await folder.run(args({ ...flags, output: 'expected.csv' }))).code).toBe(0);
@@ -78,7 +82,7 @@ test('a run goes on with a key that was rotated twice: nothing fails, nothing is
   await expectNoKeys(folder, [stderr, stdout]);
 });
 
-test('a refusal of the old key that comes late does not condemn the new one, and an echo of the new one is masked', async () => {
+test('a late refusal of the old API key does not reject the new one, and an echo of the new one is masked', async () => {
   const { folder, service, args } = await makeWorld(INPUT);
   const { keys, env } = await keyFolder();
   let late: ((reply: Reply) => void) | null = null;
@@ -88,11 +92,17 @@ test('a refusal of the old key that comes late does not condemn the new one, and
       service.apiKey = SECOND;
       void mountKey(keys, SECOND, 2).then(() => reply(REFUSED));
     } else if (number === 150) {
-      reply({ status: 200, body: JSON.stringify({ ...(JSON.parse(String(usual().body)) as object), title: `you said ${SECOND} and ${API_KEY}` }) });
+      reply({
+        status: 200,
+        body: JSON.stringify({ ...(JSON.parse(String(usual().body)) as object), title: `you said ${SECOND} and ${API_KEY}` }),
+      });
       late?.(REFUSED);
     } else reply(usual());
   };
-  const { code, stderr, stdout } = await folder.run(args({ concurrency: '8', 'max-errors': '100%', steps: 'enrich', progress: 'log', 'log-level': 'trace' }), { env });
+  const { code, stderr, stdout } = await folder.run(
+    args({ concurrency: '8', 'max-errors': '100%', steps: 'enrich', progress: 'log', 'log-level': 'trace' }),
+    { env },
+  );
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('"key_renewed"') });
   expect(late).not.toBeNull();
   expect(await folder.read('out.csv')).toContain('you said [redacted] and [redacted]');
@@ -100,12 +110,15 @@ test('a refusal of the old key that comes late does not condemn the new one, and
   await expectNoKeys(folder, [stderr, stdout]);
 });
 
-test('a key that is refused and stays what it is ends the run with 77, which says that it was read again; the same command goes on', async () => {
+test('a refused API key that stays unchanged ends the run with 77 after it was read again; the same command continues', async () => {
   const { folder, service, args } = await makeWorld(INPUT);
   const { env } = await keyFolder();
   const command = args({ concurrency: '8', 'max-errors': '100%', steps: 'enrich' });
   service.script = ({ number }, _response, reply, usual) => reply(number < 30 ? usual() : REFUSED);
-  expect(await folder.run(command, { env })).toMatchObject({ code: 77, stderr: expect.stringContaining('its file was read again: it holds no other key') });
+  expect(await folder.run(command, { env })).toMatchObject({
+    code: 77,
+    stderr: expect.stringContaining('its file was read again: it holds no other key'),
+  });
   const asked = service.requests.length;
   expect(asked).toBeLessThan(30 + 8);
   service.script = (_asked, _response, reply, usual) => reply(usual());
@@ -113,7 +126,7 @@ test('a key that is refused and stays what it is ends the run with 77, which say
   expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ failed: 0 });
 });
 
-test('a key of the environment is not looked for anywhere else: 77', async () => {
+test('a refused API key from the environment ends the run with 77, without a look elsewhere', async () => {
   const { folder, service, args } = await makeWorld(INPUT);
   service.apiKey = SECOND;
   const { keys } = await keyFolder();
@@ -123,7 +136,7 @@ test('a key of the environment is not looked for anywhere else: 77', async () =>
   expect(stderr).not.toContain('read again');
 });
 
-test('enrich and retry go on with a key that was rotated', async () => {
+test('enrich and retry continue with an API key that was rotated', async () => {
   const { folder, service, args } = await makeWorld(INPUT);
   const { keys, env } = await keyFolder();
   service.script = ({ number }, _response, reply, usual) => {
@@ -131,7 +144,21 @@ test('enrich and retry go on with a key that was rotated', async () => {
     service.apiKey = SECOND;
     void mountKey(keys, SECOND, 2).then(() => reply(REFUSED));
   };
-  const { code, stdout, stderr } = await folder.run(['enrich', 'ana@works.example', 'bea@works.example', 'cleo@works.example', '--base-url', service.url, '--plan', 'enterprise', '--concurrency', '1'], { env });
+  const { code, stdout, stderr } = await folder.run(
+    [
+      'enrich',
+      'ana@works.example',
+      'bea@works.example',
+      'cleo@works.example',
+      '--base-url',
+      service.url,
+      '--plan',
+      'enterprise',
+      '--concurrency',
+      '1',
+    ],
+    { env },
+  );
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('its file holds another one now') });
   expect(stdout.trim().split('\n')).toHaveLength(3);
   service.script = ({ number }, _response, reply, usual) => reply(number % 5 === 0 ? { status: 422, body: '{}' } : usual());

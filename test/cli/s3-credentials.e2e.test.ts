@@ -1,4 +1,4 @@
-/** S3 credentials that are replaced while a run goes on, in each of the places that the SDK takes them from. */
+/** S3 credentials that are replaced during a run, in each place that the SDK reads. */
 import { once } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -10,7 +10,7 @@ import type { Folder } from '../support/cli.ts';
 import { makeWorld } from '../support/world.ts';
 
 const INPUT = `email\n${Array.from({ length: 40 }, (_, i) => `person${i}@works.example\n`).join('')}`;
-/** Far away: the SDK itself sees no reason to ask again. */
+/** A late expiry, so the SDK itself does not refresh. */
 const EXPIRES = '2099-01-01T00:00:00Z';
 
 let s3: S3StandIn;
@@ -25,7 +25,7 @@ beforeEach(() => {
   s3.accepts = 'FIRST';
 });
 
-/** Where credentials come from: the environment that leads there, and what puts others there. */
+/** A source of credentials: its environment, and a function that replaces the credentials. */
 type Source = (folder: Folder) => Promise<{ readonly env: Record<string, string>; readonly replace: (keyId: string) => Promise<void> }>;
 
 const NO_KEYS = { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' };
@@ -37,17 +37,27 @@ async function replaced(path: string, text: string): Promise<void> {
 
 const SOURCES: Record<string, Source> = {
   'a credentials file': async (folder) => {
-    const replace = (id: string): Promise<void> => replaced(folder.at('credentials'), `[default]\naws_access_key_id = ${id}\naws_secret_access_key = secret-of-${id}\n`);
+    const replace = (id: string): Promise<void> =>
+      replaced(folder.at('credentials'), `[default]\naws_access_key_id = ${id}\naws_secret_access_key = secret-of-${id}\n`);
     return { env: { ...NO_KEYS, AWS_SHARED_CREDENTIALS_FILE: folder.at('credentials') }, replace };
   },
   'a process': async (folder) => {
     await writeFile(folder.at('config'), `[default]\ncredential_process = cat ${folder.at('process.json')}\n`);
-    const replace = (id: string): Promise<void> => replaced(folder.at('process.json'), JSON.stringify({ Version: 1, AccessKeyId: id, SecretAccessKey: `secret-of-${id}`, SessionToken: 'token', Expiration: EXPIRES }));
+    const replace = (id: string): Promise<void> =>
+      replaced(
+        folder.at('process.json'),
+        JSON.stringify({ Version: 1, AccessKeyId: id, SecretAccessKey: `secret-of-${id}`, SessionToken: 'token', Expiration: EXPIRES }),
+      );
     return { env: { ...NO_KEYS, AWS_CONFIG_FILE: folder.at('config') }, replace };
   },
   "a container's endpoint": async () => {
     let keyId = '';
-    const endpoint = createServer((_request, response) => void response.end(JSON.stringify({ AccessKeyId: keyId, SecretAccessKey: `secret-of-${keyId}`, Token: 'token', Expiration: EXPIRES })));
+    const endpoint = createServer(
+      (_request, response) =>
+        void response.end(
+          JSON.stringify({ AccessKeyId: keyId, SecretAccessKey: `secret-of-${keyId}`, Token: 'token', Expiration: EXPIRES }),
+        ),
+    );
     endpoint.listen(0, '127.0.0.1');
     await once(endpoint, 'listening');
     onTestFinished(() => void endpoint.close());
@@ -60,7 +70,7 @@ const SOURCES: Record<string, Source> = {
   },
 };
 
-test.each(Object.entries(SOURCES))('those of %s are looked for again when S3 refuses them, twice in one run', async (_name, source) => {
+test.each(Object.entries(SOURCES))('credentials of %s are read again when S3 refuses them, twice in one run', async (_name, source) => {
   const { folder, service, args } = await makeWorld();
   const { env, replace } = await source(folder);
   await replace('FIRST');
@@ -74,12 +84,18 @@ test.each(Object.entries(SOURCES))('those of %s are looked for again when S3 ref
     if (number === 10 || number === 30) void replace(s3.accepts ?? '').then(() => reply(usual()));
     else reply(usual());
   };
-  const run = await folder.run(args({ input: 's3://bucket/in.csv', output: 's3://bucket/out.csv', steps: 'enrich', concurrency: '1' }), { env: { ...s3Environment({}, s3.url), ...env } });
+  const run = await folder.run(args({ input: 's3://bucket/in.csv', output: 's3://bucket/out.csv', steps: 'enrich', concurrency: '1' }), {
+    env: { ...s3Environment({}, s3.url), ...env },
+  });
   expect(run).toMatchObject({ code: 0, stderr: '' });
-  expect(String(s3.get('bucket/out.csv')).split('\n').filter((line) => line.startsWith('person'))).toHaveLength(40);
+  expect(
+    String(s3.get('bucket/out.csv'))
+      .split('\n')
+      .filter((line) => line.startsWith('person')),
+  ).toHaveLength(40);
 });
 
-test('a credentials file that is half written at that moment is looked at again', async () => {
+test('a credentials file that is half written at that moment is read again', async () => {
   const { folder, service, args } = await makeWorld();
   const { env, replace } = await (SOURCES['a credentials file'] as Source)(folder);
   await replace('FIRST');
@@ -89,7 +105,7 @@ test('a credentials file that is half written at that moment is looked at again'
     s3.accepts = 'SECOND';
     void replace('SECO').then(() => reply(usual()));
   };
-  // Whoever was sent with half of the name is refused once more, and by then the rest is there.
+  // A request with half of the name is refused once more. The rest of the file exists by then.
   const refused = new Promise<void>((resolve) => {
     s3.onRefused = (keyId) => {
       if (keyId !== 'SECO') return;
@@ -97,12 +113,14 @@ test('a credentials file that is half written at that moment is looked at again'
       void replace('SECOND').then(resolve);
     };
   });
-  const run = await folder.run(args({ input: 's3://bucket/in.csv', output: 's3://bucket/out.csv', steps: 'enrich', concurrency: '1' }), { env: { ...s3Environment({}, s3.url), ...env } });
+  const run = await folder.run(args({ input: 's3://bucket/in.csv', output: 's3://bucket/out.csv', steps: 'enrich', concurrency: '1' }), {
+    env: { ...s3Environment({}, s3.url), ...env },
+  });
   expect(run).toMatchObject({ code: 0, stderr: '' });
   await refused;
 });
 
-test('those of the environment, and a file in which nothing changes, end the run with 77 and the remedy; the same command goes on', async () => {
+test('refused credentials of the environment or an unchanged file are 77 with the remedy; the same command continues', async () => {
   const { folder, service, args } = await makeWorld();
   const { env, replace } = await (SOURCES['a credentials file'] as Source)(folder);
   await replace('FIRST');
@@ -113,7 +131,10 @@ test('those of the environment, and a file in which nothing changes, end the run
   };
   const command = args({ input: 's3://bucket/in.csv', output: 's3://bucket/out.csv', ledger: 'ledger', steps: 'enrich', concurrency: '1' });
   for (const more of [env, { AWS_ACCESS_KEY_ID: 'FIRST', AWS_SECRET_ACCESS_KEY: 'secret' }]) {
-    expect(await folder.run(command, { env: { ...s3Environment({}, s3.url), ...more } })).toMatchObject({ code: 77, stderr: expect.stringMatching(/no valid credentials for s3:\/\/bucket\/.*ExpiredToken[^]*AWS_PROFILE/) });
+    expect(await folder.run(command, { env: { ...s3Environment({}, s3.url), ...more } })).toMatchObject({
+      code: 77,
+      stderr: expect.stringMatching(/no valid credentials for s3:\/\/bucket\/.*ExpiredToken[^]*AWS_PROFILE/),
+    });
   }
   await replace('SECOND');
   expect(await folder.run(command, { env: { ...s3Environment({}, s3.url), ...env } })).toMatchObject({ code: 0 });

@@ -20,47 +20,51 @@ const LENIENT = { 'max-errors': '100%', scratch: 'scratch' };
 await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) => {
   const { bucket, proxy, env, at } = await faultyBucket(server);
 
-  test('killed at random moments, each time on a machine that knows nothing: nothing durable is paid for again', { timeout: 240_000 }, async () => {
-    const alone = await makeWorld(toCsv(ROWS));
-    expect(await alone.folder.run(alone.args({ 'max-errors': '100%', concurrency: '8' }))).toMatchObject({ code: 0 });
-    const { folder, service, args } = await makeWorld(toCsv(ROWS));
-    const run = args({ ...LENIENT, ledger: at('chain.ledger'), concurrency: '8' });
-    service.latencyMs = 3;
-    const random = seeded(SEED);
-    let bound = 0;
-    const paidTwice: string[] = [];
-    let durable: ReadonlySet<string> = new Set();
-    for (let kills = 0; kills < 3; kills++) {
-      const since = service.exchanges.length;
-      const checkpoints = new Checkpoints(folder, 'out.csv.checkpoint.json');
-      const started = folder.start(run, { env });
-      const more = Math.floor(random() * 100);
-      void service.sees(more + 1).then(() => started.kill('SIGKILL'));
-      const { signal, code } = await started.ended;
-      checkpoints.stop();
-      const { last, again } = lastWords(service.exchanges.slice(since));
-      paidTwice.push(...again, ...[...last.keys()].filter((name) => durable.has(name)));
-      if (signal === null) expect(code).toBe(0);
-      // A fresh machine finds what lies in S3 now.
-      await rm(folder.at('scratch'), { recursive: true, force: true });
-      durable = await durableNames(bucket, at('chain.ledger'));
-      // A write of the ledger goes before each checkpoint: the last one began after the last checkpoint but one.
-      const left = afterKill(last, { names: durable, last: 0, lastWriteAt: -Infinity }, checkpoints.beforeLast());
-      bound += left.mayRepeat.length;
-      expect(left.late).toEqual([]);
-      if (signal === null) break;
-    }
-    expect(await folder.run(run, { env })).toMatchObject({ code: 0, stderr: '' });
-    expect(paidTwice).toEqual([]);
-    expect(service.repeated).toBeLessThanOrEqual(bound);
-    expectSameRequests(service);
-    expect(await readFile(folder.at('out.csv'))).toEqual(await readFile(alone.folder.at('out.csv')));
-    expect((await folder.json('out.csv.report.json'))['lookups']).toEqual((await alone.folder.json('out.csv.report.json'))['lookups']);
-    // A few objects for each execution, however many checkpoints.
-    expect((await bucket.names('chain.ledger/')).length).toBeLessThanOrEqual(8);
-  });
+  test(
+    'a run with an S3 ledger, killed at random moments and resumed on new machines, pays for no durable answer again',
+    { timeout: 240_000 },
+    async () => {
+      const alone = await makeWorld(toCsv(ROWS));
+      expect(await alone.folder.run(alone.args({ 'max-errors': '100%', concurrency: '8' }))).toMatchObject({ code: 0 });
+      const { folder, service, args } = await makeWorld(toCsv(ROWS));
+      const run = args({ ...LENIENT, ledger: at('chain.ledger'), concurrency: '8' });
+      service.latencyMs = 3;
+      const random = seeded(SEED);
+      let bound = 0;
+      const paidTwice: string[] = [];
+      let durable: ReadonlySet<string> = new Set();
+      for (let kills = 0; kills < 3; kills++) {
+        const since = service.exchanges.length;
+        const checkpoints = new Checkpoints(folder, 'out.csv.checkpoint.json');
+        const started = folder.start(run, { env });
+        const more = Math.floor(random() * 100);
+        void service.sees(more + 1).then(() => started.kill('SIGKILL'));
+        const { signal, code } = await started.ended;
+        checkpoints.stop();
+        const { last, again } = lastWords(service.exchanges.slice(since));
+        paidTwice.push(...again, ...[...last.keys()].filter((name) => durable.has(name)));
+        if (signal === null) expect(code).toBe(0);
+        // A new machine finds only the objects in S3.
+        await rm(folder.at('scratch'), { recursive: true, force: true });
+        durable = await durableNames(bucket, at('chain.ledger'));
+        // The ledger is written before each checkpoint, so its last write began after the last checkpoint but one.
+        const left = afterKill(last, { names: durable, last: 0, lastWriteAt: -Infinity }, checkpoints.beforeLast());
+        bound += left.mayRepeat.length;
+        expect(left.late).toEqual([]);
+        if (signal === null) break;
+      }
+      expect(await folder.run(run, { env })).toMatchObject({ code: 0, stderr: '' });
+      expect(paidTwice).toEqual([]);
+      expect(service.repeated).toBeLessThanOrEqual(bound);
+      expectSameRequests(service);
+      expect(await readFile(folder.at('out.csv'))).toEqual(await readFile(alone.folder.at('out.csv')));
+      expect((await folder.json('out.csv.report.json'))['lookups']).toEqual((await alone.folder.json('out.csv.report.json'))['lookups']);
+      // Each execution leaves a few objects, whatever the number of checkpoints.
+      expect((await bucket.names('chain.ledger/')).length).toBeLessThanOrEqual(8);
+    },
+  );
 
-  test('an output in S3 has its ledger beside it, unasked: a machine that has nothing goes on, and nothing is left on any', async () => {
+  test('an output in S3 has its ledger beside it by default: a new machine continues, and no machine keeps a file', async () => {
     const { folder, service, args } = await makeWorld(toCsv(ROWS));
     const run = args({ ...LENIENT, output: at('all/out.csv'), steps: 'enrich', concurrency: '8' });
     let dead = false;
@@ -75,10 +79,16 @@ await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) =
     expect(await folder.run(run, { env })).toMatchObject({ code: 0, stderr: '' });
     expect(service.repeated).toBe(8);
     expect((await folder.files()).filter((name) => !name.startsWith('scratch/'))).toEqual(['in.csv']);
-    expect((await bucket.names('all/')).filter((name) => !name.includes('.ledger/')).sort()).toEqual(['all/out.csv', 'all/out.csv.checkpoint.json', 'all/out.csv.errors.jsonl', 'all/out.csv.report.html', 'all/out.csv.report.json']);
+    expect((await bucket.names('all/')).filter((name) => !name.includes('.ledger/')).sort()).toEqual([
+      'all/out.csv',
+      'all/out.csv.checkpoint.json',
+      'all/out.csv.errors.jsonl',
+      'all/out.csv.report.html',
+      'all/out.csv.report.json',
+    ]);
   });
 
-  test('a copy that is still there is not fetched again; one that is damaged is made anew', async () => {
+  test('an intact working copy of an S3 ledger is not fetched again, and a damaged one is replaced', async () => {
     const { folder, service, args } = await makeWorld(toCsv(ROWS));
     const more = { ...LENIENT, ledger: at('copy.ledger'), steps: 'enrich', limit: '200' };
     expect(await folder.run(args(more), { env })).toMatchObject({ code: 0, stderr: '' });
@@ -93,14 +103,19 @@ await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) =
     expect([...service.asked].filter(([, times]) => times > 1)).toEqual([]);
   });
 
-  test('another job reads it, with retry, plan, stats and purge', async () => {
+  test('retry, plan, stats and purge of another job use an S3 ledger', async () => {
     const { folder, service, args } = await makeWorld(toCsv(ROWS));
     const more = { ...LENIENT, ledger: at('shared.ledger'), 'ledger.maxAgeDays': '30', steps: 'enrich' };
     expect(await folder.run(args(more), { env })).toMatchObject({ code: 0, stderr: '' });
     const asked = service.asked.size;
     const refused = [...service.asked.keys()].filter((name) => name.includes(' refused'));
     const ledger = (...words: string[]): ReturnType<typeof folder.run> => folder.run(['ledger', ...words], { env });
-    expect(JSON.parse((await ledger('stats', '--ledger', at('shared.ledger'))).stdout)).toMatchObject({ answers: asked, jobs: 1, runs: 1, ledger: at('shared.ledger') });
+    expect(JSON.parse((await ledger('stats', '--ledger', at('shared.ledger'))).stdout)).toMatchObject({
+      answers: asked,
+      jobs: 1,
+      runs: 1,
+      ledger: at('shared.ledger'),
+    });
     await rm(folder.at('scratch'), { recursive: true });
     const other = { ...more, name: 'other', output: 'other.csv' };
     const plan = await folder.run(['plan', '--json', ...args({ ...other, scratch: false, progress: false }).slice(1)], { env });
@@ -112,7 +127,10 @@ await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) =
     service.forget();
     service.script = (_asked, _response, reply) => reply({ status: 404, body: '{}' });
     await rm(folder.at('scratch'), { recursive: true });
-    expect(await folder.run(['retry', ...args({ ...more, 'limits.trustMisses': true }).slice(1)], { env })).toMatchObject({ code: 0, stderr: '' });
+    expect(await folder.run(['retry', ...args({ ...more, 'limits.trustMisses': true }).slice(1)], { env })).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
     expect([...service.asked.keys()].sort()).toEqual(refused.sort());
     service.script = (_asked, _response, reply, usual) => reply(usual());
 
@@ -122,38 +140,50 @@ await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) =
     service.forget();
     const third = { ...more, name: 'other', output: 'other.csv', fresh: true };
     expect(await folder.run(args(third), { env })).toMatchObject({ code: 0 });
-    // Of the copy that this machine had nothing is left either.
+    // The working copy of this machine is removed as well.
     expect([...service.asked.keys()].filter((name) => name.includes('person'))).toEqual([`enrich ${person}`]);
     expect(await ledger('stats', '--ledger', at('none.ledger'))).toMatchObject({ code: 65 });
   });
 
-  test('throttled, cut and reset on the way: the run is as if nothing had been', async () => {
+  test('throttled, cut and reset S3 connections do not change the result of a run', async () => {
     const { folder, service, args } = await makeWorld(toCsv(ROWS));
-    proxy.faultFor = ({ number, url }) => (!url.includes('faulty') ? null : number % 3 === 0 ? SLOW_DOWN : number % 5 === 0 ? { kind: 'reset' } : null);
+    proxy.faultFor = ({ number, url }) =>
+      !url.includes('faulty') ? null : number % 3 === 0 ? SLOW_DOWN : number % 5 === 0 ? { kind: 'reset' } : null;
     service.latencyMs = 2;
-    expect(await folder.run(args({ ...LENIENT, ledger: at('faulty.ledger'), concurrency: '8' }), { env })).toMatchObject({ code: 0, stderr: '' });
+    expect(await folder.run(args({ ...LENIENT, ledger: at('faulty.ledger'), concurrency: '8' }), { env })).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
     expect([...service.asked].filter(([, times]) => times > 1)).toEqual([]);
     expect(proxy.relayed.filter(({ fault }) => fault !== null).length).toBeGreaterThan(0);
   });
 
-  test('S3 that is down at the end: 74, and the same command finishes without a call', async () => {
+  test('a run whose S3 is down at the end is 74, and the same command finishes without a call', async () => {
     const { folder, service, args } = await makeWorld(toCsv(ROWS.slice(0, 40)));
     const run = args({ ...LENIENT, ledger: at('down.ledger'), steps: 'enrich', 'checkpoint.everyMs': '600000' });
-    proxy.faultFor = ({ method }) => (method === 'PUT' ? { kind: 'answer', status: 403, body: '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>' } : null);
+    proxy.faultFor = ({ method }) =>
+      method === 'PUT' ? { kind: 'answer', status: 403, body: '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>' } : null;
     const { code, stderr } = await folder.run(run, { env });
-    expect({ code, stderr }).toEqual({ code: 74, stderr: expect.stringMatching(/The ledger s3:\/\/\S+ could not be written \(AccessDenied, HTTP 403[^]*Permit s3:GetObject and s3:PutObject[^]*the job resumes/) });
+    expect({ code, stderr }).toEqual({
+      code: 74,
+      stderr: expect.stringMatching(
+        /The ledger s3:\/\/\S+ could not be written \(AccessDenied, HTTP 403[^]*Permit s3:GetObject and s3:PutObject[^]*the job resumes/,
+      ),
+    });
     const calls = service.requests.length;
     proxy.faultFor = () => null;
     expect(await folder.run(run, { env })).toMatchObject({ code: 0, stderr: '' });
     expect(service.requests.length).toBe(calls);
-    const refused = await folder.run(args({ ...LENIENT, ledger: at('down.ledger'), output: 'x.csv' }), { env: { ...env, AWS_ACCESS_KEY_ID: 'nobody' } });
+    const refused = await folder.run(args({ ...LENIENT, ledger: at('down.ledger'), output: 'x.csv' }), {
+      env: { ...env, AWS_ACCESS_KEY_ID: 'nobody' },
+    });
     expect(refused).toMatchObject({ code: 77, stderr: expect.stringMatching(/S3 has no valid credentials/) });
   });
 });
 
-/** `enrich ana@works.example` for each answer that lies there. */
+/** `enrich ana@works.example` for each stored answer. */
 async function durableNames(bucket: TestBucket, uri: string): Promise<ReadonlySet<string>> {
-  const segments = Segments.on({ client: bucket.client, patience: QUICK }, uri);
+  const segments = Segments.on({ client: bucket.client, retryPolicy: QUICK }, uri);
   const names = new Set<string>();
   for (const { name } of (await segments.list()).segments) {
     for (const { answers } of (await segments.read(name, 0)).parts) for (const { scope, key } of answers) names.add(`${scope[1]} ${key}`);

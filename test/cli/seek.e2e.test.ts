@@ -10,8 +10,8 @@ import { makeWorld, type World } from '../support/world.ts';
 const ROWS = 24_000;
 const MEMBER_ROWS = 500;
 /**
- * So much more may be read from late in the file than from its beginning: up to a mebibyte of it is the last block of the unfinished output,
- * which is checked. The file, and what is written of it, has ten times that.
+ * So much more may be read from late in the file than from its beginning: up to a mebibyte of it is the last block of the unfinished
+ * output, which is checked. The file, and what is written of it, has ten times that.
  */
 const MAY_DIFFER_BYTES = 2_300_000;
 
@@ -19,14 +19,26 @@ const MAY_DIFFER_BYTES = 2_300_000;
 function rows(place: number): string[] {
   const random = seeded(place);
   const word = (): string => random().toString(36).slice(2);
-  return Array.from({ length: ROWS }, (_, i) => [i === place ? 'ada@works.example' : '', Array.from({ length: 70 }, word).join(' ')] as const).map(([email, note]) => JSON.stringify({ email, note }));
+  return Array.from(
+    { length: ROWS },
+    (_, i) => [i === place ? 'ada@works.example' : '', Array.from({ length: 70 }, word).join(' ')] as const,
+  ).map(([email, note]) => JSON.stringify({ email, note }));
 }
 
-const asCsv = (json: readonly string[]): string[] => json.map((text) => Object.values(JSON.parse(text) as Record<string, string>).join(','));
+const asCsv = (json: readonly string[]): string[] =>
+  json.map((text) => Object.values(JSON.parse(text) as Record<string, string>).join(','));
 
 function inMembers(lines: readonly string[], pack: (text: string) => Buffer): Buffer {
   const parts: Buffer[] = [];
-  for (let from = 0; from < lines.length; from += MEMBER_ROWS) parts.push(pack(lines.slice(from, from + MEMBER_ROWS).map((line) => `${line}\n`).join('')));
+  for (let from = 0; from < lines.length; from += MEMBER_ROWS)
+    parts.push(
+      pack(
+        lines
+          .slice(from, from + MEMBER_ROWS)
+          .map((line) => `${line}\n`)
+          .join(''),
+      ),
+    );
   return Buffer.concat(parts);
 }
 
@@ -50,7 +62,9 @@ async function readByResume(name: string, place: number, pack: (json: readonly s
   void first.ended.then(() => over.abort(new Error('it ended by itself')));
   const written = (): number => {
     const checkpoint = folder.at('out.csv.checkpoint.json');
-    return existsSync(checkpoint) ? (JSON.parse(readFileSync(checkpoint, 'utf8')) as { mark: { tally: { total: number } } }).mark.tally.total : -1;
+    return existsSync(checkpoint)
+      ? (JSON.parse(readFileSync(checkpoint, 'utf8')) as { mark: { tally: { total: number } } }).mark.tally.total
+      : -1;
   };
   // The row at the place is never answered, so no checkpoint can say more.
   while (written() < place) await changes.next();
@@ -63,15 +77,19 @@ async function readByResume(name: string, place: number, pack: (json: readonly s
   await asked;
   const read = Number(/^rchar: (\d+)/m.exec(readFileSync(`/proc/${again.child.pid}/io`, 'utf8'))?.[1]);
   expect(service.requests.at(-1)?.keys).toEqual(['ada@works.example']);
-  if (place > ROWS / 2) for (const path of [name, 'out.csv.partial']) expect(statSync(folder.at(path)).size).toBeGreaterThan(5 * MAY_DIFFER_BYTES);
+  if (place > ROWS / 2)
+    for (const path of [name, 'out.csv.partial']) expect(statSync(folder.at(path)).size).toBeGreaterThan(5 * MAY_DIFFER_BYTES);
   again.kill('SIGKILL');
   await again.ended;
   return read;
 }
 
 // proc(5) is Linux's own.
-test.runIf(process.platform === 'linux').each(sampleOf(FORMATS, 1))(`%s: a resume near the end reads as little as one near the beginning (SAMPLE_SEED=${SAMPLE_SEED})`, async (name, pack) => {
-  const early = await readByResume(name, 5, pack);
-  const late = await readByResume(name, ROWS - 20, pack);
-  expect(late - early).toBeLessThan(MAY_DIFFER_BYTES);
-});
+test.runIf(process.platform === 'linux').each(sampleOf(FORMATS, 1))(
+  `%s: a resume near the end reads as little as one near the beginning (SAMPLE_SEED=${SAMPLE_SEED})`,
+  async (name, pack) => {
+    const early = await readByResume(name, 5, pack);
+    const late = await readByResume(name, ROWS - 20, pack);
+    expect(late - early).toBeLessThan(MAY_DIFFER_BYTES);
+  },
+);

@@ -1,7 +1,7 @@
-/** The service as an operator has it: a process that is watched, told to stop, and told again. */
+/** The service as an operator runs it: a process with metrics that gets one signal, and a second one. */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { parseExposition } from '../monitor/parse-exposition.ts';
+import { parseExposition } from '../telemetry/parse-exposition.ts';
 import { Folder } from '../support/cli.ts';
 import { createKey, serve, type ServedProcess } from '../support/served.ts';
 
@@ -29,57 +29,106 @@ async function watched(...args: string[]): Promise<Watched> {
 }
 
 function enrich(url: string): Promise<Response> {
-  return fetch(`${url}/v1/enrich`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ email: EMAIL }) });
+  return fetch(`${url}/v1/enrich`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ email: EMAIL }),
+  });
 }
 
 async function metrics({ monitor }: Watched): Promise<ReturnType<typeof parseExposition>> {
   return parseExposition(await (await fetch(new URL('metrics', monitor))).text());
 }
 
-const valueOf = async (service: Watched, family: string, sample = family): Promise<number | undefined> => (await metrics(service)).get(family)?.samples.get(sample);
+const valueOf = async (service: Watched, family: string, sample = family): Promise<number | undefined> =>
+  (await metrics(service)).get(family)?.samples.get(sample);
 
-it('tells of itself on a door of its own, logs a line an answer, and no line tells of a person or a key', async () => {
+it('a service has metrics on a port of their own and logs one line per answer, without people or keys', async () => {
   const service = await watched();
   expect((await enrich(service.url)).status).toBe(200);
-  expect((await fetch(`${service.url}/v1/companies/acme.example?secret=1`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(400);
+  expect((await fetch(`${service.url}/v1/companies/acme.example?secret=1`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(
+    400,
+  );
   expect((await fetch(`${service.url}/metrics`)).status).toBe(404);
-  await expect.poll(() => valueOf(service, 'millrace_service_requests_total', 'millrace_service_requests_total{route="none",code="404"}')).toBe(1);
+  await expect
+    .poll(() => valueOf(service, 'millrace_service_requests_total', 'millrace_service_requests_total{route="none",code="404"}'))
+    .toBe(1);
   const text = await (await fetch(new URL('metrics', service.monitor))).text();
   const found = parseExposition(text);
   const sampleOf = (family: string, sample = family): number | undefined => found.get(family)?.samples.get(sample);
   expect(sampleOf('millrace_service_requests_total', 'millrace_service_requests_total{route="POST /v1/enrich",code="200"}')).toBe(1);
-  expect(sampleOf('millrace_service_request_duration_seconds', 'millrace_service_request_duration_seconds_count{route="GET /v1/companies/:domain"}')).toBe(1);
+  expect(
+    sampleOf(
+      'millrace_service_request_duration_seconds',
+      'millrace_service_request_duration_seconds_count{route="GET /v1/companies/:domain"}',
+    ),
+  ).toBe(1);
   expect([sampleOf('millrace_service_ready'), sampleOf('millrace_service_credits_total')]).toEqual([1, 1]);
   expect(sampleOf('millrace_service_store_bytes', 'millrace_service_store_bytes{file="main"}')).toBeGreaterThan(4_096);
-  for (const path of ['healthz', 'readyz']) for (const door of [service.url, service.monitor]) expect((await fetch(new URL(path, door))).status).toBe(200);
+  for (const path of ['healthz', 'readyz'])
+    for (const door of [service.url, service.monitor]) expect((await fetch(new URL(path, door))).status).toBe(200);
 
   service.kill('SIGTERM');
   const { code, stdout, stderr } = await service.ended;
   expect(code).toBe(0);
-  const lines = stderr.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+  const lines = stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(lines.map(({ event }) => event)).toEqual(['serving', 'request', 'request', 'request', 'stopping', 'stopped']);
-  expect(lines[1]).toEqual({ level: 30, time: expect.any(String), event: 'request', request_id: expect.stringMatching(/^req_/), method: 'POST', route: 'POST /v1/enrich', status: 200, ms: expect.any(Number), bytes_in: 28, bytes_out: expect.any(Number), key_id: expect.stringMatching(/^key_/), credits: 1, replayed: false });
-  for (const told of [text, stdout, stderr]) for (const secret of [key, EMAIL, 'ada', 'acme', 'secret']) expect(told).not.toContain(secret);
+  expect(lines[1]).toEqual({
+    level: 30,
+    time: expect.any(String),
+    event: 'request',
+    request_id: expect.stringMatching(/^req_/),
+    method: 'POST',
+    route: 'POST /v1/enrich',
+    status: 200,
+    ms: expect.any(Number),
+    bytes_in: 28,
+    bytes_out: expect.any(Number),
+    key_id: expect.stringMatching(/^key_/),
+    credits: 1,
+    replayed: false,
+  });
+  for (const output of [text, stdout, stderr])
+    for (const secret of [key, EMAIL, 'ada', 'acme', 'secret']) expect(output).not.toContain(secret);
 });
 
-it('SIGTERM: nobody new is let in, what is in flight is answered, streams end in order, and it ends well', async () => {
-  // Long enough that it is in flight for as long as it takes to see that.
+it('on SIGTERM a service refuses new connections, answers calls in flight, ends streams in order and exits with 0', async () => {
+  // Slow enough to be still in flight when the metrics show it.
   const service = await watched('--latency-ms', '6000');
   const stream = await fetch(`${service.url}/v1/signals`, { headers: { authorization: `Bearer ${key}`, accept: 'text/event-stream' } });
   const events = stream.text();
   const inFlight = enrich(service.url);
-  await expect.poll(async () => [await valueOf(service, 'millrace_service_requests_in_flight'), await valueOf(service, 'millrace_service_event_streams')]).toEqual([1, 1]);
+  await expect
+    .poll(async () => [
+      await valueOf(service, 'millrace_service_requests_in_flight'),
+      await valueOf(service, 'millrace_service_event_streams'),
+    ])
+    .toEqual([1, 1]);
   service.kill('SIGTERM');
   await expect.poll(async () => (await fetch(new URL('readyz', service.monitor))).status).toBe(503);
-  await expect.poll(() => fetch(`${service.url}/healthz`).then(() => 'let in', () => 'refused')).toBe('refused');
+  await expect
+    .poll(() =>
+      fetch(`${service.url}/healthz`).then(
+        () => 'let in',
+        () => 'refused',
+      ),
+    )
+    .toBe('refused');
   const answer = await inFlight;
-  expect([answer.status, answer.headers.get('connection'), (await answer.json() as { name: string }).name]).toEqual([200, 'close', 'Ada Example']);
-  // Ended, not cut: this would be an error.
+  expect([answer.status, answer.headers.get('connection'), ((await answer.json()) as { name: string }).name]).toEqual([
+    200,
+    'close',
+    'Ada Example',
+  ]);
+  // The stream ended in order. A cut one would throw here.
   expect(await events).toMatch(/^retry: \d+\n\n$/);
   expect((await service.ended).code).toBe(0);
 });
 
-it('a second signal waits for nobody', async () => {
+it('on a second signal a service ends without waiting for calls in flight', async () => {
   const service = await watched('--latency-ms', '60000');
   const inFlight = enrich(service.url).catch((error: unknown) => error);
   await expect.poll(() => valueOf(service, 'millrace_service_requests_in_flight')).toBe(1);

@@ -1,4 +1,7 @@
-/** Shards that share one quota and a ledger elsewhere, as pods do; and a join from which one of them wakes too late. Real processes, real servers. */
+/**
+ * Shards that share one quota and a ledger elsewhere, as pods do; and a join from which one of them wakes too late. Real processes, real
+ * servers.
+ */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { expectSameRequests } from '../crash/crashed-job.ts';
@@ -10,24 +13,38 @@ import { age, pausedAt, wake } from '../support/paused-run.ts';
 import { makeWorld, type World } from '../support/world.ts';
 
 const ROWS = leads(240, 31);
-/** Enough for every call at once: that one quota is shared is seen, and not waited for. */
+/** A quota for every call at once, so that the test sees the sharing without a wait. */
 const RPM = { plan: false, rpm: '60000' } as const;
 const RUN = { ...RPM, 'max-errors': '100%', steps: 'enrich', progress: 'log', scratch: 'scratch' } as const;
 const LEFT = /\.partial|\.lock|\.tmp$|shard/;
 
-interface Report { readonly records: unknown; readonly verification: unknown; readonly exitCode: number; readonly calls: { readonly enrich: number }; readonly lookups: { readonly unique: number; readonly fromLedger: number } }
+interface Report {
+  readonly records: unknown;
+  readonly verification: unknown;
+  readonly exitCode: number;
+  readonly calls: { readonly enrich: number };
+  readonly lookups: { readonly unique: number; readonly fromLedger: number };
+}
 
-/** What one run writes; then the service has forgotten it. */
-async function wholeOf({ folder, service, args }: World): Promise<{ readonly bytes: Buffer; readonly report: Report; readonly asked: number }> {
+/** The output of one run. The service forgets its requests. */
+async function singleRun({
+  folder,
+  service,
+  args,
+}: World): Promise<{ readonly bytes: Buffer; readonly report: Report; readonly asked: number }> {
   expect(await folder.run(args({ ...RUN, output: 'whole.csv' }))).toMatchObject({ code: 0 });
-  const whole = { bytes: await readFile(folder.at('whole.csv')), report: (await folder.json('whole.csv.report.json')) as unknown as Report, asked: service.asked.size };
+  const single = {
+    bytes: await readFile(folder.at('whole.csv')),
+    report: (await folder.json('whole.csv.report.json')) as unknown as Report,
+    asked: service.asked.size,
+  };
   service.forget();
-  return whole;
+  return single;
 }
 
 const reportOf = async ({ folder }: World): Promise<Report> => (await folder.json('out.csv.report.json')) as unknown as Report;
 
-async function expectSame(world: World, { bytes, report }: Awaited<ReturnType<typeof wholeOf>>): Promise<Report> {
+async function expectSame(world: World, { bytes, report }: Awaited<ReturnType<typeof singleRun>>): Promise<Report> {
   expect(await readFile(world.folder.at('out.csv'))).toEqual(bytes);
   const joined = await reportOf(world);
   const { records, verification, exitCode } = report;
@@ -37,13 +54,13 @@ async function expectSame(world: World, { bytes, report }: Awaited<ReturnType<ty
 }
 
 await describeWith('redis', 'shards with one quota', async (redis) => {
-  test('and one ledger in Redis, one of them killed and started again: what one run writes, and no lookup is paid for twice', async () => {
+  test('with one ledger in Redis write the output of one run and pay no lookup twice, although one is killed', async () => {
     const world = await makeWorld(toCsv(ROWS));
     const { folder, service, args } = world;
-    const whole = await wholeOf(world);
+    const single = await singleRun(world);
     const [ledger, quota] = [await freeDatabase(redis), await freeDatabase(redis)];
     const shard = (index: number): string[] => args({ ...RUN, concurrency: '4', ledger, 'service.quota': quota, shard: `${index}/4` });
-    // The first calls of an account go alone, so some are answered; what then comes waits until all have begun and one is dead.
+    // The first calls of an account go alone and are answered. Later ones wait until all shards have begun and one is dead.
     const held: (() => void)[] = [];
     service.script = (asked, _response, reply, usual) => void (asked.number <= 20 ? reply(usual()) : held.push(() => reply(usual())));
     const shards = [0, 1, 2, 3].map((index) => folder.start(shard(index)));
@@ -57,46 +74,54 @@ await describeWith('redis', 'shards with one quota', async (redis) => {
     const again = folder.start(shard(2)).ended;
     const ended = await Promise.all([0, 1, 2, 3].map((index) => (index === 2 ? again : (shards[index]?.ended ?? again))));
     expect(ended.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
-    const { calls, lookups } = await expectSame(world, whole);
-    expect(service.asked.size).toBe(whole.asked);
+    const { calls, lookups } = await expectSame(world, single);
+    expect(service.asked.size).toBe(single.asked);
     expectSameRequests(service);
-    // Those alone that the killed one had in flight are asked again, with the same key.
+    // Only lookups in flight at the kill are asked for again, with the same key.
     expect([...service.asked].filter(([name, times]) => times > 1 && !inFlight.has(name))).toEqual([]);
     expect(calls.enrich).toBeLessThanOrEqual(service.requests.length);
-    // What the killed one was answered is another run's where it had no checkpoint yet.
-    expect(lookups.unique - lookups.fromLedger).toBeLessThanOrEqual(whole.asked);
-    expect(lookups.unique - lookups.fromLedger).toBeGreaterThanOrEqual(whole.asked - inFlight.size);
+    // Without a checkpoint the answers of the killed shard count as those of another run.
+    expect(lookups.unique - lookups.fromLedger).toBeLessThanOrEqual(single.asked);
+    expect(lookups.unique - lookups.fromLedger).toBeGreaterThanOrEqual(single.asked - inFlight.size);
   });
 
-  test('a run that was paused in the middle of the join wakes when another has joined: nothing of it gets into the output', async () => {
+  test('leave the output unchanged when one paused in the middle of the join wakes after another has joined', async () => {
     const world = await makeWorld(toCsv(ROWS));
     const { folder, args } = world;
-    const whole = await wholeOf(world);
+    const single = await singleRun(world);
     const quota = await freeDatabase(redis);
     const shard = (index: number): string[] => args({ ...RUN, 'service.quota': quota, shard: `${index}/2` });
     expect(await folder.run(shard(0))).toMatchObject({ code: 0 });
     const holder = await pausedAt(folder, shard(1), { call: 'write', file: String.raw`^out\.csv\.partial`, nth: 1 });
     await age(folder.at('out.csv.checkpoint.json.lock'));
     expect(await folder.run(shard(0))).toMatchObject({ code: 0 });
-    await expectSame(world, whole);
+    await expectSame(world, single);
     expect(await wake(folder, holder, 'out.csv')).toMatchObject({ code: 75, changed: [] });
-    await expectSame(world, whole);
+    await expectSame(world, single);
   });
 
   const s3 = await neededFacts('s3');
-  describe.skipIf(typeof s3 === 'string' && process.env['CI'] !== 'true')('and one ledger in S3', () => {
-    test('one after the other, each on a machine that knows nothing, one killed: no lookup is paid for twice', async () => {
+  describe.skipIf(typeof s3 === 'string' && process.env['CI'] !== 'true')('with one ledger in S3', () => {
+    test('on new machines, one after the other, pay for no lookup twice, although one is killed', async () => {
       if (typeof s3 === 'string') throw new Error(s3);
       const bucket = await makeBucket(s3);
       const world = await makeWorld(toCsv(ROWS));
       const { folder, service, args } = world;
-      const whole = await wholeOf(world);
+      const single = await singleRun(world);
       const quota = await freeDatabase(redis);
-      const shard = (index: number, scratch: string): string[] => args({ ...RUN, scratch, concurrency: '4', ledger: `s3://${bucket.name}/shared.ledger`, 'service.quota': quota, shard: `${index}/2` });
+      const shard = (index: number, scratch: string): string[] =>
+        args({
+          ...RUN,
+          scratch,
+          concurrency: '4',
+          ledger: `s3://${bucket.name}/shared.ledger`,
+          'service.quota': quota,
+          shard: `${index}/2`,
+        });
       const env = s3Environment(s3);
       expect(await folder.run(shard(0, 'first'), { env })).toMatchObject({ code: 0 });
-      // What failed is nobody else's.
-      const told = [...service.asked.keys()].filter((name) => !name.startsWith('enrich refused'));
+      // Failures are not shared.
+      const answered = [...service.asked.keys()].filter((name) => !name.startsWith('enrich refused'));
       const more = service.requests.length + 20;
       let stopped = false;
       service.script = (_asked, _response, reply, usual) => {
@@ -108,10 +133,10 @@ await describeWith('redis', 'shards with one quota', async (redis) => {
       await second.ended;
       stopped = true;
       expect(await folder.run(shard(1, 'third'), { env })).toMatchObject({ code: 0 });
-      await expectSame(world, whole);
-      expect(service.asked.size).toBe(whole.asked);
-      // Of what the first was told nothing is asked again; of the killed one what was not durable, with the same key.
-      expect(told.filter((name) => (service.asked.get(name) ?? 0) > 1)).toEqual([]);
+      await expectSame(world, single);
+      expect(service.asked.size).toBe(single.asked);
+      // Answers of the first shard are not asked for again. Those of the killed one are, if not durable, with the same key.
+      expect(answered.filter((name) => (service.asked.get(name) ?? 0) > 1)).toEqual([]);
       expectSameRequests(service);
     });
   });

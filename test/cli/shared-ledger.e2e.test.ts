@@ -8,7 +8,7 @@ import { makeWorld, startService, type World } from '../support/world.ts';
 const ROWS = leads(500, 91);
 const SHARED = { ledger: 'shared.ledger', 'ledger.maxAgeDays': '30', 'max-errors': '100%' };
 
-/** What nobody keeps for others: refused lookups and verdicts that say nothing. */
+/** Answers that are not shared: refused lookups and unknown verdicts. */
 function settledAgain(world: World): string[] {
   const { asked } = world.service;
   return [...asked.keys()].filter((name) => name.startsWith('enrich') && !name.includes(' refused'));
@@ -20,7 +20,7 @@ async function outputOf(rows: readonly Lead[]): Promise<Buffer> {
   return readFile(world.folder.at('out.csv'));
 }
 
-test('a later job of another name is told what is settled, misses too, under the same origin, step, options and key', async () => {
+test('a later job of another name reuses final answers, misses too, for the same origin, step, options and key', async () => {
   const world = await makeWorld(toCsv(ROWS));
   const { folder, service, args } = world;
   expect(await folder.run(args(SHARED))).toMatchObject({ code: 0 });
@@ -35,24 +35,27 @@ test('a later job of another name is told what is settled, misses too, under the
   expect(await folder.run(args(other))).toMatchObject({ code: 0 });
   expect(settledAgain(world)).toEqual([]);
   expect([...service.asked.keys()].filter((name) => name.includes(' refused')).length).toBeGreaterThan(0);
-  // Verdicts that say nothing are asked for again, and no others.
+  // Only unknown verdicts are asked for again.
   const again = [...service.asked.keys()].filter((name) => name.startsWith('verify')).length;
   expect(again).toBeGreaterThan(0);
   expect(again).toBeLessThan(unknown / 2);
   expect(await readFile(folder.at('second.csv'))).toEqual(first);
 
-  // The same person, otherwise written.
+  // The same person in another spelling.
   service.forget();
-  await writeFile(folder.at('in.csv'), toCsv(ROWS).replaceAll(/person\d+-\d+@works\d+\.example/g, (address) => `  ${address.toUpperCase()}`));
+  await writeFile(
+    folder.at('in.csv'),
+    toCsv(ROWS).replaceAll(/person\d+-\d+@works\d+\.example/g, (address) => `  ${address.toUpperCase()}`),
+  );
   expect(await folder.run(args({ ...other, output: 'third.csv', name: 'third' }))).toMatchObject({ code: 0 });
   expect(settledAgain(world)).toEqual([]);
 
-  // Another service knows nothing of it.
+  // Answers of one service are not used for another.
   const elsewhere = await startService();
   expect(await folder.run(args({ ...other, output: 'fourth.csv', name: 'fourth', 'base-url': elsewhere.url }))).toMatchObject({ code: 0 });
   expect([...elsewhere.asked.keys()].filter((name) => name.startsWith('enrich') && !name.includes(' refused')).length).toBe(settled.length);
 
-  // A day too late.
+  // Answers are a day too old.
   service.forget();
   const db = new DatabaseSync(folder.at('shared.ledger'));
   db.prepare('UPDATE answers SET at = at - ?').run(30 * 86_400_000);
@@ -61,7 +64,7 @@ test('a later job of another name is told what is settled, misses too, under the
   expect(settledAgain(world).length).toBe(settled.length);
 });
 
-test('two jobs at once, one of them killed half-way and run again: both outputs whole, no answer lost', async () => {
+test('two jobs on one ledger, one killed half-way and resumed, write complete outputs and lose no answer', async () => {
   const [left, right] = [ROWS.slice(0, 350), ROWS.slice(150)];
   const expected = await Promise.all([outputOf(left), outputOf(right)]);
   const world = await makeWorld();
@@ -69,7 +72,8 @@ test('two jobs at once, one of them killed half-way and run again: both outputs 
   await writeFile(folder.at('left.csv'), toCsv(left));
   await writeFile(folder.at('right.csv'), toCsv(right));
   service.latencyMs = 2;
-  const run = (side: string): string[] => args({ ...SHARED, name: side, input: `${side}.csv`, output: `${side}-out.csv`, concurrency: '4' });
+  const run = (side: string): string[] =>
+    args({ ...SHARED, name: side, input: `${side}.csv`, output: `${side}-out.csv`, concurrency: '4' });
   const [killed, other] = [folder.start(run('left')), folder.start(run('right'))];
   await service.when(() => service.answered >= 200);
   killed.kill('SIGKILL');
@@ -81,7 +85,7 @@ test('two jobs at once, one of them killed half-way and run again: both outputs 
   expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
   db.close();
 
-  // Everything that was settled is there for a third.
+  // A third job finds every final answer.
   service.forget();
   await writeFile(folder.at('all.csv'), toCsv(ROWS));
   expect(await folder.run(run('all'))).toMatchObject({ code: 0 });

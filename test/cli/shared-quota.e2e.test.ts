@@ -11,16 +11,25 @@ const PODS = [0, 1, 2];
 const ROWS = 3_000;
 
 await describeWith('redis', 'one quota for several processes', () => {
-  test('a run that cannot be put together ends, although it shares a quota already', async () => {
+  test('a run with a shared quota ends when its set-up fails', async () => {
     const [{ folder, args }, redis] = await Promise.all([makeWorld('email\nada@works.example\n'), RedisServer.start()]);
     onTestFinished(() => redis.end());
     for (const output of ['out.csv', '-']) {
-      const ended = await folder.run(args({ output, 'base-url': 'https://service.example', plan: false, rpm: '60', 'service.quota': `redis://127.0.0.1:${redis.port}/0` }), { env: { HTTPS_PROXY: 'nonsense' } });
+      const ended = await folder.run(
+        args({
+          output,
+          'base-url': 'https://service.example',
+          plan: false,
+          rpm: '60',
+          'service.quota': `redis://127.0.0.1:${redis.port}/0`,
+        }),
+        { env: { HTTPS_PROXY: 'nonsense' } },
+      );
       expect(ended).toMatchObject({ code: 78, stderr: expect.stringContaining('HTTPS_PROXY') });
     }
   });
 
-  test('they cause no 429 together, also when one is killed; while Redis is gone each has its share, says so, and shares again', async () => {
+  test('two runs with a shared quota cause no 429, also when one is killed; without Redis each keeps to a fixed share', async () => {
     const [folder, service, redis] = await Promise.all([makeFolder(), startService(), RedisServer.start()]);
     onTestFinished(() => redis.end());
     const bucket = new Bucket(RPM, RPM / 10);
@@ -29,7 +38,12 @@ await describeWith('redis', 'one quota for several processes', () => {
       const now = performance.now();
       const admitted = bucket.take(now);
       if (!admitted) refused.push(now);
-      const headers = { 'x-ratelimit-limit': String(RPM), 'x-ratelimit-remaining': String(bucket.remaining(now)), 'x-ratelimit-reset': String(Math.ceil(bucket.resetMs(now))), ...(admitted ? {} : { 'retry-after': '1' }) };
+      const headers = {
+        'x-ratelimit-limit': String(RPM),
+        'x-ratelimit-remaining': String(bucket.remaining(now)),
+        'x-ratelimit-reset': String(Math.ceil(bucket.resetMs(now))),
+        ...(admitted ? {} : { 'retry-after': '1' }),
+      };
       reply(admitted ? { ...usual(), headers } : { status: 429, body: '{}', headers });
     };
     const asked = (pod: number): number => service.requests.filter(({ keys }) => keys[0]?.startsWith(`pod${pod}-`)).length;
@@ -38,8 +52,22 @@ await describeWith('redis', 'one quota for several processes', () => {
       return service.when(() => pods.every((pod, i) => asked(pod) >= (targets[i] as number)));
     };
     const start = async (pod: number): Promise<Started> => {
-      await writeFile(folder.at(`in${pod}.csv`), `email\n${Array.from({ length: ROWS }, (_, i) => `pod${pod}-${i}@works.example\n`).join('')}`);
-      return folder.start(['run', ...flags({ input: `in${pod}.csv`, output: `out${pod}.csv`, steps: 'enrich', 'base-url': service.url, rpm: String(RPM), 'service.quota': `redis://127.0.0.1:${redis.port}/0`, progress: 'log' })]);
+      await writeFile(
+        folder.at(`in${pod}.csv`),
+        `email\n${Array.from({ length: ROWS }, (_, i) => `pod${pod}-${i}@works.example\n`).join('')}`,
+      );
+      return folder.start([
+        'run',
+        ...flags({
+          input: `in${pod}.csv`,
+          output: `out${pod}.csv`,
+          steps: 'enrich',
+          'base-url': service.url,
+          rpm: String(RPM),
+          'service.quota': `redis://127.0.0.1:${redis.port}/0`,
+          progress: 'log',
+        }),
+      ]);
     };
     const [first, ...runs] = await Promise.all(PODS.map(start));
     await Promise.all(runs.map((run) => run.says('"event":"quota_shared"')));
@@ -56,7 +84,7 @@ await describeWith('redis', 'one quota for several processes', () => {
     await redis.startAgain();
     await Promise.all(runs.map((run) => run.says(/"quota_alone"[\s\S]*"event":"quota_shared"/)));
     await eachAsks(left, 20);
-    // One call is sent to see how things stand when a pod shares again, and is refused where nothing is left.
+    // A pod that shares again sends one probe, which is refused when the quota is used up.
     expect(refused.length).toBeLessThanOrEqual(left.length);
     for (const run of runs) run.kill('SIGTERM');
     for (const run of runs) expect((await run.ended).code).toBe(75);

@@ -4,7 +4,7 @@ import { withStopSignals } from '../../src/cli/signals.ts';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const listeners = (): number => SIGNALS.reduce((sum, name) => sum + process.listenerCount(name), 0);
 
-test.each(SIGNALS)('the first %s drains, the second aborts, and afterwards nobody listens', async (name) => {
+test.each(SIGNALS)('the first %s drains, the second aborts, and the handlers are removed afterwards', async (name) => {
   const before = listeners();
   await withStopSignals(async ({ drain, abort }) => {
     process.emit(name);
@@ -15,7 +15,7 @@ test.each(SIGNALS)('the first %s drains, the second aborts, and afterwards nobod
   expect(listeners()).toBe(before);
 });
 
-test('a failure passes through, and nobody listens then either', async () => {
+test('a failure passes through the signal handling, and the handlers are removed', async () => {
   const before = listeners();
   await expect(withStopSignals(() => Promise.reject(new Error('of the work')))).rejects.toThrow('of the work');
   expect(listeners()).toBe(before);

@@ -21,8 +21,8 @@ async function wholeOutput(): Promise<string> {
   return folder.read('out.csv');
 }
 
-describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (name) => {
-  test('exit 75, and over both runs each lookup is asked for once and counted once', async () => {
+describe.each(['SIGTERM', 'SIGINT'] as const)('a run that gets %s', (name) => {
+  test('ends with 75, and over both runs each lookup is sent once and counted once', async () => {
     const { folder, service, args } = await makeWorld(toCsv(ROWS));
     service.latencyMs = 5;
     const first = folder.start(args(MOST_FAILED));
@@ -39,51 +39,60 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (name) => {
     const page = await folder.read('out.csv.report.html');
     const made = Object.values(service.callsMade).reduce((sum, calls) => sum + calls, 0);
     expect(requestsIn(page)).toEqual({ said: made, inTable: made });
-    // Nothing of a row: no address, and no name.
+    // The log has no data of a row: no address and no name.
     expect(page).not.toMatch(/\w@\w|Näme/);
     expect(await folder.read('out.csv')).toBe(await wholeOutput());
   });
 });
 
-test('what verify was told of single addresses and does not believe yet is not asked for again after SIGTERM', async () => {
+test('quarantined verify answers of single addresses are not asked for again after SIGTERM', async () => {
   const emails = Array.from({ length: 16 }, (_, i) => `p${i}@works.example`);
   const { folder, service, args } = await makeWorld(`email\n${emails.map((email) => `${email}\n`).join('')}`);
   const alone = (): string[] => service.requests.filter(({ keys }) => keys.length === 1).map(({ keys }) => keys[0] as string);
-  // The half that comes first stands alone by then; nobody waits for the rest.
+  // The service refuses the first eight single addresses, and holds the others.
   service.script = (_asked, _response, reply) => {
     if (alone().length <= 8) reply(problem(422, 'validation_failed'));
   };
   const options = { steps: 'verify', concurrency: '1', 'max-errors': '100%' };
   const first = folder.start(args(options));
   await service.when(() => alone().length > 8 && service.unanswered.size > 0);
-  const told = alone().slice(0, 8);
+  const answered = alone().slice(0, 8);
   first.kill('SIGTERM');
   first.kill('SIGINT');
   expect((await first.ended).code).toBe(75);
   service.script = (_asked, _response, reply) => reply(problem(422, 'validation_failed'));
   service.forget();
   expect(await folder.run(args(options))).toMatchObject({ code: 0, stderr: '' });
-  expect(service.requests.flatMap(({ keys }) => keys).filter((key) => told.includes(key))).toEqual([]);
+  expect(service.requests.flatMap(({ keys }) => keys).filter((key) => answered.includes(key))).toEqual([]);
   expect(await folder.json('out.csv.report.json')).toMatchObject({ records: { total: 16, failed: 16 } });
 });
 
-test.each(['SIGTERM', 'max-calls'])('what a run was told and does not believe yet is not asked for again after %s', async (how) => {
+test.each(['SIGTERM', 'max-calls'])('answers in quarantine are not asked for again after %s', async (how) => {
   const MISSES = 90;
-  const { folder, service, args } = await makeWorld(`email\n${Array.from({ length: MISSES }, (_, i) => `miss${i}@works.example\n`).join('')}`);
+  const { folder, service, args } = await makeWorld(
+    `email\n${Array.from({ length: MISSES }, (_, i) => `miss${i}@works.example\n`).join('')}`,
+  );
   service.latencyMs = 5;
   const options = { steps: 'enrich', concurrency: '2' };
   const first = folder.start(args(how === 'SIGTERM' ? options : { ...options, 'max-calls': '40' }));
   await service.sees(40);
   if (how === 'SIGTERM') first.kill(how);
   expect((await first.ended).code).toBe(how === 'SIGTERM' ? 75 : 77);
-  expect(await folder.run(args(how === 'SIGTERM' ? options : { ...options, 'max-calls': String(MISSES) }))).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: no record matched, and 90 did not: .*\n$/) });
+  expect(await folder.run(args(how === 'SIGTERM' ? options : { ...options, 'max-calls': String(MISSES) }))).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^warning: no record matched, and 90 did not: .*\n$/),
+  });
   expect([service.requests.length, service.asked.size]).toEqual([MISSES, MISSES]);
-  expect(await folder.json('out.csv.report.json')).toMatchObject({ records: { no_match: MISSES }, calls: { enrich: MISSES }, lookups: { unique: MISSES } });
+  expect(await folder.json('out.csv.report.json')).toMatchObject({
+    records: { no_match: MISSES },
+    calls: { enrich: MISSES },
+    lookups: { unique: MISSES },
+  });
 });
 
-test('a second signal does not wait for the answers', async () => {
+test('a second signal ends a run without waiting for answers in flight', async () => {
   const { folder, service, args } = await makeWorld(toCsv(ROWS));
-  // The first 50 are answered; then the service keeps everybody waiting.
+  // The first 50 lookups are answered. The service holds the others.
   service.script = (asked, _response, reply, usual) => {
     if (asked.number <= 50) reply(usual());
   };
@@ -91,23 +100,23 @@ test('a second signal does not wait for the answers', async () => {
   await service.when(() => service.answered === 50 && service.unanswered.size === 8);
   const held = [...service.unanswered.keys()];
   first.kill('SIGTERM');
-  // The drain waits: not a wait for something to happen, but a look that nothing does.
+  // The drain waits: this time must pass without an end of the process.
   expect(await Promise.race([first.ended.then(() => 'ended'), later(300, 'waiting')])).toBe('waiting');
-  // Two of a kind may arrive as one.
+  // Two signals of one kind may arrive as one.
   first.kill('SIGINT');
   expect(await first.ended).toMatchObject({ code: 75, signal: null });
   service.script = (_asked, _response, reply, usual) => reply(usual());
   service.forget();
   expect(await folder.run(args({ 'checkpoint.everyMs': '60000', 'max-errors': '100%' }))).toMatchObject({ code: 0 });
-  // What was cancelled is no failure of those lookups: they are asked for again, and nothing else is.
+  // A cancelled lookup has not failed. The next run asks for it again, and for nothing else.
   expect(service.calls.enrich).toBe(new Set(ROWS.flatMap(({ key }) => key ?? [])).size - 50);
   for (const key of held) expect(service.asked.get(key)).toBe(1);
   expect(await folder.read('out.csv')).toBe(await wholeOutput());
 });
 
-test('status before, while running, stopped and finished', async () => {
+test('status shows a job before its start, while it runs, stopped and finished', async () => {
   const { folder, service, args } = await makeWorld(toCsv(ROWS));
-  // With verify, no row would leave before a thousand addresses have come together.
+  // With verify, no row would be written before a thousand addresses are collected.
   const enrich = { ...MOST_FAILED, steps: 'enrich' };
   const before = await status(folder);
   expect(before).toMatchObject({ job: 'out', state: 'not_started', position: null, share: 0, records: { total: 0, failed: 0 }, calls: {} });
@@ -125,7 +134,7 @@ test('status before, while running, stopped and finished', async () => {
     expect(running['share']).toBeLessThan(1);
     break;
   }
-  // Two signals of one name may arrive as one.
+  // Two signals of one kind may arrive as one.
   first.kill('SIGTERM');
   first.kill('SIGINT');
   expect((await first.ended).code).toBe(75);
@@ -137,13 +146,20 @@ test('status before, while running, stopped and finished', async () => {
   expect({ state, share, expected }).toEqual({ state: 'finished', share: 1, expected: { records: ROWS.length, isExact: true } });
   expect([position, updatedAt, retry]).toEqual([expect.anything(), expect.any(String), null]);
   expect(rest).toEqual(await folder.json('out.csv.report.json'));
-  expect(Object.keys(rest).sort()).toEqual(Object.keys(before).filter((key) => !['state', 'position', 'share', 'expected', 'updatedAt', 'retry'].includes(key)).sort());
+  expect(Object.keys(rest).sort()).toEqual(
+    Object.keys(before)
+      .filter((key) => !['state', 'position', 'share', 'expected', 'updatedAt', 'retry'].includes(key))
+      .sort(),
+  );
 });
 
-test('a signal while the service is down, throttles, or before the first call: 75 at once, and the job resumes', async () => {
-  for (const reply of [{ status: 500, body: '{}' }, { status: 429, body: '{}', headers: { 'retry-after': '3' } }]) {
+test('a signal before the first call, in an outage or a throttle pause is 75 at once, and the job resumes', async () => {
+  for (const reply of [
+    { status: 500, body: '{}' },
+    { status: 429, body: '{}', headers: { 'retry-after': '3' } },
+  ]) {
     const { folder, service, args } = await makeWorld(toCsv(ROWS));
-    // All at once: after the first of them that says "later" none is sent.
+    // All at once, because no call is sent after the first answer that says "later".
     const held: (() => void)[] = [];
     service.script = (_asked, _response, send) => {
       held.push(() => send(reply));
@@ -160,7 +176,7 @@ test('a signal while the service is down, throttles, or before the first call: 7
   }
 });
 
-test('a signal while standard input is still coming: 75, and nothing stays behind', async () => {
+test('a signal while standard input is being read is 75, and no file stays behind', async () => {
   const { folder, service, args } = await makeWorld();
   const first = folder.start(args({ input: '-' }), { keepStdin: true });
   first.child.stdin?.write('email\nana@works.example\n');

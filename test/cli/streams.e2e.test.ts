@@ -20,30 +20,38 @@ async function fromFile(): Promise<string> {
   return folder.read('out.csv');
 }
 
-describe('standard input', () => {
+describe('a run from standard input', () => {
   test.each([
     ['csv', toCsv(ROWS)],
     ['csv.gz, known by its first bytes', gzipSync(toCsv(ROWS))],
-  ])('%s: the same as from a file, and nothing is left in scratch', async (_, stdin) => {
+  ])('reads %s as from a file, and leaves nothing in --scratch', async (_, stdin) => {
     const { folder, args } = await makeWorld();
     expect(await folder.run(args(FROM_STDIN), { stdin })).toMatchObject({ code: 0, stderr: '' });
     expect(await folder.read('out.csv')).toBe(await fromFile());
     expect((await folder.files()).filter((name) => name.includes('stdin'))).toEqual([]);
   });
 
-  test('jsonl, known by its first character', async () => {
+  test('recognises JSONL by its first character', async () => {
     const { folder, args } = await makeWorld();
     expect((await folder.run(args({ ...FROM_STDIN, output: 'out.jsonl' }), { stdin: toJsonl(ROWS) })).code).toBe(0);
-    const rows = (await folder.read('out.jsonl')).trimEnd().split('\n').map((line) => JSON.parse(line) as { input: { name: string } });
+    const rows = (await folder.read('out.jsonl'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { input: { name: string } });
     expect(rows.map(({ input }) => input.name)).toEqual(ROWS.map(({ cells }) => cells[0]));
   });
 
-  test.each(sampleOf([
-    ['piped again', toCsv(ROWS), true],
-    ['not given again', undefined, true],
-    ['an empty pipe', '', true],
-    ['other content', toCsv(ROWS).replace('Note', 'NOTE'), false],
-  ] as const, 2))('after a kill, %s', async (_, stdin, resumes) => {
+  test.each(
+    sampleOf(
+      [
+        ['resumes when the same input is piped again', toCsv(ROWS), true],
+        ['resumes without the input', undefined, true],
+        ['resumes from an empty pipe', '', true],
+        ['refuses other content', toCsv(ROWS).replace('Note', 'NOTE'), false],
+      ] as const,
+      2,
+    ),
+  )('%s, after a kill', async (_, stdin, resumes) => {
     const { folder, service, args } = await makeWorld();
     service.latencyMs = 3;
     const first = folder.start(args(FROM_STDIN), { stdin: toCsv(ROWS) });
@@ -61,12 +69,16 @@ describe('standard input', () => {
     expect((await folder.files()).filter((name) => name.includes('stdin'))).toEqual([]);
   });
 
-  test('after it finished: the same again and nothing at all change nothing; other content is a new run', async () => {
+  test('changes nothing once finished, for the same or an empty input; other content is a new run', async () => {
     const { folder, service, args } = await makeWorld();
     expect((await folder.run(args(FROM_STDIN), { stdin: toCsv(ROWS) })).code).toBe(0);
     const before = await folder.read('out.csv');
     service.forget();
-    for (const [stdin, because] of [[toCsv(ROWS), 'its input has not changed'], ['', 'standard input was empty: its output is kept'], [undefined, 'standard input was empty: its output is kept']] as const) {
+    for (const [stdin, because] of [
+      [toCsv(ROWS), 'its input has not changed'],
+      ['', 'standard input was empty: its output is kept'],
+      [undefined, 'standard input was empty: its output is kept'],
+    ] as const) {
       const again = await folder.run(args({ ...FROM_STDIN, progress: 'log' }), stdin === undefined ? {} : { stdin });
       expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining(because) });
       expect(await folder.read('out.csv')).toBe(before);
@@ -77,7 +89,7 @@ describe('standard input', () => {
     expect((await folder.files()).filter((name) => name.includes('stdin'))).toEqual([]);
   });
 
-  test('with --scratch: kept there, and gone when it is not usable', async () => {
+  test('spools to --scratch, and removes an unusable input from there', async () => {
     const { folder, args } = await makeWorld();
     expect(await folder.run(args({ ...FROM_STDIN, scratch: 'scratch' }), { stdin: 'colour\nred\n' })).toMatchObject({ code: 65 });
     expect(await folder.files()).toEqual([]);
@@ -86,8 +98,8 @@ describe('standard input', () => {
   });
 });
 
-describe('standard output', () => {
-  test('carries the rows and nothing else, and no file is made', async () => {
+describe('a run to standard output', () => {
+  test('prints the rows alone, and makes no file', async () => {
     const { folder, args } = await makeWorld(toCsv(ROWS));
     const ended = await folder.run(args({ ...LENIENT, output: '-', 'checkpoint.everyMs': false, progress: 'log' }));
     expect(ended.code).toBe(0);
@@ -96,11 +108,18 @@ describe('standard output', () => {
     expect(await folder.files()).toEqual(['in.csv']);
   });
 
-  test('jsonl, from standard input', async () => {
+  test('prints JSONL, also from standard input', async () => {
     const { folder, args } = await makeWorld();
-    const ended = await folder.run(args({ ...FROM_STDIN, output: '-', 'output.format': 'jsonl', 'checkpoint.everyMs': false }), { stdin: toJsonl(ROWS) });
+    const ended = await folder.run(args({ ...FROM_STDIN, output: '-', 'output.format': 'jsonl', 'checkpoint.everyMs': false }), {
+      stdin: toJsonl(ROWS),
+    });
     expect(ended).toMatchObject({ code: 0, stderr: '' });
-    expect(ended.stdout.trimEnd().split('\n').map((line) => (JSON.parse(line) as { input: { name: string } }).input.name)).toEqual(ROWS.map(({ cells }) => cells[0]));
+    expect(
+      ended.stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { input: { name: string } }).input.name),
+    ).toEqual(ROWS.map(({ cells }) => cells[0]));
     expect(await folder.files()).toEqual([]);
   });
 
@@ -110,43 +129,70 @@ describe('standard output', () => {
     expect((await folder.run(args({ output: '-', 'checkpoint.everyMs': false, 'max-errors': '0' }))).code).toBe(1);
   });
 
-  test('a reader that goes away: 74 and one line of words', async () => {
+  test('ends with 74 and one line of text when the reader closes the pipe', async () => {
     const { folder, service, args } = await makeWorld(toCsv(leads(3_000, 42)));
     const line = args({ ...LENIENT, output: '-', 'checkpoint.everyMs': false, steps: 'enrich' });
-    // head is gone after the first lines; the service answers nobody before it has gone, so rows must meet a closed pipe.
-    const shell = spawn('bash', ['-c', 'set -o pipefail; "$0" "$@" | head -n 3; exit "${PIPESTATUS[0]}"', process.execPath, CLI, ...line], { cwd: folder.path, env: { ...process.env, MILLRACE_API_KEY: API_KEY }, stdio: ['ignore', 'pipe', 'pipe'] });
+    // `head` ends after the first lines, and the service answers only after that. So rows must meet a closed pipe.
+    const shell = spawn('bash', ['-c', 'set -o pipefail; "$0" "$@" | head -n 3; exit "${PIPESTATUS[0]}"', process.execPath, CLI, ...line], {
+      cwd: folder.path,
+      env: { ...process.env, MILLRACE_API_KEY: API_KEY },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const [stdout, stderr] = await Promise.all([shell.stdout.setEncoding('utf8').toArray(), shell.stderr.setEncoding('utf8').toArray()]);
     const code = shell.exitCode ?? (await new Promise<number | null>((resolve) => shell.once('exit', resolve)));
     expect(stdout.join('').split('\n').length).toBe(4);
-    expect({ code, stderr: stderr.join('') }).toEqual({ code: 74, stderr: expect.stringMatching(/^millrace: standard output was closed before the last row: .*EPIPE.*\n  [^\n]+\n$/) });
+    expect({ code, stderr: stderr.join('') }).toEqual({
+      code: 74,
+      stderr: expect.stringMatching(/^millrace: standard output was closed before the last row: .*EPIPE.*\n  [^\n]+\n$/),
+    });
     expect(service.requests.length).toBeLessThan(3_000);
   });
 
-  test('what stops a run says that it starts over, for nothing of it is kept', async () => {
+  test('says when it stops that the next run starts over, because it keeps no checkpoint', async () => {
     const { folder, args } = await makeWorld(toCsv(ROWS));
     const ended = await folder.run(args({ ...LENIENT, output: '-', 'checkpoint.everyMs': false, 'max-calls': '2' }));
-    expect(ended).toMatchObject({ code: 77, stderr: expect.stringContaining('Raise --max-calls and run the same command: it starts over; a file as --output can be resumed.\n') });
+    expect(ended).toMatchObject({
+      code: 77,
+      stderr: expect.stringContaining('Raise --max-calls and run the same command: it starts over; a file as --output can be resumed.\n'),
+    });
   });
 
-  test.runIf(existsSync('/dev/full'))('a log that nobody can write is lost, and nothing else', async () => {
+  test.runIf(existsSync('/dev/full'))('loses only the log when standard error is full', async () => {
     const { folder, args } = await makeWorld(toCsv(ROWS));
-    const run = spawn('bash', ['-c', '"$0" "$@" 2> /dev/full', process.execPath, CLI, ...args({ ...LENIENT, progress: 'log' })], { cwd: folder.path, env: { ...process.env, MILLRACE_API_KEY: API_KEY }, stdio: 'ignore' });
+    const run = spawn('bash', ['-c', '"$0" "$@" 2> /dev/full', process.execPath, CLI, ...args({ ...LENIENT, progress: 'log' })], {
+      cwd: folder.path,
+      env: { ...process.env, MILLRACE_API_KEY: API_KEY },
+      stdio: 'ignore',
+    });
     expect(await once(run, 'close')).toEqual([0, null]);
     expect(JSON.parse(await folder.read('out.csv.report.json'))).toMatchObject({ records: { total: ROWS.length } });
-    const serve = spawn('bash', ['-c', 'exec "$0" "$@" 2> /dev/full', process.execPath, CLI, 'serve', '--sample', '--port', '0'], { cwd: folder.path, stdio: ['ignore', 'pipe', 'ignore'] });
+    const serve = spawn('bash', ['-c', 'exec "$0" "$@" 2> /dev/full', process.execPath, CLI, 'serve', '--sample', '--port', '0'], {
+      cwd: folder.path,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     const [ready] = (await once(serve.stdout.setEncoding('utf8'), 'data')) as [string];
     const { url } = JSON.parse(ready) as { url: string };
-    // Time and again, so that it has had lines to write.
-    for (let n = 0; n < 200; n++) expect((await fetch(`${url}/v1/companies/none.example`, { headers: { authorization: 'Bearer sample-key' } })).status).toBe(404);
+    // Several times, so that the log has had lines to write.
+    for (let n = 0; n < 200; n++)
+      expect((await fetch(`${url}/v1/companies/none.example`, { headers: { authorization: 'Bearer sample-key' } })).status).toBe(404);
     serve.kill('SIGTERM');
     expect(await once(serve, 'close')).toEqual([0, null]);
   });
 
-  test.runIf(existsSync('/dev/full'))('a full disk is told of as that, and not as a reader that went away', async () => {
+  test.runIf(existsSync('/dev/full'))('reports a full disk as such, and not as a closed pipe', async () => {
     const { folder, args } = await makeWorld(toCsv(ROWS));
     const line = args({ ...LENIENT, output: '-', 'checkpoint.everyMs': false });
-    const shell = spawn('bash', ['-c', '"$0" "$@" > /dev/full', process.execPath, CLI, ...line], { cwd: folder.path, env: { ...process.env, MILLRACE_API_KEY: API_KEY }, stdio: ['ignore', 'ignore', 'pipe'] });
+    const shell = spawn('bash', ['-c', '"$0" "$@" > /dev/full', process.execPath, CLI, ...line], {
+      cwd: folder.path,
+      env: { ...process.env, MILLRACE_API_KEY: API_KEY },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     const [stderr, [code]] = await Promise.all([shell.stderr.setEncoding('utf8').toArray(), once(shell, 'close')]);
-    expect({ code: code as unknown, stderr: stderr.join('') }).toEqual({ code: 74, stderr: expect.stringMatching(/^millrace: standard output could not be written: ENOSPC[^\n]*\n  Free some space, then run the same command: it starts over\.\n$/) });
+    expect({ code: code as unknown, stderr: stderr.join('') }).toEqual({
+      code: 74,
+      stderr: expect.stringMatching(
+        /^millrace: standard output could not be written: ENOSPC[^\n]*\n  Free some space, then run the same command: it starts over\.\n$/,
+      ),
+    });
   });
 });

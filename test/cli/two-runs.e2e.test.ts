@@ -6,7 +6,7 @@ import { makeWorld, type World } from '../support/world.ts';
 const ROWS = leads(200, 71);
 const RUN = { 'max-errors': '100%', steps: 'enrich', progress: 'log' } as const;
 
-/** A run that has 50 answers and gets no more for now, and a second one that waits for it. */
+/** A run that gets 50 answers and then waits, and a second run that waits for its lock. */
 async function twoRuns(): Promise<World & { first: ReturnType<World['folder']['start']>; second: ReturnType<World['folder']['start']> }> {
   const world = await makeWorld(toCsv(ROWS));
   const { folder, service, args } = world;
@@ -20,18 +20,20 @@ async function twoRuns(): Promise<World & { first: ReturnType<World['folder']['s
   return { ...world, first, second };
 }
 
-test('the second waits, says who holds the job, touches nothing, and leaves with 75', async () => {
+test('a second run of a job waits, names the holder, changes no file, and ends with 75', async () => {
   const { folder, service, first, second, args } = await twoRuns();
   const partial = await readFile(folder.at('out.csv.partial'));
   second.kill('SIGTERM');
   const left = await second.ended;
   expect(left.code).toBe(75);
-  expect(left.stderr).toMatch(new RegExp(String.raw`^millrace: another run holds this job: process ${first.child.pid} on \S+, since \d{4}-.*\n  Wait for it`, 'm'));
+  expect(left.stderr).toMatch(
+    new RegExp(String.raw`^millrace: another run holds this job: process ${first.child.pid} on \S+, since \d{4}-.*\n  Wait for it`, 'm'),
+  );
   expect(service.requests.length).toBe(50 + service.unanswered.size);
   expect((await readFile(folder.at('out.csv.partial'))).subarray(0, partial.length)).toEqual(partial);
   const status = await folder.run(['status', '--input', 'in.csv', '--output', 'out.csv', '--embedded']);
   expect(status.stdout).toContain(`running by process ${first.child.pid} on`);
-  // The first one has noticed nothing.
+  // The first run is not disturbed.
   first.kill('SIGTERM');
   first.kill('SIGINT');
   expect((await first.ended).code).toBe(75);
@@ -40,7 +42,7 @@ test('the second waits, says who holds the job, touches nothing, and leaves with
   expect(await folder.files()).not.toContain('out.csv.checkpoint.json.lock');
 });
 
-test('when the holder dies, the one that waits takes over at once', async () => {
+test('a waiting run takes over at once when the holder dies', async () => {
   const { folder, service, first, second } = await twoRuns();
   const held = service.unanswered.size;
   first.kill('SIGKILL');

@@ -1,4 +1,4 @@
-/** A new version takes over from the one that serves: under load, and where it fails. */
+/** A new version takes over from the serving one: under load, and when the new one fails. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm, symlink, writeFile } from 'node:fs/promises';
@@ -8,8 +8,8 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createKey, listKeys } from '../../src/service/keys.ts';
-import { loadPeople } from '../../src/service/store/load.ts';
+import { createKey, listKeys } from '../../src/service/accounts/keys.ts';
+import { loadPeople } from '../../src/service/store/rows/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import { cleanUp } from '../support/clean-up.ts';
@@ -40,17 +40,23 @@ interface Line {
   readonly pid: number;
 }
 
-/** What the service, and each that has taken over from it, has printed. */
+/** The standard output of the service, and of each successor. */
 function lines(served: Started): Line[] {
-  return served.stdout().split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Line);
+  return served
+    .stdout()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line);
 }
 
-/** Starts a service by a link, which an upgrade would point to another version. */
+/** Starts a service through a symlink, which an upgrade points to another version. */
 async function start(): Promise<Started> {
   await rm(folder.at('current.js'), { force: true });
   await symlink(CLI, folder.at('current.js'));
-  const served = folder.start(['serve', '--store', 's.sqlite', '--no-smtp', '--port', '0'], { program: [process.execPath, folder.at('current.js')] });
-  // A successor is no child of ours.
+  const served = folder.start(['serve', '--store', 's.sqlite', '--no-smtp', '--port', '0'], {
+    program: [process.execPath, folder.at('current.js')],
+  });
+  // A successor is not a child process of the test.
   cleanUp(() => {
     for (const { pid } of lines(served)) tryToKill(pid);
   });
@@ -62,20 +68,37 @@ function tryToKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 
 interface Reply {
-  /** Or the code of what went wrong on the way. */
+  /** The status, or the code of a connection error. */
   readonly status: number | string;
   readonly charged: number;
   readonly json: Record<string, unknown>;
 }
 
-async function send(url: string, key: string, { agent = false, method = 'POST', path = '/v1/enrich', type = 'application/json', body = BODY }: { agent?: Agent | false; method?: string; path?: string; type?: string; body?: string } = {}): Promise<Reply> {
+async function send(
+  url: string,
+  key: string,
+  {
+    agent = false,
+    method = 'POST',
+    path = '/v1/enrich',
+    type = 'application/json',
+    body = BODY,
+  }: { agent?: Agent | false; method?: string; path?: string; type?: string; body?: string } = {},
+): Promise<Reply> {
   try {
-    const sent = request(url + path, { agent, method, headers: { authorization: `Bearer ${key}`, ...(method === 'GET' ? {} : { 'content-type': type, 'content-length': Buffer.byteLength(body) }) } });
+    const sent = request(url + path, {
+      agent,
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(method === 'GET' ? {} : { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
+      },
+    });
     sent.setTimeout(20_000, () => sent.destroy(Object.assign(new Error('no answer'), { code: 'no answer' })));
     sent.end(method === 'GET' ? undefined : body);
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -86,11 +109,16 @@ async function send(url: string, key: string, { agent = false, method = 'POST', 
   }
 }
 
-it('a successor takes over under load: no call is refused or lost, none is free or charged twice, no quota is gained, and a job is done once', async () => {
-  const { free, narrow } = fill((store) => ({ free: createKey(store, { plan: 'enterprise', credits: 1_000_000 }), narrow: createKey(store, { plan: 'growth', credits: 1_000_000 }) }));
+it('a successor takes over under load without a refused, lost, free or twice charged call, and each job is done once', async () => {
+  const { free, narrow } = fill((store) => ({
+    free: createKey(store, { plan: 'enterprise', credits: 1_000_000 }),
+    narrow: createKey(store, { plan: 'growth', credits: 1_000_000 }),
+  }));
   const served = await start();
   const [{ url }] = lines(served) as [Line];
-  const { json: { id } } = await send(url, free.key, { path: '/v1/batches', body: '{"operation":"enrich"}' });
+  const {
+    json: { id },
+  } = await send(url, free.key, { path: '/v1/batches', body: '{"operation":"enrich"}' });
   const job = `/v1/batches/${String(id)}`;
   await send(url, free.key, { method: 'PUT', path: `${job}/parts/1`, type: 'application/x-ndjson', body: `${BODY}\n`.repeat(LINES) });
 
@@ -121,7 +149,9 @@ it('a successor takes over under load: no call is refused or lost, none is free 
   expect([...told.narrow.keys()].filter((status) => status !== 200 && status !== 429)).toEqual([]);
   expect(charged).toEqual({ free: told.free.get(200), narrow: told.narrow.get(200) });
   expect(charged.narrow).toBeLessThanOrEqual(RPM + Math.ceil(RPM * minutes));
-  await expect.poll(async () => (await send(url, free.key, { method: 'GET', path: job })).json, { timeout: 30_000 }).toMatchObject({ state: 'completed', counts: { succeeded: LINES }, credits_charged: LINES });
+  await expect
+    .poll(async () => (await send(url, free.key, { method: 'GET', path: job })).json, { timeout: 30_000 })
+    .toMatchObject({ state: 'completed', counts: { succeeded: LINES }, credits_charged: LINES });
   const [, second] = lines(served) as [Line, Line];
   expect(second).toEqual({ url, pid: expect.any(Number) as number });
   process.kill(second.pid, 'SIGTERM');
@@ -130,35 +160,45 @@ it('a successor takes over under load: no call is refused or lost, none is free 
   expect([used.get(free.id), used.get(narrow.id)]).toEqual([charged.free + LINES, charged.narrow]);
 });
 
-it('a successor that fails takes nothing over, whether it ends at once or with the store in its hands', async () => {
+it('a successor that fails takes nothing over, whether it ends at once or after it opened the store', async () => {
   const served = await start();
   const [{ url, pid }] = lines(served) as [Line];
   await rm(folder.at('current.js'));
   await writeFile(folder.at('current.js'), 'process.exit(1);');
   served.kill('SIGUSR2');
   await served.says(/"event":"successor_failed".*this process goes on/);
-  await writeFile(folder.at('current.js'), `
+  await writeFile(
+    folder.at('current.js'),
+    `
     const { existsSync } = require('node:fs');
     process.send('ready');
-    setInterval(() => existsSync('s.sqlite.owner') || process.exit(1), 5);`);
+    setInterval(() => existsSync('s.sqlite.owner') || process.exit(1), 5);`,
+  );
   served.kill('SIGUSR2');
   await served.says(/"event":"successor_failed".*takes the store again/);
   await served.says(/^\{"url":.*\}\n\{"url":.*\}$/m);
-  expect(lines(served)).toEqual([{ url, pid }, { url, pid }]);
+  expect(lines(served)).toEqual([
+    { url, pid },
+    { url, pid },
+  ]);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
   served.kill('SIGTERM');
   expect((await served.ended).code).toBe(0);
 });
 
-it('restarted on a socket that systemd keeps, the service refuses nobody', async () => {
+it('a service restarted on a socket that systemd keeps refuses no connection', async () => {
   const { key } = fill((store) => createKey(store, { plan: 'enterprise' }));
   const made = createServer().listen(0, '127.0.0.1');
   await once(made, 'listening');
   const { port } = made.address() as AddressInfo;
   const { fd } = (made as unknown as { readonly _handle: { readonly fd: number } })._handle;
-  // As systemd does: it has the socket, and starts the service on it, and once more when it has ended.
+  // Like systemd: holds the socket, starts the service on it, and starts it again when it has ended.
   const script = 'serve() { sh -c \'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"\' "$@"; }; serve "$@"; serve "$@"';
-  const systemd = spawn('sh', ['-c', script, 'sh', process.execPath, CLI, 'serve', '--store', 's.sqlite', '--no-smtp', '--log-level', 'error'], { cwd: folder.path, stdio: ['ignore', 'pipe', 'inherit', fd] });
+  const systemd = spawn(
+    'sh',
+    ['-c', script, 'sh', process.execPath, CLI, 'serve', '--store', 's.sqlite', '--no-smtp', '--log-level', 'error'],
+    { cwd: folder.path, stdio: ['ignore', 'pipe', 'inherit', fd] },
+  );
   made.close();
   const printed = createInterface({ input: systemd.stdout as Readable })[Symbol.asyncIterator]();
   const next = async (): Promise<Line> => JSON.parse((await printed.next()).value as string) as Line;

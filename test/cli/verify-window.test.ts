@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { verifyInWindow } from '../../src/cli/verify-window.ts';
-import type { GivenKey } from '../../src/job/one-off.ts';
+import type { GivenKey } from '../../src/job/commands/one-off.ts';
 import type { EmailVerification } from '../../src/verification/types.ts';
 
 const verdict = (email: string): EmailVerification => ({ email }) as EmailVerification;
@@ -10,8 +10,11 @@ async function* keysOf(texts: readonly (string | null)[]): AsyncGenerator<GivenK
   for (const [index, text] of texts.entries()) yield { place: index + 1, text };
 }
 
-it('writes one result a key in the order of the keys, whichever domain is ready first, and holds no more than the window', async () => {
-  const text = fc.oneof({ weight: 9, arbitrary: fc.tuple(fc.nat(50), fc.nat(5)).map(([user, domain]) => `u${user}@D${domain}.test`) }, { weight: 1, arbitrary: fc.constant(null) });
+it('verifyInWindow writes one result per key in input order, whichever domain is ready first, within its window', async () => {
+  const text = fc.oneof(
+    { weight: 9, arbitrary: fc.tuple(fc.nat(50), fc.nat(5)).map(([user, domain]) => `u${user}@D${domain}.test`) },
+    { weight: 1, arbitrary: fc.constant(null) },
+  );
   await fc.assert(
     fc.asyncProperty(fc.array(text, { maxLength: 60 }), fc.integer({ min: 1, max: 20 }), fc.scheduler(), async (texts, size, scheduler) => {
       const written: (string | null)[] = [];
@@ -42,14 +45,19 @@ it('writes one result a key in the order of the keys, whichever domain is ready 
   );
 });
 
-it('asks about the addresses of one domain together, wherever in the window they stand', async () => {
+it('verifyInWindow asks about the addresses of one domain together, wherever in the window they are', async () => {
   const asked: string[][] = [];
   const texts = Array.from({ length: 100 }, (_, n) => `u${n}@d${n % 4}.test`);
-  await verifyInWindow(keysOf(texts), { size: 100, verify: (emails) => (asked.push([...emails]), Promise.resolve(emails.map(verdict))), write: () => undefined, room: () => null });
+  await verifyInWindow(keysOf(texts), {
+    size: 100,
+    verify: (emails) => (asked.push([...emails]), Promise.resolve(emails.map(verdict))),
+    write: () => undefined,
+    room: () => null,
+  });
   expect(asked.map((group) => group.length)).toEqual([25, 25, 25, 25]);
 });
 
-it('a silent domain holds up nobody else', async () => {
+it('verifyInWindow does not delay other domains for a silent one', async () => {
   const silent = Promise.withResolvers<void>();
   const asked: string[] = [];
   const done = verifyInWindow(keysOf(['a@silent.test', ...Array.from({ length: 20 }, (_, n) => `a@d${n}.test`)]), {
@@ -67,7 +75,7 @@ it('a silent domain holds up nobody else', async () => {
   expect(asked.length).toBe(21);
 });
 
-it('ends with the first failure, when nothing is under way any more', async () => {
+it('verifyInWindow throws the first failure once no work is in flight', async () => {
   let underWay = 0;
   const verify = async (emails: readonly string[]): Promise<EmailVerification[]> => {
     underWay++;
@@ -76,6 +84,8 @@ it('ends with the first failure, when nothing is under way any more', async () =
     if (emails[0] === 'a@bad.test') throw new Error('no');
     return emails.map(verdict);
   };
-  await expect(verifyInWindow(keysOf(['a@bad.test', 'a@good.test', 'a@other.test']), { size: 2, verify, write: () => undefined, room: () => null })).rejects.toThrow('no');
+  await expect(
+    verifyInWindow(keysOf(['a@bad.test', 'a@good.test', 'a@other.test']), { size: 2, verify, write: () => undefined, room: () => null }),
+  ).rejects.toThrow('no');
   expect(underWay).toBe(0);
 });

@@ -1,4 +1,4 @@
-/** What is refused before any call is made. */
+/** The configuration that is refused before any call is made. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { MAX_KEY_FILE_BYTES, readApiKey } from '../../src/client/api-key.ts';
 import { parseBaseUrl } from '../../src/client/base-url.ts';
 import { DataServiceClient } from '../../src/client/data-service-client.ts';
-import { ConfigError } from '../../src/errors.ts';
+import { ConfigError } from '../../src/util/errors.ts';
 import { cleanUp } from '../support/clean-up.ts';
 
 function folder(): string {
@@ -24,12 +24,15 @@ function file(content: string): string {
 }
 
 async function refusal(promise: Promise<unknown>): Promise<ConfigError> {
-  const error: unknown = await promise.then(() => null, (e: unknown) => e);
+  const error: unknown = await promise.then(
+    () => null,
+    (e: unknown) => e,
+  );
   expect(error).toBeInstanceOf(ConfigError);
   return error as ConfigError;
 }
 
-describe('the address', () => {
+describe('the base URL', () => {
   it.each([
     ['https://api.example.com', 'https://api.example.com', ''],
     ['https://api.example.com/', 'https://api.example.com', ''],
@@ -38,36 +41,49 @@ describe('the address', () => {
     ['http://[::1]:1/', 'http://[::1]:1', ''],
   ])('%s', (text, origin, prefix) => expect(parseBaseUrl(text)).toMatchObject({ origin, prefix }));
 
-  it.each(['', 'api.example.com', 'ftp://api.example.com', 'file:///etc/passwd', 'https://', 'https://api.example.com?x=1', 'https://api.example.com/#v1', 'http://u@api.example.com', 'http://u:hunter2@api.example.com', 'http://u:hunter2@['])(
-    '%j is refused, without showing a password',
-    (text) => {
-      expect(() => parseBaseUrl(text)).toThrow(ConfigError);
-      expect(() => parseBaseUrl(text)).toThrow(/^baseUrl: /);
-      expect(() => parseBaseUrl(text)).not.toThrow(/hunter2/);
-    },
-  );
+  it.each([
+    '',
+    'api.example.com',
+    'ftp://api.example.com',
+    'file:///etc/passwd',
+    'https://',
+    'https://api.example.com?x=1',
+    'https://api.example.com/#v1',
+    'http://u@api.example.com',
+    'http://u:hunter2@api.example.com',
+    'http://u:hunter2@[',
+  ])('%j is refused, without showing a password', (text) => {
+    expect(() => parseBaseUrl(text)).toThrow(ConfigError);
+    expect(() => parseBaseUrl(text)).toThrow(/^baseUrl: /);
+    expect(() => parseBaseUrl(text)).not.toThrow(/hunter2/);
+  });
 });
 
 describe('the client’s options', () => {
-  it.each(['', 'two words', 'line\nbreak', 'tab\t', 'nul\0', 'clé-secrète', 'k'.repeat(5000)])('the key %j is refused and not shown', (apiKey) => {
-    let error: unknown;
-    try {
-      void new DataServiceClient({ baseUrl: 'https://api.example.com', apiKey });
-    } catch (thrown) {
-      error = thrown;
-    }
-    expect(error).toBeInstanceOf(ConfigError);
-    if (apiKey !== '') expect(inspect(error)).not.toContain(apiKey);
-  });
+  it.each(['', 'two words', 'line\nbreak', 'tab\t', 'nul\0', 'clé-secrète', 'k'.repeat(5000)])(
+    'the key %j is refused and not shown',
+    (apiKey) => {
+      let error: unknown;
+      try {
+        void new DataServiceClient({ baseUrl: 'https://api.example.com', apiKey });
+      } catch (thrown) {
+        error = thrown;
+      }
+      expect(error).toBeInstanceOf(ConfigError);
+      if (apiKey !== '') expect(inspect(error)).not.toContain(apiKey);
+    },
+  );
 
   it.each(['timeoutMs', 'connections', 'maxResponseBytes'])('%s must be a whole number above 0', (name) => {
     for (const value of [0, -1, 1.5, NaN, Infinity]) {
-      expect(() => new DataServiceClient({ baseUrl: 'https://api.example.com', apiKey: null, [name]: value })).toThrow(`${name}: expected a whole number above 0`);
+      expect(() => new DataServiceClient({ baseUrl: 'https://api.example.com', apiKey: null, [name]: value })).toThrow(
+        `${name}: expected a whole number above 0`,
+      );
     }
   });
 });
 
-describe('the key', () => {
+describe('the API key', () => {
   it('comes from the variable, trimmed', async () => {
     expect(await readApiKey({ MILLRACE_API_KEY: ' abc\n' })).toBe('abc');
   });
@@ -77,22 +93,22 @@ describe('the key', () => {
     expect(await readApiKey({ MILLRACE_API_KEY: '', MILLRACE_API_KEY_FILE: file('abc') })).toBe('abc');
   });
 
-  it('of the variable wins, and the file is not even looked at', async () => {
+  it('comes from the variable without a look at the file when both are set', async () => {
     expect(await readApiKey({ MILLRACE_API_KEY: 'abc', MILLRACE_API_KEY_FILE: '/no/such/file' })).toBe('abc');
   });
 
-  it('is null when neither is set', async () => {
+  it('reads as null when neither is set', async () => {
     expect(await readApiKey({})).toBeNull();
     expect(await readApiKey({ MILLRACE_API_KEY: ' ', MILLRACE_API_KEY_FILE: '' })).toBeNull();
   });
 
-  it('with a line break in it is refused, not shown', async () => {
+  it('with a line break is refused and not shown', async () => {
     const error = await refusal(readApiKey({ MILLRACE_API_KEY_FILE: file('first-half\nsecond-half') }));
     expect(error.code).toBe('bad_api_key');
     expect(inspect(error)).not.toMatch(/half/);
   });
 
-  it('may fill its file to the brim, but not beyond', async () => {
+  it('may fill its file up to the maximum size, but not beyond', async () => {
     expect(await readApiKey({ MILLRACE_API_KEY_FILE: file(`abc${' '.repeat(MAX_KEY_FILE_BYTES - 3)}`) })).toBe('abc');
     const error = await refusal(readApiKey({ MILLRACE_API_KEY_FILE: file(`abc${' '.repeat(MAX_KEY_FILE_BYTES)}`) }));
     expect(error.message).toMatch(/larger than 16384 bytes/);
@@ -102,12 +118,16 @@ describe('the key', () => {
     ['missing', () => join(folder(), 'absent'), /does not exist/],
     ['empty', () => file('\n'), /is empty/],
     ['a folder', () => folder(), /not a regular file|cannot be read/],
-    ['a pipe that nobody writes to', () => {
-      const path = join(folder(), 'pipe');
-      execFileSync('mkfifo', [path]);
-      return path;
-    }, /not a regular file/],
-  ])('in a file that is %s names the file', async (_what, make, words) => {
+    [
+      'a pipe without a writer',
+      () => {
+        const path = join(folder(), 'pipe');
+        execFileSync('mkfifo', [path]);
+        return path;
+      },
+      /not a regular file/,
+    ],
+  ])('in a file that is %s fails with the path of the file', async (_what, make, words) => {
     const path = make();
     const error = await refusal(readApiKey({ MILLRACE_API_KEY_FILE: path }));
     expect(error).toMatchObject({ code: 'api_key_file', exitCode: 78 });
@@ -115,11 +135,11 @@ describe('the key', () => {
     expect(error.message).toMatch(words);
   });
 
-  it('in a file behind a closed folder names the file', async () => {
+  it('in a file behind a closed folder fails with the path of the file', async () => {
     const closed = join(folder(), 'closed');
     mkdirSync(closed);
     chmodSync(closed, 0);
-    // The superuser may read it all the same, and then it is not there.
+    // The superuser may read the folder; then the file does not exist.
     const error = await refusal(readApiKey({ MILLRACE_API_KEY_FILE: join(closed, 'key') }));
     expect(error.message).toMatch(/cannot be read \(EACCES\)|does not exist/);
   });

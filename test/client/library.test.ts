@@ -1,4 +1,4 @@
-/** The high-level calls, and the examples of docs/library.md: all compile, and the first one runs. */
+/** The high-level calls. The examples of docs/library.md all compile, and the first one runs. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,13 +15,16 @@ const entry = join(root, 'src/index.ts');
 const run = promisify(execFile);
 
 async function errorOf(promise: Promise<unknown>): Promise<DataServiceError> {
-  const error: unknown = await promise.then(() => null, (e: unknown) => e);
+  const error: unknown = await promise.then(
+    () => null,
+    (e: unknown) => e,
+  );
   expect(error).toBeInstanceOf(DataServiceError);
   return error as DataServiceError;
 }
 
 describe('enrich', () => {
-  it('gives the record, or null', async () => {
+  it('returns the record, or null', async () => {
     expect(await makeClient(await serveCanned({ status: 200, body: PERSON_TEXT })).enrich({ email: 'ana@acme.example' })).toEqual(PERSON);
     expect(await makeClient(await serveCanned({ status: 404, body: '{}' })).enrich({ domain: 'acme.example' })).toBeNull();
   });
@@ -34,23 +37,34 @@ describe('enrich', () => {
     [451, {}, { code: 'suppressed_person', retryable: false }],
     [500, { 'retry-after': '4' }, { code: 'http_500', retryable: true, retryAfterMs: 4000 }],
     [503, { 'retry-after': '5' }, { code: 'overloaded', retryable: true, retryAfterMs: 5000 }],
-  ])('throws for %i', async (status, headers, expected) => {
+  ])('throws a DataServiceError for status %i', async (status, headers, expected) => {
     const url = await serveCanned({ status, headers: { 'x-request-id': 'req_7', ...headers } });
     const error = await errorOf(makeClient(url).enrich({ email: 'ana@acme.example' }));
     expect(error).toMatchObject({ name: 'DataServiceError', status, requestId: 'req_7', ...expected });
     expect(error.message).toContain(`POST ${url}/v1/enrich: `);
   });
 
-  it('throws when there is no answer, and says whether to try again', async () => {
-    expect(await errorOf(makeClient('http://127.0.0.1:1').enrich({ email: 'a@acme.example' }))).toMatchObject({ status: 0, code: 'network', retryable: true });
+  it('throws without an answer, and the error tells whether to try again', async () => {
+    expect(await errorOf(makeClient('http://127.0.0.1:1').enrich({ email: 'a@acme.example' }))).toMatchObject({
+      status: 0,
+      code: 'network',
+      retryable: true,
+    });
     const signal = AbortSignal.abort();
-    expect(await errorOf(makeClient('http://127.0.0.1:1').enrich({ email: 'a@acme.example' }, { signal }))).toMatchObject({ status: 0, code: 'aborted', retryable: false });
+    expect(await errorOf(makeClient('http://127.0.0.1:1').enrich({ email: 'a@acme.example' }, { signal }))).toMatchObject({
+      status: 0,
+      code: 'aborted',
+      retryable: false,
+    });
   });
 });
 
 describe('verify', () => {
-  it('gives one verdict each, in the order asked, duplicates and the unanswered included', async () => {
-    const data = [{ email: 'B@acme.example', result: 'risky', score: 0.4 }, { email: 'a@acme.example', result: 'deliverable', score: 1 }];
+  it('returns one verdict per address in the order of the request, for duplicates and unanswered ones too', async () => {
+    const data = [
+      { email: 'B@acme.example', result: 'risky', score: 0.4 },
+      { email: 'a@acme.example', result: 'deliverable', score: 1 },
+    ];
     const client = makeClient(await serveCanned({ status: 200, body: JSON.stringify({ data }) }));
     expect(await client.verify([' A@acme.example', 'c@acme.example', 'b@acme.example', 'a@acme.example'])).toMatchObject([
       { email: 'a@acme.example', result: 'deliverable', confidence: 100 },
@@ -60,25 +74,29 @@ describe('verify', () => {
     ]);
   });
 
-  it('refuses more than a request may hold, and asks nothing for nothing', async () => {
+  it('refuses too many addresses, and sends no request for none', async () => {
     const client = makeClient('http://127.0.0.1:1');
     await expect(client.verify(Array.from({ length: MAX_VERIFY_EMAILS + 1 }, () => 'a@acme.example'))).rejects.toThrow(RangeError);
     expect(await client.verify([])).toEqual([]);
   });
 
-  it('takes an answer that leaves everybody out for one', async () => {
+  it('accepts an answer without any of the addresses', async () => {
     const client = makeClient(await serveCanned({ status: 200, body: '{"data":[]}' }));
-    expect(await client.verify(['a@acme.example'])).toEqual([{ email: 'a@acme.example', result: 'unknown', confidence: null, reason: 'not_answered' }]);
+    expect(await client.verify(['a@acme.example'])).toEqual([
+      { email: 'a@acme.example', result: 'unknown', confidence: null, reason: 'not_answered' },
+    ]);
   });
 
-  it('throws when the answer is about somebody else', async () => {
+  it('throws when the answer is about another address', async () => {
     const client = makeClient(await serveCanned({ status: 200, body: '{"email":"other@acme.example","result":"risky"}' }));
     expect(await errorOf(client.verify(['a@acme.example']))).toMatchObject({ code: 'bad_body', retryable: true });
   });
 });
 
 describe('docs/library.md', () => {
-  const examples = [...readFileSync(join(root, 'docs/library.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1] ?? '');
+  const examples = [...readFileSync(join(root, 'docs/library.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map(
+    (match) => match[1] ?? '',
+  );
   const folder = (): string => {
     const path = mkdtempSync(join(tmpdir(), 'millrace-docs-'));
     cleanUp(() => rmSync(path, { recursive: true, force: true }));
@@ -93,19 +111,29 @@ describe('docs/library.md', () => {
       return file;
     });
     expect(files.length).toBeGreaterThanOrEqual(3);
-    const flags = '--ignoreConfig --noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2024 --skipLibCheck --allowImportingTsExtensions --types node --typeRoots';
+    const flags =
+      '--ignoreConfig --noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2024 --skipLibCheck ' +
+      '--allowImportingTsExtensions --types node --typeRoots';
     const tsc = run(join(root, 'node_modules/.bin/tsc'), [...flags.split(' '), join(root, 'node_modules/@types'), ...files]);
-    // tsc tells its errors on standard output, which an exception would hide.
-    const output = await tsc.then(({ stdout }) => stdout, (error: { stdout: string }) => error.stdout);
+    // tsc writes its errors to standard output, which an exception would hide.
+    const output = await tsc.then(
+      ({ stdout }) => stdout,
+      (error: { stdout: string }) => error.stdout,
+    );
     expect(output).toBe('');
   });
 
-  it('has a first example that runs, and lets the process end', async () => {
+  it('has a first example that runs and lets the process end', async () => {
     const url = await serve(async (request, response) => {
       const body = JSON.parse(await bodyOf(request)) as { emails?: string[] };
       const known = request.headers.authorization === 'Bearer docs-key';
-      const verdicts = { data: body.emails?.map((email) => ({ email, result: email.startsWith('ana') ? 'deliverable' : 'unknown', confidence: 50 })) };
-      answer(response, known ? { status: 200, body: request.url === '/v1/enrich' ? PERSON_TEXT : JSON.stringify(verdicts) } : { status: 401 });
+      const verdicts = {
+        data: body.emails?.map((email) => ({ email, result: email.startsWith('ana') ? 'deliverable' : 'unknown', confidence: 50 })),
+      };
+      answer(
+        response,
+        known ? { status: 200, body: request.url === '/v1/enrich' ? PERSON_TEXT : JSON.stringify(verdicts) } : { status: 401 },
+      );
     });
     const file = join(folder(), 'example.mts');
     const source = examples[0] ?? '';
@@ -116,9 +144,9 @@ describe('docs/library.md', () => {
   });
 });
 
-it('the entry brings the client alone, without the pipeline', async () => {
+it('the entry point exports the client alone, without the pipeline', async () => {
   const source = readFileSync(entry, 'utf8');
-  expect([...source.matchAll(/from '(.*?)'/g)].every(([, from]) => /^\.\/(client\/|errors\.ts)/.test(from ?? ''))).toBe(true);
+  expect([...source.matchAll(/from '(.*?)'/g)].every(([, from]) => /^\.\/(client\/|util\/errors\.ts)/.test(from ?? ''))).toBe(true);
   expect(Object.keys(await import('../../src/index.ts'))).toContain('DataServiceClient');
   expect(new DataServiceClient({ baseUrl: 'https://api.example.com', apiKey: null })).toBeInstanceOf(DataServiceClient);
 });

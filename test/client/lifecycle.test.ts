@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { answer, EMAIL_BODY, makeClient, PERSON_TEXT, serve, serveCanned } from './servers.ts';
 
-/** A service that holds its answers back until told. */
+/** A service that holds its answers back until `release`. */
 async function serveGate(): Promise<{ url: string; arrived: (n: number) => Promise<void>; release: () => void }> {
   const held: ServerResponse[] = [];
   let waiting: { n: number; resolve: () => void } | null = null;
@@ -13,10 +13,11 @@ async function serveGate(): Promise<{ url: string; arrived: (n: number) => Promi
   });
   return {
     url,
-    arrived: (n) => new Promise((resolve) => {
-      if (held.length >= n) resolve();
-      else waiting = { n, resolve };
-    }),
+    arrived: (n) =>
+      new Promise((resolve) => {
+        if (held.length >= n) resolve();
+        else waiting = { n, resolve };
+      }),
     release: () => {
       for (const response of held.splice(0)) answer(response, { status: 200, body: PERSON_TEXT });
     },
@@ -26,13 +27,15 @@ async function serveGate(): Promise<{ url: string; arrived: (n: number) => Promi
 const aborted = { kind: 'retryable', code: 'aborted' };
 
 describe('close', () => {
-  it('waits for what is under way, also for what waits for a socket', async () => {
+  it('waits for calls in flight and for calls that wait for a socket', async () => {
     const gate = await serveGate();
     const client = makeClient(gate.url, { connections: 1 });
     const calls = [client.callEnrich(EMAIL_BODY), client.callEnrich(EMAIL_BODY)];
     await gate.arrived(1);
     let closed = false;
-    const closing = client.close().then(() => { closed = true; });
+    const closing = client.close().then(() => {
+      closed = true;
+    });
     expect(await client.callEnrich(EMAIL_BODY)).toMatchObject({ ...aborted, detail: 'the client is closed' });
     expect(closed).toBe(false);
     gate.release();
@@ -45,7 +48,7 @@ describe('close', () => {
     expect(closed).toBe(true);
   });
 
-  it('may be called twice, before use, and after destroy', async () => {
+  it('may be called twice, before the first call, and after destroy', async () => {
     const client = makeClient('http://127.0.0.1:1');
     await Promise.all([client.close(), client.close()]);
     await client.destroy();
@@ -58,7 +61,7 @@ describe('close', () => {
 });
 
 describe('destroy', () => {
-  it('cancels what is under way and what waits for a socket', async () => {
+  it('cancels calls in flight and calls that wait for a socket', async () => {
     const gate = await serveGate();
     const client = makeClient(gate.url, { connections: 2 });
     const calls = Array.from({ length: 6 }, () => client.callEnrich(EMAIL_BODY));
@@ -79,7 +82,7 @@ describe('destroy', () => {
   });
 });
 
-describe('a signal', () => {
+describe('an abort signal', () => {
   it('cancels its own call alone', async () => {
     const gate = await serveGate();
     const client = makeClient(gate.url);
@@ -92,7 +95,7 @@ describe('a signal', () => {
     expect((await calls[1])?.kind).toBe('ok');
   });
 
-  it('that fires while the call waits for a socket keeps it from being sent', async () => {
+  it('keeps a call that waits for a socket from being sent', async () => {
     const gate = await serveGate();
     const client = makeClient(gate.url, { connections: 1 });
     const abort = new AbortController();
@@ -109,7 +112,7 @@ describe('a signal', () => {
     expect((await third).kind).toBe('ok');
   });
 
-  it('that has fired already sends nothing', async () => {
+  it('sends nothing when it has fired already', async () => {
     let requests = 0;
     const url = await serve((_request, response) => {
       requests += 1;
@@ -127,26 +130,41 @@ describe('a signal', () => {
     let listeners = 0;
     const add = signal.addEventListener.bind(signal);
     const remove = signal.removeEventListener.bind(signal);
-    signal.addEventListener = (...args: Parameters<typeof add>) => { listeners += 1; add(...args); };
-    signal.removeEventListener = (...args: Parameters<typeof remove>) => { listeners -= 1; remove(...args); };
+    signal.addEventListener = (...args: Parameters<typeof add>) => {
+      listeners += 1;
+      add(...args);
+    };
+    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+      listeners -= 1;
+      remove(...args);
+    };
     await Promise.all(Array.from({ length: 20 }, () => client.callEnrich(EMAIL_BODY, { signal })));
     expect(listeners).toBe(0);
   });
 });
 
-it('a call that waits for a socket too long is given up, and not sent later', async () => {
+it('a call that waits too long for a socket ends with a timeout and is not sent later', async () => {
   const { InFlight } = await import('../../src/client/in-flight.ts');
   const { Exchange } = await import('../../src/client/exchange.ts');
   const inFlight = new InFlight({ totalMs: 10_000, unsentMs: 1 });
   const waiting = new Promise<InstanceType<typeof Exchange>>((resolve, reject) => {
     inFlight.add(new Exchange(inFlight, 1000, resolve, reject));
   });
-  // The sweep must not keep a process alive; here, something has to.
+  // The sweep does not keep the process alive, so the test does.
   const alive = setInterval(() => {}, 1000);
   const exchange = await waiting;
   clearInterval(alive);
   expect(exchange.failure).toMatchObject({ code: 'timeout', detail: expect.stringMatching(/no free connection/) });
   let aborts = 0;
-  exchange.onRequestStart({ aborted: false, paused: false, reason: null, pause() {}, resume() {}, abort: () => { aborts += 1; } });
+  exchange.onRequestStart({
+    aborted: false,
+    paused: false,
+    reason: null,
+    pause() {},
+    resume() {},
+    abort: () => {
+      aborts += 1;
+    },
+  });
   expect(aborts).toBe(1);
 });

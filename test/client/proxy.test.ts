@@ -20,10 +20,13 @@ async function startProxy(target: string): Promise<{ url: string; seen: Incoming
   const server = createServer((request, response) => {
     seen.push(request);
     const { port, hostname } = new URL(target);
-    const forwarded = httpRequest({ hostname, port, method: request.method, path: new URL(request.url ?? '').pathname, headers: request.headers }, (upstream) => {
-      response.writeHead(upstream.statusCode ?? 502, upstream.headers);
-      upstream.pipe(response);
-    });
+    const forwarded = httpRequest(
+      { hostname, port, method: request.method, path: new URL(request.url ?? '').pathname, headers: request.headers },
+      (upstream) => {
+        response.writeHead(upstream.statusCode ?? 502, upstream.headers);
+        upstream.pipe(response);
+      },
+    );
     forwarded.on('error', () => response.destroy());
     request.pipe(forwarded);
   });
@@ -43,19 +46,21 @@ async function startProxy(target: string): Promise<{ url: string; seen: Incoming
 const service = (): Promise<string> => serve((_request, response) => answer(response, { status: 200, body: PERSON_TEXT }));
 
 describe('a proxy', () => {
-  it.each(['HTTP_PROXY', 'http_proxy'])('of %s carries plain HTTP, with its own credentials', async (name) => {
+  it.each(['HTTP_PROXY', 'http_proxy'])('from %s carries plain HTTP, with its own credentials', async (name) => {
     const proxy = await startProxy(await service());
     vi.stubEnv(name, proxy.url.replace('//', '//user:secret@'));
     const client = makeClient('http://service.test/prefix');
     expect(await client.callEnrich(EMAIL_BODY, { idempotencyKey: 'k' })).toMatchObject({ kind: 'ok', value: { text: PERSON_TEXT } });
     expect(proxy.seen[0]?.url).toBe('http://service.test/prefix/v1/enrich');
     expect(proxy.seen[0]?.headers).toMatchObject({
-      host: 'service.test', authorization: 'Bearer test-key-0123456789', 'idempotency-key': 'k',
+      host: 'service.test',
+      authorization: 'Bearer test-key-0123456789',
+      'idempotency-key': 'k',
       'proxy-authorization': `Basic ${Buffer.from('user:secret').toString('base64')}`,
     });
   });
 
-  it('of HTTPS_PROXY is asked for a tunnel, and its refusal is a network error', async () => {
+  it('from HTTPS_PROXY opens a tunnel, and its refusal gives a network error', async () => {
     const proxy = await startProxy(await service());
     vi.stubEnv('HTTPS_PROXY', proxy.url);
     const result = await makeClient('https://service.test').callEnrich(EMAIL_BODY);
@@ -64,13 +69,17 @@ describe('a proxy', () => {
     expect(proxy.tunnels[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('that wants credentials is a network error that says so', async () => {
+  it('gives a network error that names the missing credentials', async () => {
     const proxy = await serve((_request, response) => answer(response, { status: 407, body: 'no' }));
     vi.stubEnv('HTTP_PROXY', proxy);
-    expect(await makeClient('http://service.test').callEnrich(EMAIL_BODY)).toMatchObject({ kind: 'retryable', code: 'network', detail: expect.stringMatching(/407/) });
+    expect(await makeClient('http://service.test').callEnrich(EMAIL_BODY)).toMatchObject({
+      kind: 'retryable',
+      code: 'network',
+      detail: expect.stringMatching(/407/),
+    });
   });
 
-  it.each(['service.test', '*', '.test', 'other.test,service.test:80'])('is passed by for NO_PROXY=%s', async (noProxy) => {
+  it.each(['service.test', '*', '.test', 'other.test,service.test:80'])('does not carry the hosts of NO_PROXY=%s', async (noProxy) => {
     const proxy = await startProxy(await service());
     vi.stubEnv('HTTP_PROXY', proxy.url);
     vi.stubEnv('NO_PROXY', noProxy);
@@ -79,7 +88,7 @@ describe('a proxy', () => {
     expect(proxy.seen).toHaveLength(0);
   });
 
-  it('bounds a service that never answers behind it, and is closed with the client', async () => {
+  it('does not disable the timeout of a call, and its connections close with the client', async () => {
     const proxy = await startProxy(await serve(() => {}));
     vi.stubEnv('HTTP_PROXY', proxy.url);
     const client = makeClient('http://service.test', { timeoutMs: 60 });
@@ -87,13 +96,13 @@ describe('a proxy', () => {
     await client.close();
   });
 
-  it('that is no address is a ConfigError that shows no password', () => {
+  it('gives a ConfigError without the password when its URL is invalid', () => {
     vi.stubEnv('HTTP_PROXY', 'http://user:secret@[');
     expect(() => makeClient('http://service.test')).toThrow(/^HTTP_PROXY cannot be used/);
     expect(() => makeClient('http://service.test')).not.toThrow(/secret/);
   });
 
-  it('is never used for loopback: the embedded service must be reachable', async () => {
+  it('never carries loopback addresses, because the embedded service must be reachable', async () => {
     const proxy = await startProxy(await service());
     vi.stubEnv('HTTP_PROXY', proxy.url);
     expect((await makeClient(await service()).callEnrich(EMAIL_BODY)).kind).toBe('ok');
@@ -101,7 +110,7 @@ describe('a proxy', () => {
   });
 });
 
-describe('which variable stands', () => {
+describe('the choice of the proxy variable', () => {
   it.each([
     ['http:', 'a.example', { HTTP_PROXY: 'p' }, 'p'],
     ['http:', 'a.example', { HTTP_PROXY: 'p', http_proxy: 'q' }, 'q'],

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseHttpDate, parseRetryAfter } from '../../src/client/retry-after.ts';
+import { parseRetryAfter } from '../../src/client/retry-after.ts';
+import { parseHttpDate } from '../../src/util/http-date.ts';
 
 const NOW = Date.UTC(2026, 0, 15, 12, 0, 0);
 /** Whole seconds between 1970 and 9999. */
@@ -18,50 +19,71 @@ function asctime(ms: number): string {
 }
 
 describe('Retry-After', () => {
-  it('as seconds', () => {
-    fc.assert(fc.property(fc.integer({ min: 0, max: 1e9 }), (s) => {
-      expect(parseRetryAfter(String(s), undefined, NOW)).toBe(s * 1000);
-      expect(parseRetryAfter(` ${s} `, 'Sun, 06 Nov 1994 08:49:37 GMT', NOW)).toBe(s * 1000);
-    }));
+  it('may state seconds', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 1e9 }), (s) => {
+        expect(parseRetryAfter(String(s), undefined, NOW)).toBe(s * 1000);
+        expect(parseRetryAfter(` ${s} `, 'Sun, 06 Nov 1994 08:49:37 GMT', NOW)).toBe(s * 1000);
+      }),
+    );
   });
 
-  it('as a date in any of the three forms is read against the response’s own Date, so a wrong local clock does no harm', () => {
-    fc.assert(fc.property(seconds, fc.integer({ min: 0, max: 1_000_000 }), seconds, (server, wait, local) => {
-      const until = Math.min(server + wait, 253_402_300_799) * 1000;
-      for (const form of [imf, asctime]) {
-        expect(parseRetryAfter(form(until), imf(server * 1000), local * 1000)).toBe(until - server * 1000);
-      }
-    }));
-    fc.assert(fc.property(fc.integer({ min: 0, max: 40 * 365 * 86_400 }), (wait) => {
-      expect(parseRetryAfter(rfc850(NOW + wait * 1000), undefined, NOW)).toBe(wait * 1000);
-    }));
+  it('may state a date in three forms, relative to the Date of the answer, so that the local clock does not matter', () => {
+    fc.assert(
+      fc.property(seconds, fc.integer({ min: 0, max: 1_000_000 }), seconds, (server, wait, local) => {
+        const until = Math.min(server + wait, 253_402_300_799) * 1000;
+        for (const form of [imf, asctime]) {
+          expect(parseRetryAfter(form(until), imf(server * 1000), local * 1000)).toBe(until - server * 1000);
+        }
+      }),
+    );
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 40 * 365 * 86_400 }), (wait) => {
+        expect(parseRetryAfter(rfc850(NOW + wait * 1000), undefined, NOW)).toBe(wait * 1000);
+      }),
+    );
   });
 
-  it('that lies in the past is 0, however it says so', () => {
-    fc.assert(fc.property(fc.integer({ min: 1, max: 1e9 }), (s) => {
-      expect(parseRetryAfter(`-${s}`, undefined, NOW)).toBe(0);
-      expect(parseRetryAfter(imf(NOW - s * 1000), undefined, NOW)).toBe(0);
-    }));
+  it('gives 0 for a time in the past in every form', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1e9 }), (s) => {
+        expect(parseRetryAfter(`-${s}`, undefined, NOW)).toBe(0);
+        expect(parseRetryAfter(imf(NOW - s * 1000), undefined, NOW)).toBe(0);
+      }),
+    );
   });
 
-  it('is never shortened, only kept finite', () => {
+  it('keeps its length and stays finite', () => {
     expect(parseRetryAfter('315360000', undefined, NOW)).toBe(315_360_000_000);
     expect(parseRetryAfter('9'.repeat(400), undefined, NOW)).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  it('is a whole non-negative number or null, whatever is sent', () => {
-    fc.assert(fc.property(fc.string(), fc.option(fc.string(), { nil: undefined }), (value, date) => {
-      const ms = parseRetryAfter(value, date, NOW);
-      expect(ms === null || (Number.isSafeInteger(ms) && ms >= 0)).toBe(true);
-    }), { numRuns: 1000 });
+  it('gives a whole non-negative number or null for any text', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.option(fc.string(), { nil: undefined }), (value, date) => {
+        const ms = parseRetryAfter(value, date, NOW);
+        expect(ms === null || (Number.isSafeInteger(ms) && ms >= 0)).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
   });
 
-  it.each(['', 'soon', '1e3', '0x10', '12 s', 'NaN', 'Infinity', '12,5', 'Sun, 06 Foo 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 25:49:37 GMT', 'Sun, 06 Nov 1994 08:49:37 CET', '1,2'])(
-    '%j says nothing',
-    (value) => expect(parseRetryAfter(value, undefined, NOW)).toBeNull(),
-  );
+  it.each([
+    '',
+    'soon',
+    '1e3',
+    '0x10',
+    '12 s',
+    'NaN',
+    'Infinity',
+    '12,5',
+    'Sun, 06 Foo 1994 08:49:37 GMT',
+    'Sun, 06 Nov 1994 25:49:37 GMT',
+    'Sun, 06 Nov 1994 08:49:37 CET',
+    '1,2',
+  ])('gives null for %j', (value) => expect(parseRetryAfter(value, undefined, NOW)).toBeNull());
 
-  it('absent is null; the first of several counts; fractions and RFC 3339 are understood', () => {
+  it('gives null when absent, uses the first of several, and reads fractions and RFC 3339', () => {
     expect(parseRetryAfter(undefined, undefined, NOW)).toBeNull();
     expect(parseRetryAfter([], undefined, NOW)).toBeNull();
     expect(parseRetryAfter(['3', '9'], undefined, NOW)).toBe(3000);
@@ -71,14 +93,14 @@ describe('Retry-After', () => {
 });
 
 describe('HTTP dates', () => {
-  it('the examples of RFC 9110 are one moment', () => {
+  it('give one moment for all examples of RFC 9110', () => {
     const moment = Date.UTC(1994, 10, 6, 8, 49, 37);
     for (const text of ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994']) {
       expect(parseHttpDate(text, NOW)).toBe(moment);
     }
   });
 
-  it('years before 100 are those years, and two digits are the nearest century', () => {
+  it('keep four-digit years before 100, and put two-digit years into the nearest century', () => {
     expect(parseHttpDate('Thu, 01 Jan 0050 00:00:00 GMT', NOW)).toBe(new Date('0050-01-01T00:00:00Z').getTime());
     expect(parseHttpDate('Thursday, 01-Jan-76 00:00:00 GMT', NOW)).toBe(Date.UTC(2076, 0, 1));
     expect(parseHttpDate('Thursday, 01-Jan-77 00:00:00 GMT', NOW)).toBe(Date.UTC(1977, 0, 1));

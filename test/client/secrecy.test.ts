@@ -1,4 +1,4 @@
-/** The API key appears nowhere but in the request. */
+/** The API key appears only in the request. */
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { answer, EMAIL_BODY, makeClient, serve } from './servers.ts';
 
 const KEY = 'key_51x-very-secret';
 
-/** All that a log, a debugger or an error report would show. */
+/** The text that a log, a debugger or an error report would show. */
 function everything(value: unknown): string {
   const shown = inspect(value, { depth: Infinity, showHidden: true, getters: true, maxStringLength: null, maxArrayLength: null });
   return shown + JSON.stringify(value) + String(value) + (value instanceof Error ? `${value.stack}${value.message}` : '');
@@ -19,12 +19,18 @@ function everything(value: unknown): string {
 function serveEcho(status: number, body: (auth: string) => string): Promise<string> {
   return serve((request, response) => {
     const auth = request.headers.authorization ?? '';
-    const headers = { 'x-request-id': auth, 'x-echo': auth, 'set-cookie': ['a=1', auth], location: `https://x.example/${auth.slice(7)}`, 'x-plain': '1' };
+    const headers = {
+      'x-request-id': auth,
+      'x-echo': auth,
+      'set-cookie': ['a=1', auth],
+      location: `https://x.example/${auth.slice(7)}`,
+      'x-plain': '1',
+    };
     answer(response, { status, body: body(auth), headers });
   });
 }
 
-/** Not seen in the body as it is, only once it is parsed. */
+/** The text with JSON escapes, so that it appears only in the parsed body. */
 const escaped = (text: string): string => text.replaceAll('s', '\\u0073');
 
 describe('a service that echoes the key', () => {
@@ -40,7 +46,7 @@ describe('a service that echoes the key', () => {
     ['in a verdict', (auth) => JSON.stringify([{ email: 'ana@acme.example', result: 'risky', reason: auth }])],
   ];
   for (const status of [200, 302, 400, 401, 404, 409, 429, 451, 500, 503]) {
-    it.each(bodies)(`${status}, %s`, async (_where, body) => {
+    it.each(bodies)(`does not leak it into a result (status ${status}, %s)`, async (_where, body) => {
       const client = makeClient(await serveEcho(status, body), { apiKey: KEY });
       const results = [
         await client.callEnrich(EMAIL_BODY),
@@ -50,7 +56,7 @@ describe('a service that echoes the key', () => {
         client,
       ];
       for (const result of results) {
-        // Half a key, cut off at the edge, is a leak as well.
+        // Half a key at the edge of a cut text is a leak as well.
         expect(everything(result)).not.toContain(KEY.slice(0, 8));
         expect(everything(result)).not.toContain(KEY.slice(-8));
       }
@@ -59,7 +65,7 @@ describe('a service that echoes the key', () => {
   }
 });
 
-it('a network error, a timeout and a misuse do not show it', async () => {
+it('a network error, a timeout and a misuse do not show the API key', async () => {
   const client = makeClient('http://127.0.0.1:1', { apiKey: KEY });
   expect(everything(await client.callEnrich(EMAIL_BODY))).not.toContain(KEY);
   const error: unknown = await client.enrich({ email: 'a@acme.example' }).catch((e: unknown) => e);
@@ -70,15 +76,15 @@ it('a network error, a timeout and a misuse do not show it', async () => {
   expect(everything(misuse)).not.toContain(KEY);
 });
 
-describe('masking', () => {
-  it('spares data when the key is too short to be told from it, but never words', () => {
+describe('the redactor', () => {
+  it('masks a short key in messages, but not in data, where it may be a value', () => {
     const redactor = new Redactor('1000');
     expect(redactor.data('{"employees":1000}')).toBe('{"employees":1000}');
     expect(redactor.headers({ 'x-ratelimit-limit': '1000' })).toEqual({ 'x-ratelimit-limit': '1000' });
     expect(redactor.words('key 1000 refused')).toBe('key [redacted] refused');
   });
 
-  it('finds a key in JSON however it is written, and leaves the rest as it was', () => {
+  it('finds a key in JSON with any escapes, and leaves the rest unchanged', () => {
     const way = fc.constantFrom(
       (c: string) => JSON.stringify(c).slice(1, -1),
       (c: string) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -86,7 +92,9 @@ describe('masking', () => {
       (c: string) => (c === '/' ? '\\/' : JSON.stringify(c).slice(1, -1)),
     );
     const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
-    const key = fc.array(fc.oneof(visible, fc.constantFrom('"', '\\', '/', 'u', '0')), { minLength: 12, maxLength: 24 }).map((parts) => parts.join(''));
+    const key = fc
+      .array(fc.oneof(visible, fc.constantFrom('"', '\\', '/', 'u', '0')), { minLength: 12, maxLength: 24 })
+      .map((parts) => parts.join(''));
     const around = fc.array(fc.oneof(fc.constantFrom('\\', '"', '\n', 'é'), visible), { maxLength: 6 }).map((parts) => parts.join(''));
     fc.assert(
       fc.property(key, fc.array(way, { minLength: 24, maxLength: 24 }), around, around, (secret, ways, before, after) => {
@@ -99,17 +107,22 @@ describe('masking', () => {
     );
   });
 
-  it('does not take for the key what only looks like its escapes', () => {
+  it('does not mask text that only looks like the escaped key', () => {
     const text = JSON.stringify({ title: Array.from(KEY, (c) => `\\u00${c.charCodeAt(0).toString(16)}`).join('') });
     expect(new Redactor(KEY).data(text)).toBe(text);
   });
 
-  it.each([['backslashes', '\\\\'], ['escapes', '\\u0041'], ['keys that are cut off', '\\u006bey_'], ['parts of a key behind backslashes', `\\\\${KEY.slice(0, 5)}`]])('reads a megabyte of %s, and finds the key behind it', (_what, part) => {
+  it.each([
+    ['backslashes', '\\\\'],
+    ['escapes', '\\u0041'],
+    ['keys that are cut off', '\\u006bey_'],
+    ['parts of a key behind backslashes', `\\\\${KEY.slice(0, 5)}`],
+  ])('reads a megabyte of %s and finds the key behind it', (_what, part) => {
     const title = part.repeat(2 ** 20 / part.length);
     expect(neverHangs(() => new Redactor(KEY).data(`{"title":"${title}${escaped(KEY)}"}`))).toBe(`{"title":"${title}[redacted]"}`);
   });
 
-  it('hands over the very same headers when there is nothing to mask', () => {
+  it('returns the same headers object when it masks nothing', () => {
     const headers = { a: 'b', c: ['d'] };
     expect(new Redactor(KEY).headers(headers)).toBe(headers);
     expect(new Redactor(null).words(KEY)).toBe(KEY);

@@ -14,7 +14,7 @@ export function urlOf(server: Server | TcpServer): string {
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 
-/** An HTTP server; the base URL of it. */
+/** Starts an HTTP server and returns its base URL. */
 export async function serve(listener: Listener): Promise<string> {
   const server = createServer((request, response) => void listener(request, response)).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -25,7 +25,7 @@ export async function serve(listener: Listener): Promise<string> {
   return urlOf(server);
 }
 
-/** A server below HTTP: told of the socket once the first bytes of a request are there. */
+/** Starts a TCP server that gets the socket with the first bytes of a request. Returns its base URL. */
 export async function serveRaw(onRequest: (socket: Socket, count: number, data: Buffer) => void): Promise<string> {
   const sockets = new Set<Socket>();
   let count = 0;
@@ -48,7 +48,7 @@ export interface Canned {
   readonly headers?: Record<string, string | string[]>;
 }
 
-/** Answers every request alike; content type JSON unless said otherwise. */
+/** Gives the same answer to every request. The content type is JSON unless the headers name another. */
 export function serveCanned(canned: Canned): Promise<string> {
   return serve((_request, response) => answer(response, canned));
 }
@@ -71,7 +71,11 @@ export async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 export const PERSON = {
-  email: 'ana@acme.example', name: 'Ana Example', title: 'CTO', company: { name: 'Acme', employees: 12 }, verified: true,
+  email: 'ana@acme.example',
+  name: 'Ana Example',
+  title: 'CTO',
+  company: { name: 'Acme', employees: 12 },
+  verified: true,
 };
 export const PERSON_TEXT = JSON.stringify(PERSON);
 export const EMAIL_BODY = '{"email":"ana@acme.example"}';

@@ -1,4 +1,4 @@
-/** Batch jobs of a service that is killed at random moments: no line is lost, none is done or charged twice. */
+/** Batch jobs of a service that is killed at random moments: no line is lost, done twice or charged twice. */
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as passes } from 'node:timers/promises';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,21 +10,31 @@ import { createKey, serve, type ServedProcess } from '../support/served.ts';
 const PEOPLE = 50;
 const LINES = 15_000;
 const PARTS = 3;
-/** Enough that it is killed at all kinds of moments, should the job be quick. */
+/** Enough kills for all kinds of moments, if the job is quick. */
 const MOST_KILLS = 15;
-/** Within this long after its start the service is killed: some rounds of lines. Longer each time that it has not come to any, for a busy machine. */
+/**
+ * Milliseconds after its start until the service is killed: some chunks of lines. The time grows while no chunk was done, for a busy
+ * machine.
+ */
 const WITHIN_MS = 200;
 
 let folder: Folder;
 beforeAll(async () => {
   folder = await Folder.make();
-  await writeFile(folder.at('crm.csv'), `email,name\n${Array.from({ length: PEOPLE }, (_, n) => `p${n}@acme.example,Person ${n}\n`).join('')}`);
+  await writeFile(
+    folder.at('crm.csv'),
+    `email,name\n${Array.from({ length: PEOPLE }, (_, n) => `p${n}@acme.example,Person ${n}\n`).join('')}`,
+  );
   await folder.run(['import', '--store', 's.sqlite', '--contacts', 'crm.csv']);
 });
 afterAll(() => folder.remove());
 
-/** Every sixth asks for nobody, and every seventh for nothing that can be. */
-const lineOf = (n: number): string => `${JSON.stringify({ custom_id: `c${n}`, email: n % 7 === 0 ? 'nothing' : n % 6 === 0 ? `nobody${n}@acme.example` : `p${n % PEOPLE}@acme.example` })}\n`;
+/** Every sixth line finds no person, and every seventh is invalid. */
+const lineOf = (n: number): string =>
+  JSON.stringify({
+    custom_id: `c${n}`,
+    email: n % 7 === 0 ? 'nothing' : n % 6 === 0 ? `nobody${n}@acme.example` : `p${n % PEOPLE}@acme.example`,
+  }) + '\n';
 const HITS = Array.from({ length: LINES }, (_, n) => n).filter((n) => n % 7 !== 0 && n % 6 !== 0).length;
 
 interface Job {
@@ -34,8 +44,19 @@ interface Job {
   readonly credits_charged: number;
 }
 
-async function ask(service: ServedProcess, key: string, method: string, path: string, body?: string, type = 'application/json'): Promise<Response> {
-  const response = await fetch(`${service.url}/v1/batches${path}`, { method, headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': type }) }, ...(body === undefined ? {} : { body }) });
+async function ask(
+  service: ServedProcess,
+  key: string,
+  method: string,
+  path: string,
+  body?: string,
+  type = 'application/json',
+): Promise<Response> {
+  const response = await fetch(`${service.url}/v1/batches${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': type }) },
+    ...(body === undefined ? {} : { body }),
+  });
   expect(response.status, `${method} ${path}`).toBeLessThan(300);
   return response;
 }
@@ -51,16 +72,22 @@ async function begin(service: ServedProcess, key: string): Promise<string> {
 }
 
 async function finish(service: ServedProcess, key: string, id: string): Promise<{ job: Job; results: string }> {
-  const job = await vi.waitFor(async () => {
-    const now = (await (await ask(service, key, 'GET', `/${id}`)).json()) as Job;
-    expect(now.state).toBe('completed');
-    return now;
-  }, { timeout: 120_000, interval: 50 });
+  const job = await vi.waitFor(
+    async () => {
+      const now = (await (await ask(service, key, 'GET', `/${id}`)).json()) as Job;
+      expect(now.state).toBe('completed');
+      return now;
+    },
+    { timeout: 120_000, interval: 50 },
+  );
   return { job, results: await (await ask(service, key, 'GET', `/${id}/results`)).text() };
 }
 
 async function spent(id: string): Promise<number> {
-  const keys = (await folder.run(['keys', 'list', '--json', '--store', 's.sqlite'])).stdout.trim().split('\n').map((line) => JSON.parse(line) as { id: string; label: string; credits_used: number });
+  const keys = (await folder.run(['keys', 'list', '--json', '--store', 's.sqlite'])).stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { id: string; label: string; credits_used: number });
   return keys.find(({ label }) => label === id)?.credits_used ?? NaN;
 }
 
@@ -73,10 +100,13 @@ function linesDone(): number {
   }
 }
 
-it('killed again and again, a job has the results of one that was not, and costs the same to the credit', async () => {
+it('a job killed again and again has the results and the exact charge of an undisturbed one', async () => {
   const seed = Math.floor(Math.random() * 1e9);
   const random = seeded(seed);
-  const [plain, crashed] = [await createKey(folder, 's.sqlite', '--plan', 'enterprise', '--credits', String(HITS), '--label', 'plain'), await createKey(folder, 's.sqlite', '--plan', 'enterprise', '--credits', String(HITS), '--label', 'crashed')];
+  const [plain, crashed] = [
+    await createKey(folder, 's.sqlite', '--plan', 'enterprise', '--credits', String(HITS), '--label', 'plain'),
+    await createKey(folder, 's.sqlite', '--plan', 'enterprise', '--credits', String(HITS), '--label', 'crashed'),
+  ];
   let service = await serve(folder, ['--store', 's.sqlite']);
   const wanted = await finish(service, plain, await begin(service, plain));
   expect(wanted.job).toMatchObject({ counts: { total: LINES, succeeded: HITS }, credits_charged: HITS });
@@ -84,7 +114,7 @@ it('killed again and again, a job has the results of one that was not, and costs
   const id = await begin(service, crashed);
   const stops: number[] = [];
   while (stops.length < MOST_KILLS && stops.at(-1) !== LINES) {
-    // A random moment, and nothing that is waited for.
+    // A random moment, independent of any event.
     await passes(random.int(0, WITHIN_MS * (1 + stops.filter((line) => line === 0).length)));
     service.kill('SIGKILL');
     await service.ended;
@@ -95,21 +125,27 @@ it('killed again and again, a job has the results of one that was not, and costs
   expect(found.results === wanted.results, `seed ${seed}, killed at lines ${stops.join(', ')}`).toBe(true);
   expect(found.job).toMatchObject({ counts: wanted.job.counts, credits_charged: HITS });
   expect([await spent('plain'), await spent('crashed')], `seed ${seed}, killed at lines ${stops.join(', ')}`).toEqual([HITS, HITS]);
-  // It has been killed in the middle, or this has shown nothing.
-  expect(stops.some((line) => line > 0 && line < LINES), stops.join(', ')).toBe(true);
+  // Without a kill in the middle this test would show nothing.
+  expect(
+    stops.some((line) => line > 0 && line < LINES),
+    stops.join(', '),
+  ).toBe(true);
   service.kill('SIGTERM');
   expect((await service.ended).code).toBe(0);
 }, 300_000);
 
-it('stopped in the middle of a job, it comes to its end in order', async () => {
+it('a service that is stopped in the middle of a job ends cleanly', async () => {
   const key = await createKey(folder, 's.sqlite', '--plan', 'enterprise');
   const states: unknown[] = [];
-  // Should a job be done before the signal comes, another one is not.
+  // If a job is done before the signal, the next job gets it.
   while (states.length < MOST_KILLS && states.at(-1) !== 'in_progress') {
     const service = await serve(folder, ['--store', 's.sqlite', '--log-level', 'info']);
     const id = await begin(service, key);
-    // Beside requests it has the thread in short slices, and rests in between: that is when nothing else may keep the process.
-    await vi.waitFor(async () => expect(((await (await ask(service, key, 'GET', `/${id}`)).json()) as Job).state).not.toMatch(/validating|queued/), { timeout: 120_000, interval: 5 });
+    // The job runs in short slices and rests in between. During a rest, only the job may keep the process alive.
+    await vi.waitFor(
+      async () => expect(((await (await ask(service, key, 'GET', `/${id}`)).json()) as Job).state).not.toMatch(/validating|queued/),
+      { timeout: 120_000, interval: 5 },
+    );
     service.kill('SIGTERM');
     const { code, stderr } = await service.ended;
     expect([code, stderr.includes('"event":"stopped"')]).toEqual([0, true]);

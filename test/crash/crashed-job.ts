@@ -15,7 +15,7 @@ export async function prepare(job: Job): Promise<{ folder: Folder; service: Scri
   return { folder, service, args: argsOf(job, service) };
 }
 
-/** What comes of the job when nobody kills it: each record once and in order, known by a name that no other has. */
+/** The result of an undisturbed job: each record once and in order, with a unique name. */
 export async function undisturbed(job: Job, rows: readonly Lead[]): ReturnType<typeof resultOf> {
   const { folder, service, args } = await prepare(job);
   expect(await folder.run(args)).toMatchObject({ code: 0, stderr: '' });
@@ -24,8 +24,13 @@ export async function undisturbed(job: Job, rows: readonly Lead[]): ReturnType<t
   return resultOf(folder, job);
 }
 
-/** Ends the job at these moments, lets it finish, and asserts what no crash may change. */
-export async function killed(job: Job, expected: unknown, moments: Iterable<Moment>, { latencyMs = 0, faults = false } = {}): Promise<Chain> {
+/** Ends the job at these moments, lets it finish, and checks it. */
+export async function killed(
+  job: Job,
+  expected: unknown,
+  moments: Iterable<Moment>,
+  { latencyMs = 0, faults = false } = {},
+): Promise<Chain> {
   const { folder, service, args } = await prepare(job);
   service.latencyMs = latencyMs;
   if (faults) fail(service);
@@ -34,10 +39,10 @@ export async function killed(job: Job, expected: unknown, moments: Iterable<Mome
   return chain;
 }
 
-/** What no crash may change, once the job has finished: its result, what was paid for, and that nothing is left lying about. */
+/** Checks a finished job: its result, the paid calls, and that no extra file is left. */
 export async function expectUnharmed(job: Job, expected: unknown, folder: Folder, service: ScriptedService, chain: Chain): Promise<void> {
   expect(await resultOf(folder, job)).toEqual(expected);
-  // What a kill has lost is lost to both.
+  // Both lose what a kill has lost.
   const { calls } = (await folder.json(`${job.output}.report.json`)) as { calls: Record<string, number> };
   const made = Object.values(calls).reduce((sum, n) => sum + n, 0);
   expect(requestsIn(await folder.read(`${job.output}.report.html`))).toEqual({ said: made, inTable: made });
@@ -48,7 +53,7 @@ export async function expectUnharmed(job: Job, expected: unknown, folder: Folder
   expect((await folder.files()).filter((name) => /\.partial|\.lock|\.tmp$/.test(name))).toEqual([]);
 }
 
-/** Whoever asks a lookup again sends the same body with the same Idempotency-Key. */
+/** Checks that a repeated lookup has the same body and the same Idempotency-Key. */
 export function expectSameRequests(service: ScriptedService): void {
   const first = new Map<string, string>();
   const different: string[] = [];

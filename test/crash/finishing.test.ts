@@ -9,33 +9,58 @@ const ROWS = leads(60, 7);
 const JOB = csvJob(ROWS);
 const MOMENTS = finishingMoments(JOB.output);
 
-/** What must lie there for the kill to have come at its moment: in the order of `MOMENTS`. */
+/** The files that prove the moment of a kill, in the order of `MOMENTS`. */
 const SITES: readonly Site[] = [
-  { state: 'running', files: ['out.csv.checkpoint.json', 'out.csv.checkpoint.json.*.tmp', 'out.csv.errors.jsonl.partial', 'out.csv.partial'] },
+  {
+    state: 'running',
+    files: ['out.csv.checkpoint.json', 'out.csv.checkpoint.json.*.tmp', 'out.csv.errors.jsonl.partial', 'out.csv.partial'],
+  },
   { state: 'finishing', files: ['out.csv.*.tmp', 'out.csv.checkpoint.json', 'out.csv.errors.jsonl.partial', 'out.csv.partial'] },
   { state: 'finishing', files: ['out.csv', 'out.csv.checkpoint.json', 'out.csv.errors.jsonl.*.tmp', 'out.csv.errors.jsonl.partial'] },
   { state: 'finishing', files: ['out.csv', 'out.csv.checkpoint.json', 'out.csv.errors.jsonl', 'out.csv.report.json.*.tmp'] },
-  { state: 'finishing', files: ['out.csv', 'out.csv.checkpoint.json', 'out.csv.errors.jsonl', 'out.csv.report.html.*.tmp', 'out.csv.report.json'] },
-  { state: 'finishing', files: ['out.csv', 'out.csv.checkpoint.json', 'out.csv.checkpoint.json.*.tmp', 'out.csv.errors.jsonl', 'out.csv.report.html', 'out.csv.report.json'] },
+  {
+    state: 'finishing',
+    files: ['out.csv', 'out.csv.checkpoint.json', 'out.csv.errors.jsonl', 'out.csv.report.html.*.tmp', 'out.csv.report.json'],
+  },
+  {
+    state: 'finishing',
+    files: [
+      'out.csv',
+      'out.csv.checkpoint.json',
+      'out.csv.checkpoint.json.*.tmp',
+      'out.csv.errors.jsonl',
+      'out.csv.report.html',
+      'out.csv.report.json',
+    ],
+  },
 ];
 
 let made: Promise<unknown> | null = null;
 const expected = (): Promise<unknown> => (made ??= undisturbed(JOB, ROWS));
 
-/** Without the input, the ledger and the lock, which are there all the time. */
+/** Without the input, the ledger and the lock, which always exist. */
 function left({ state, files }: Site): Site {
   const named = files.map((name) => name.replace(/\.[0-9a-f]{8}\.tmp$/, '.*.tmp')).sort();
   return { state, files: named.filter((name) => name.startsWith(JOB.output) && !/\.(?:ledger(?:-\w+)?|lock)$/.test(name)) };
 }
 
-test.each(sampleOf(MOMENTS.map(({ name, moment }, i) => ({ name, moment, site: SITES[i] })), 2))(`killed $name: the next run does what is missing, and asks nothing (SAMPLE_SEED=${SAMPLE_SEED})`, async ({ moment, site }) => {
+test.each(
+  sampleOf(
+    MOMENTS.map(({ name, moment }, i) => ({ name, moment, site: SITES[i] })),
+    2,
+  ),
+)(`a run killed $name is completed by the next run without a call (SAMPLE_SEED=${SAMPLE_SEED})`, async ({ moment, site }) => {
   const chain = await killed(JOB, await expected(), [moment]);
   expect(chain.sites.map(left)).toEqual([site]);
   expect(chain).toMatchObject({ kills: 1, runs: 2, repeated: 0 });
 });
 
-test('killed at each of these steps in turn: a run that mends a crash may crash as well', async () => {
-  const chain = await killed(JOB, await expected(), MOMENTS.map(({ moment }) => moment));
+test('a run killed at each of these steps in turn survives a crash during its recovery as well', async () => {
+  const chain = await killed(
+    JOB,
+    await expected(),
+    MOMENTS.map(({ moment }) => moment),
+  );
   expect(chain.sites.map(left)).toEqual(SITES);
   expect(chain).toMatchObject({ kills: SITES.length, runs: SITES.length + 1, repeated: 0 });
 });

@@ -1,4 +1,4 @@
-/** A run that was paused and lost its job may write what it likes: everything lies there as the other one left it, byte for byte. */
+/** A paused run that lost its job changes nothing when it wakes up: every file keeps the bytes of its successor. */
 import { appendFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import type { Folder, Started } from '../support/cli.ts';
@@ -11,21 +11,23 @@ import { prepare, undisturbed } from './crashed-job.ts';
 
 const ROWS = leads(120, 23);
 const JOB = csvJob(ROWS, { steps: 'enrich', concurrency: '4' });
-/** Loaded machines are no reason to fail. */
-const PATIENT = { timeout: 300_000 };
+/** Busy machines are no reason to fail. */
+const LONG_TIMEOUT = { timeout: 300_000 };
 
 let made: Promise<unknown> | null = null;
 const expected = (): Promise<unknown> => (made ??= undisturbed(JOB, ROWS));
 
 /** `CRASH_SEED=123` repeats a run. */
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
-/** A sixth of them each time; bench/two-runs.ts has all. */
+/** A sixth of the cases in each run; bench/two-runs.ts has all. */
 const someOf = <T>(all: readonly T[]): readonly T[] => sampleOf(all, Math.ceil(all.length / 6), SEED);
 
-/** In the state of another heir for each step. */
+/** Each step with another state of the successor. */
 const CASES = STEPS.map((step, i) => ({ step, heir: HEIRS[(i + 2 + SEED) % HEIRS.length] ?? { name: '', step: null } }));
 
-test.each(someOf(CASES).map(({ step, heir }) => ({ name: `${step.name}, and wakes when the heir ${heir.name} (CRASH_SEED=${SEED})`, step, heir })))('paused before $name: 75, and nothing changes', PATIENT, async ({ step, heir: { step: heirStep } }) => {
+test.each(
+  someOf(CASES).map(({ step, heir }) => ({ name: `${step.name}, and wakes when the heir ${heir.name} (CRASH_SEED=${SEED})`, step, heir })),
+)('a run paused before $name ends with 75 and changes nothing', LONG_TIMEOUT, async ({ step, heir: { step: heirStep } }) => {
   const { folder, args } = await slowly();
   const holder = await overdueAt(folder, args, step);
   const heir = folder.start(args, heirStep === null ? {} : { env: atStep(heirStep, 'SIGSTOP') });
@@ -35,17 +37,21 @@ test.each(someOf(CASES).map(({ step, heir }) => ({ name: `${step.name}, and wake
   await finishes(folder, heir);
 });
 
-test.each(someOf(TAKING_OVER))('the heir is killed before $name: the next one shares no file with the paused run either', PATIENT, async (step) => {
-  const { folder, args } = await slowly();
-  const holder = await overdueAt(folder, args, WRITING);
-  expect((await folder.run(args, { env: atStep(step) })).signal).toBe('SIGKILL');
-  const next = await pausedAt(folder, args, STEPS[3] ?? WRITING);
-  await wakesInVain(folder, holder);
-  next.kill('SIGCONT');
-  await finishes(folder, next);
-});
+test.each(someOf(TAKING_OVER))(
+  'a successor killed before $name leaves a next run that shares no file with the paused run either',
+  LONG_TIMEOUT,
+  async (step) => {
+    const { folder, args } = await slowly();
+    const holder = await overdueAt(folder, args, WRITING);
+    expect((await folder.run(args, { env: atStep(step) })).signal).toBe('SIGKILL');
+    const next = await pausedAt(folder, args, STEPS[3] ?? WRITING);
+    await wakesInVain(folder, holder);
+    next.kill('SIGCONT');
+    await finishes(folder, next);
+  },
+);
 
-test.each(CUTTING)('a run that resumes is paused before $name: it cuts nothing off what the heir has written', PATIENT, async (step) => {
+test.each(CUTTING)('a resuming run paused before $name truncates nothing that its successor wrote', LONG_TIMEOUT, async (step) => {
   const { folder, args } = await slowly();
   expect((await folder.run(args, { env: atStep(LATER_CHECKPOINT) })).signal).toBe('SIGKILL');
   await appendFile(folder.at(`${JOB.output}.partial`), 'written, and in no checkpoint');
@@ -56,7 +62,7 @@ test.each(CUTTING)('a run that resumes is paused before $name: it cuts nothing o
   await finishes(folder, heir);
 });
 
-/** Answers come slowly enough for several checkpoints. */
+/** Answers slow enough for several checkpoints. */
 async function slowly(): Promise<{ folder: Folder; args: string[] }> {
   const { folder, service, args } = await prepare(JOB);
   service.latencyMs = 10;
@@ -71,11 +77,19 @@ async function overdueAt(folder: Folder, args: readonly string[], step: Paramete
 
 async function wakesInVain(folder: Folder, holder: Started): Promise<void> {
   const { code, stderr, changed } = await wake(folder, holder, JOB.output);
-  expect({ code, stderr, changed }).toEqual({ code: 75, stderr: expect.stringMatching(/^millrace: this run lost the job: /m), changed: [] });
+  expect({ code, stderr, changed }).toEqual({
+    code: 75,
+    stderr: expect.stringMatching(/^millrace: this run lost the job: /m),
+    changed: [],
+  });
 }
 
 async function finishes(folder: Folder, run: Started): Promise<void> {
   expect(await run.ended).toMatchObject({ code: 0, stderr: '' });
   expect(await resultOf(folder, JOB)).toEqual(await expected());
-  expect((await folder.files()).filter((name) => !/^(?:in|out)\.csv$|\.(?:ledger|checkpoint\.json|report\.(?:json|html)|errors\.jsonl)$/.test(name))).toEqual([]);
+  expect(
+    (await folder.files()).filter(
+      (name) => !/^(?:in|out)\.csv$|\.(?:ledger|checkpoint\.json|report\.(?:json|html)|errors\.jsonl)$/.test(name),
+    ),
+  ).toEqual([]);
 }

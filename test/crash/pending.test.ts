@@ -7,10 +7,10 @@ import { prepare } from './crashed-job.ts';
 
 const WAIT_MS = 400;
 
-/** The service cannot say yet whether mail to one in seven arrives, when it is asked for the first time. */
+/** At the first request, the service has no verdict yet for one address in seven. */
 const isLate = (email: string): boolean => /[07]/.test(email.split('@')[0]?.slice(-1) ?? '');
 
-test('pending verdicts are asked for again within the quota, and a kill in the middle of that sends the same request again and pays for nothing twice', async () => {
+test('pending verdicts are asked for again within the quota; after a kill the same request is sent and nothing is paid twice', async () => {
   const rows = leads(1_500, 21);
   const { folder, service, args } = await prepare(csvJob(rows, { steps: 'verify', 'verify.patienceMs': '60000', concurrency: '8' }));
   const isAgain = ({ keys }: Asked): boolean => keys.every(isLate);
@@ -19,7 +19,13 @@ test('pending verdicts are asked for again within the quota, and a kill in the m
     if (isAgain(asked) && !answersAgain) return;
     const said = (email: string): object =>
       isLate(email) && !isAgain(asked)
-        ? { email, result: 'unknown', reason: 'greylisted', verified_at: new Date().toISOString(), retry_at: new Date(Date.now() + WAIT_MS).toISOString() }
+        ? {
+            email,
+            result: 'unknown',
+            reason: 'greylisted',
+            verified_at: new Date().toISOString(),
+            retry_at: new Date(Date.now() + WAIT_MS).toISOString(),
+          }
         : { email, result: 'deliverable', confidence: 97, reason: 'accepted' };
     reply({ status: 200, body: JSON.stringify({ data: asked.keys.map(said) }) });
   };

@@ -22,8 +22,12 @@ interface Finished {
   readonly old: Buffer;
 }
 
-/** The job is through, one lookup in `share` (or those that say so) was refused, and from now on all are answered. */
-async function finished(job: Job, share: number, fails: (key: string, path: Asked['path']) => boolean = (key, path) => oneIn(share)(`${path} ${key}`)): Promise<Finished> {
+/** A finished job in which one lookup in `share` (or those chosen) was refused. From now on all are answered. */
+async function finished(
+  job: Job,
+  share: number,
+  fails: (key: string, path: Asked['path']) => boolean = (key, path) => oneIn(share)(`${path} ${key}`),
+): Promise<Finished> {
   const { folder, service, args } = await prepare(job);
   service.script = refusing(fails);
   expect(await folder.run(args)).toMatchObject({ code: 0 });
@@ -33,7 +37,7 @@ async function finished(job: Job, share: number, fails: (key: string, path: Aske
   return { folder, service, args: ['retry', ...args.slice(1)], old: await readFile(folder.at(job.output)) };
 }
 
-/** Kills the retry at these moments, lets it finish, and asserts what no crash may change. */
+/** Kills the retry at these moments, lets it finish, and checks it. */
 async function killed(job: Job, rows: readonly Lead[], share: number, momentsOf: (requests: number) => readonly Moment[]): Promise<Chain> {
   const expected = (await undisturbed(job, rows)) as { bytes: string };
   const { folder, service, args, old } = await finished(job, share);
@@ -50,22 +54,39 @@ async function killed(job: Job, rows: readonly Lead[], share: number, momentsOf:
   return chain;
 }
 
-const CASES: readonly { readonly name: string; readonly rows: number; readonly share: number; readonly flags: Readonly<Record<string, string>>; readonly output: string }[] = [
+const CASES: readonly {
+  readonly name: string;
+  readonly rows: number;
+  readonly share: number;
+  readonly flags: Readonly<Record<string, string>>;
+  readonly output: string;
+}[] = [
   { name: 'csv', rows: 500, share: 3, flags: { concurrency: '8' }, output: 'out.csv' },
-  { name: 'few failed of many, verify alone, jsonl.zst', rows: 9_000, share: 90, flags: { steps: 'verify', 'limits.trustMisses': 'true' }, output: 'out.jsonl.zst' },
+  {
+    name: 'few failed of many, verify alone, jsonl.zst',
+    rows: 9_000,
+    share: 90,
+    flags: { steps: 'verify', 'limits.trustMisses': 'true' },
+    output: 'out.jsonl.zst',
+  },
   { name: 'enrich alone, csv.gz', rows: 1_200, share: 3, flags: { steps: 'enrich', concurrency: '8' }, output: 'out.csv.gz' },
 ];
 
 describe(`a retry killed at random moments (CRASH_SEED=${SEED})`, () => {
-  test.each(sampleOf(CASES, 1, SEED))('$name: whole at all times, the same bytes and requests, and nothing durable is asked for again', async ({ rows: count, share, flags, output }) => {
-    const rows = leads(count, SEED % 1_000);
-    const job: Job = { files: { 'in.csv': toCsv(rows) }, flags: { input: 'in.csv', ...flags }, output };
-    const chain = await killed(job, rows, share, (failed) => randomMoments(4, flags['steps'] === 'verify' ? 2 : failed, seeded(SEED + count)));
-    expect(chain.runs).toBeGreaterThan(1);
-  });
+  test.each(sampleOf(CASES, 1, SEED))(
+    'keeps a complete output of the same bytes, and asks for no durable answer again: $name',
+    async ({ rows: count, share, flags, output }) => {
+      const rows = leads(count, SEED % 1_000);
+      const job: Job = { files: { 'in.csv': toCsv(rows) }, flags: { input: 'in.csv', ...flags }, output };
+      const chain = await killed(job, rows, share, (failed) =>
+        randomMoments(4, flags['steps'] === 'verify' ? 2 : failed, seeded(SEED + count)),
+      );
+      expect(chain.runs).toBeGreaterThan(1);
+    },
+  );
 });
 
-test('a retry killed at each step of its finishing in turn: the next one does what is missing, and asks nothing', async () => {
+test('a retry killed at each step of its commit in turn is completed by the next run without a call', async () => {
   const rows = leads(60, 7);
   const job = csvJob(rows);
   const chain = await killed(job, rows, 3, () => finishingMoments(job.output).map(({ moment }) => moment));
@@ -73,7 +94,7 @@ test('a retry killed at each step of its finishing in turn: the next one does wh
   expect(chain).toMatchObject({ kills: 6, runs: 7, repeated: 0 });
 });
 
-test('a retry that was killed: millrace run goes on with it, and takes an input that changed as a new run', async () => {
+test('millrace run continues a killed retry, and takes a changed input as a new run', async () => {
   const rows = leads(300, 9);
   const job = csvJob(rows, { concurrency: '4' });
   const expected = await undisturbed(job, rows);
@@ -86,7 +107,10 @@ test('a retry that was killed: millrace run goes on with it, and takes an input 
     await started.ended;
     if (changed) {
       await appendFile(folder.at('in.csv'), 'Näme 300,new@works1.example,,\n');
-      expect(await folder.run(args)).toMatchObject({ code: 65, stderr: expect.stringContaining('the input is not what the job has read: in.csv had') });
+      expect(await folder.run(args)).toMatchObject({
+        code: 65,
+        stderr: expect.stringContaining('the input is not what the job has read: in.csv had'),
+      });
       expect(await folder.run(run)).toMatchObject({ code: 0 });
       expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ total: 301 });
       expect(service.asked.get('enrich new@works1.example')).toBe(1);
@@ -99,16 +123,23 @@ test('a retry that was killed: millrace run goes on with it, and takes an input 
   }
 });
 
-test('few failed of many, killed with the first request in flight: it is sent again as it was, though the reader now gets further', async () => {
-  const job: Job = { files: { 'in.csv': toCsv(leads(20_000, 13)) }, flags: { input: 'in.csv', steps: 'verify', 'limits.trustMisses': 'true' }, output: 'out.csv' };
-  // None among the first, so that the window of the next retry reaches much further than the first one's.
+test('a retry with few failed lookups, killed at its first request, sends it again, though the reader now gets further', async () => {
+  const job: Job = {
+    files: { 'in.csv': toCsv(leads(20_000, 13)) },
+    flags: { input: 'in.csv', steps: 'verify', 'limits.trustMisses': 'true' },
+    output: 'out.csv',
+  };
+  // No early row fails, so the window of the next retry reaches much further than the first one's.
   const fails = (key: string): boolean => Number(/^person13-(\d+)@/.exec(key)?.[1] ?? 0) >= 6_000 && oneIn(100)(key);
   const { folder, service, args } = await finished(job, 0, fails);
   service.script = () => undefined;
   const started = folder.start(args);
   await service.sees(1);
-  // Rows before the first that failed are written, so that the next retry begins behind them.
-  while (((await folder.json('out.csv.checkpoint.json')) as { mark: { position: { finished?: { rows: number } } | null } }).mark.position?.finished === undefined);
+  // Rows before the first failed one are written, so the next retry begins behind them.
+  while (
+    ((await folder.json('out.csv.checkpoint.json')) as { mark: { position: { finished?: { rows: number } } | null } }).mark.position
+      ?.finished === undefined
+  );
   started.kill('SIGKILL');
   await started.ended;
   service.script = (_asked, _response, reply, usual) => reply(usual());

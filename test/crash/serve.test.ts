@@ -1,4 +1,4 @@
-/** The service, killed at any moment: what was answered stays answered, and nobody gets more than was bought. */
+/** The service, killed at any moment: answers stay valid, and no key gets more than it bought. */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Folder } from '../support/cli.ts';
@@ -21,7 +21,7 @@ interface Reply {
   readonly replayed: boolean;
   readonly text: string;
   readonly remaining: number;
-  /** Between the two the service said what remains. */
+  /** The service reported the remaining quota between these two times. */
   readonly sentMs: number;
   readonly heardMs: number;
 }
@@ -32,10 +32,18 @@ async function enrich(url: string, key: string, idempotencyKey: string): Promise
   const response = await fetch(`${url}/v1/enrich`, { method: 'POST', headers, body: '{"email":"ada@acme.example"}' });
   const text = await response.text();
   const number = (name: string): number => Number(response.headers.get(name));
-  return { status: response.status, charged: number('x-credits-charged'), replayed: response.headers.has('idempotency-replayed'), text, remaining: number('x-ratelimit-remaining'), sentMs, heardMs: performance.now() };
+  return {
+    status: response.status,
+    charged: number('x-credits-charged'),
+    replayed: response.headers.has('idempotency-replayed'),
+    text,
+    remaining: number('x-ratelimit-remaining'),
+    sentMs,
+    heardMs: performance.now(),
+  };
 }
 
-it('killed under load: every answer that was heard is replayed as it was and free of charge, also after an import, no credit is given twice or lost, and no quota gained', async () => {
+it('a service killed under load replays every answer free of charge, and gives or loses no credit or quota twice', async () => {
   const key = await createKey(folder, 's.sqlite', '--plan', 'growth', '--credits', String(CREDITS));
   const first = await serve(folder, ['--store', 's.sqlite']);
   const heard = new Map<string, Reply>();
@@ -63,10 +71,10 @@ it('killed under load: every answer that was heard is replayed as it was and fre
   expect(again.map(({ text }) => text)).toEqual([...heard.values()].map(({ text }) => text));
   expect(JSON.parse((await enrich(second.url, key, 'changed')).text)).toMatchObject({ name: 'Ada Married' });
   const [next] = again as [Reply];
-  // A thousand a minute flow in.
+  // The quota refills by a thousand a minute.
   expect(next.remaining).toBeLessThanOrEqual(last.remaining - 1 + Math.ceil(((next.heardMs - last.sentMs) * 1_000) / 60_000));
 
-  // One more was asked for after the import.
+  // One more call was made after the import.
   let spent = heard.size + 1;
   for (let n = 0; ; n++) {
     const reply = await enrich(second.url, key, `new${n}`);
@@ -75,7 +83,7 @@ it('killed under load: every answer that was heard is replayed as it was and fre
     spent++;
   }
   expect(spent).toBeLessThanOrEqual(CREDITS);
-  // Paid for and not heard: what was in flight at the kill. With its Idempotency-Key it is there to be had.
+  // Charged but not received: requests in flight at the kill. Their Idempotency-Keys return the answers.
   const unheard = [];
   for (let n = 0; n < sent; n++) if (!heard.has(`k${n}`)) unheard.push(await enrich(second.url, key, `k${n}`));
   expect(unheard.length).toBeLessThanOrEqual(WORKERS);

@@ -1,4 +1,4 @@
-/** Shards that are killed, and a join that is: what comes of it is what one run writes. */
+/** Killed shards, and a killed join: the result is that of one run. */
 import { expect, test } from 'vitest';
 import { atStep, type Step } from '../support/crash-chain.ts';
 import { csvJob, resultOf, type Job } from '../support/crash-jobs.ts';
@@ -11,13 +11,13 @@ const STRIDE = 11;
 
 const LEFT = /\.partial|\.lock|\.tmp$|\.shard/;
 
-/** Without the lookups: one that two shards ask for at the same moment counts twice. */
+/** Without the lookups: a lookup that two shards ask for at the same moment counts twice. */
 function withoutLookups(result: unknown): unknown {
   const { numbers, ...rest } = result as { numbers: object };
   return { ...rest, numbers: { ...numbers, lookups: null } };
 }
 
-test(`four at once, each killed again and again (CRASH_SEED=${SEED})`, async () => {
+test(`four shards at once give the output of one run, although each is killed again and again (CRASH_SEED=${SEED})`, async () => {
   const rows = leads(240, SEED % 1_000);
   const job = csvJob(rows, { concurrency: '4', steps: 'enrich' });
   const expected = await undisturbed(job, rows);
@@ -41,12 +41,13 @@ test(`four at once, each killed again and again (CRASH_SEED=${SEED})`, async () 
   expect((await folder.files()).filter((name) => LEFT.test(name))).toEqual([]);
 });
 
-test(`a join killed again and again, each time a few steps further: the next start of any shard goes on with it (CRASH_SEED=${SEED})`, async () => {
+test(`any shard continues a join that was killed again and again, each time a few steps further (CRASH_SEED=${SEED})`, async () => {
   const rows = leads(60, 7);
   const job: Job = csvJob(rows);
   const expected = await undisturbed(job, rows);
   const { folder, service, args } = await prepare(job);
-  const shard = (index: number, step?: Step): ReturnType<typeof folder.run> => folder.run([...args, '--shard', `${index}/2`], step === undefined ? {} : { env: atStep(step) });
+  const shard = (index: number, step?: Step): ReturnType<typeof folder.run> =>
+    folder.run([...args, '--shard', `${index}/2`], step === undefined ? {} : { env: atStep(step) });
   expect(await shard(0)).toMatchObject({ code: 0 });
   // Right before the first byte of the joined output.
   expect(await shard(1, { call: 'open', file: String.raw`^out\.csv\.partial\.\*\.tmp$`, nth: 1 })).toMatchObject({ signal: 'SIGKILL' });
@@ -59,10 +60,18 @@ test(`a join killed again and again, each time a few steps further: the next sta
     expect(ended).toMatchObject({ signal: 'SIGKILL' });
     kills++;
     const files = await folder.files();
-    // The parts stay until the whole is there.
-    const whole = files.includes('out.csv');
-    if (!whole) for (const index of [0, 1]) expect(files).toContain(`out.csv.shard-${index}-of-2`);
-    found.add(!files.includes('out.csv.checkpoint.json') ? 'joining' : whole ? (files.includes('out.csv.checkpoint.json.shards') ? 'clearing' : 'cleared') : 'finishing');
+    // The parts stay until the joined file is published.
+    const isJoined = files.includes('out.csv');
+    if (!isJoined) for (const index of [0, 1]) expect(files).toContain(`out.csv.shard-${index}-of-2`);
+    found.add(
+      !files.includes('out.csv.checkpoint.json')
+        ? 'joining'
+        : isJoined
+          ? files.includes('out.csv.checkpoint.json.shards')
+            ? 'clearing'
+            : 'cleared'
+          : 'finishing',
+    );
   }
   expect(kills).toBeGreaterThan(3);
   expect([...found]).toEqual(expect.arrayContaining(['joining', 'clearing']));

@@ -12,28 +12,54 @@ const JOB = csvJob(ROWS, { concurrency: '8' });
 let made: Promise<unknown> | null = null;
 const expected = (): Promise<unknown> => (made ??= undisturbed(JOB, ROWS));
 
-/** At a random request or moment of its life each. */
+/** A random request or moment for each. */
 function moments(seed: number, of: readonly Pick<Moment, 'signals' | 'betweenMs'>[]): Moment[] {
   const random = seeded(seed);
-  return of.map((signals, i) => (i % 2 === 0 ? { kind: 'requests', more: Math.floor(random() * 200), ...signals } : { kind: 'time', ms: Math.floor(random() * 600), ...signals }));
+  return of.map((signals, i) =>
+    i % 2 === 0
+      ? { kind: 'requests', more: Math.floor(random() * 200), ...signals }
+      : { kind: 'time', ms: Math.floor(random() * 600), ...signals },
+  );
 }
 
-describe(`signals at random moments, answers in 10 ms (CRASH_SEED=${SEED})`, () => {
-  const patient = { timeout: 300_000 };
+describe(`a run that gets signals at random moments (CRASH_SEED=${SEED})`, () => {
+  const longTimeout = { timeout: 300_000 };
 
-  test('SIGTERM and SIGINT: 75 each time, and nothing is asked for again', patient, async () => {
-    const chain = await killed(JOB, await expected(), moments(SEED, [{ signals: ['SIGTERM'] }, { signals: ['SIGINT'] }, { signals: ['SIGINT'] }, { signals: ['SIGTERM'] }]), { latencyMs: 10 });
+  test('ends with 75 on each SIGTERM and SIGINT, and asks for nothing again', longTimeout, async () => {
+    const chain = await killed(
+      JOB,
+      await expected(),
+      moments(SEED, [{ signals: ['SIGTERM'] }, { signals: ['SIGINT'] }, { signals: ['SIGINT'] }, { signals: ['SIGTERM'] }]),
+      { latencyMs: 10 },
+    );
     expect(chain).toMatchObject({ kills: 0, repeated: 0, bound: 0 });
     expect(chain.stops).toBeGreaterThan(0);
   });
 
-  test('a service that fails: the same, and what it has refused is asked for by the next run', patient, async () => {
-    const chain = await killed(JOB, await expected(), moments(SEED + 1, [{ signals: ['SIGTERM'] }, { signals: ['SIGINT'] }]), { latencyMs: 10, faults: true });
+  test('gives the same result with a faulty service, and the next run asks for refused lookups', longTimeout, async () => {
+    const chain = await killed(JOB, await expected(), moments(SEED + 1, [{ signals: ['SIGTERM'] }, { signals: ['SIGINT'] }]), {
+      latencyMs: 10,
+      faults: true,
+    });
     expect(chain).toMatchObject({ kills: 0, repeated: 0, bound: 0 });
   });
 
-  test('a second signal, or SIGKILL, into the drain: no more than was in flight, or not on the disk', patient, async () => {
-    const chain = await killed(JOB, await expected(), moments(SEED + 2, [{ signals: ['SIGTERM', 'SIGKILL'], betweenMs: 5 }, { signals: ['SIGTERM', 'SIGINT'], betweenMs: 3 }, { signals: ['SIGINT', 'SIGKILL'], betweenMs: 15 }, { signals: ['SIGINT', 'SIGTERM'] }]), { latencyMs: 10 });
-    expect(chain.kills + chain.stops).toBeGreaterThan(0);
-  });
+  test(
+    'repeats only requests in flight and answers not yet durable after a second signal, or SIGKILL, during the drain',
+    longTimeout,
+    async () => {
+      const chain = await killed(
+        JOB,
+        await expected(),
+        moments(SEED + 2, [
+          { signals: ['SIGTERM', 'SIGKILL'], betweenMs: 5 },
+          { signals: ['SIGTERM', 'SIGINT'], betweenMs: 3 },
+          { signals: ['SIGINT', 'SIGKILL'], betweenMs: 15 },
+          { signals: ['SIGINT', 'SIGTERM'] },
+        ]),
+        { latencyMs: 10 },
+      );
+      expect(chain.kills + chain.stops).toBeGreaterThan(0);
+    },
+  );
 });

@@ -1,7 +1,7 @@
-/** No room for the results of a batch job, or for its parts: the job waits, the service goes on, and with room there all is as it would have been. */
+/** A full disk for the results or parts of a batch job: the job waits, the service continues, and with free space the job ends as usual. */
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it, vi } from 'vitest';
-import { BatchFolder } from '../../src/service/batches/folder.ts';
+import { BatchFolder } from '../../src/service/batches/batch-folder.ts';
 import { jobsOf, ndjson } from '../service/batches/jobs.ts';
 import { KEY, makeStore, serveStore } from '../service/harness.ts';
 import { ensureRoot } from '../services/debian.ts';
@@ -11,10 +11,10 @@ import { cleanUp } from '../support/clean-up.ts';
 const LINES = 3_000;
 
 describe.skipIf(!ensureRoot())('a full disk', () => {
-  it('pauses a job, which says why, and goes on when there is room', async () => {
+  it('pauses a job, which names the reason, and continues with free space', async () => {
     const path = await makeStore();
     const disk = mountSmallDisk(`${path}.batches`, '2m');
-    // Before the folder that it is in is removed.
+    // Unmounted before its folder is removed.
     cleanUp(() => void spawnSync('umount', ['-l', disk.path]));
     const service = await serveStore({ store: path });
     const jobs = jobsOf(service);
@@ -25,7 +25,7 @@ describe.skipIf(!ensureRoot())('a full disk', () => {
     cleanUp(() => void vi.restoreAllMocks());
     const { counts, times } = await jobs.until(id, 'paused');
     expect((await jobs.get(id)).reason?.code).toBe('disk_full');
-    // It looks for room, and does not work on lines for which there is none.
+    // It checks for space, and does not work on lines whose results would not fit.
     await expect.poll(() => asked.mock.results.length).toBeGreaterThan(0);
     expect(await asked.mock.results[0]?.value).toBe(false);
     expect((await jobs.get(id)).times).toEqual(times);
@@ -35,11 +35,15 @@ describe.skipIf(!ensureRoot())('a full disk', () => {
     const refused = await jobs.put(other.id, 1, Buffer.alloc(4 * 1024 * 1024, '\n'));
     expect([refused.status, refused.json['code'], refused.headers.get('retry-after')]).toEqual([503, 'disk_full', '60']);
     disk.free();
-    expect(await jobs.until(id, 'completed')).toMatchObject({ reason: null, counts: { total: LINES, succeeded: LINES }, credits_charged: LINES });
+    expect(await jobs.until(id, 'completed')).toMatchObject({
+      reason: null,
+      counts: { total: LINES, succeeded: LINES },
+      credits_charged: LINES,
+    });
     expect((await jobs.lines(id)).map(({ custom_id: name }) => Number(name))).toEqual(Array.from({ length: LINES }, (_, n) => n));
   });
 
-  it('that cannot be written at all refuses parts, and to forget what it cannot', async () => {
+  it('refuses parts and erasures when it takes no write at all', async () => {
     const path = await makeStore();
     const disk = mountSmallDisk(`${path}.batches`, '2m');
     cleanUp(() => void spawnSync('umount', ['-l', disk.path]));
@@ -57,7 +61,7 @@ describe.skipIf(!ensureRoot())('a full disk', () => {
     expect((await jobs.put(id, 1, ndjson({ id: 'pe_1' }))).status).toBe(200);
   });
 
-  it('that cannot be written has no room, whatever it says of itself', async () => {
+  it('counts as full when it takes no write, whatever free space it reports', async () => {
     const path = await makeStore();
     const disk = mountSmallDisk(`${path}.batches`, '64m');
     cleanUp(() => void spawnSync('umount', ['-l', disk.path]));

@@ -1,4 +1,4 @@
-/** An input that changes under a run, or that is cut off: 65 with words, and with the input as it was, the result that was meant. */
+/** An input that changes or is truncated during a run: 65 with a message, and with the input restored, the expected result. */
 import { appendFile, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
 import { makeWorld } from '../support/world.ts';
 import { expectMended, expectWords, resultOf, undisturbed } from './mended.ts';
 
-/** Rows as long as this are not all read while the first ones wait for their answers. */
+/** With such long rows, some are still unread while the first ones wait for answers. */
 const FILLER = 'f'.repeat(2_500);
 const ROWS = leads(300, 55).map(({ cells: [name = '', ...rest], key }) => ({ cells: [name, ...rest.slice(0, -1), FILLER], key }));
 const INPUT = Buffer.from(toCsv(ROWS));
@@ -17,14 +17,15 @@ const LENIENT = { 'max-errors': '100%' };
 const ENRICH = { ...LENIENT, steps: 'enrich', concurrency: '4' };
 const whole = undisturbed(INPUT, ENRICH);
 
-/** The same number of bytes, and other names, in the last rows: those that were not read yet. */
+/** The same number of bytes with other names in the last rows, which are unread at that time. */
 const EDITED = Buffer.from(INPUT.toString().replace(/Näme (?=2[6-9]\d)/g, 'Nöme '));
 
 const LOOKUPS = new Set(ROWS.flatMap(({ key }) => key ?? [])).size;
 
-/** Resolves once a checkpoint counts on rows that were read after the change. */
+/** Resolves when a checkpoint includes rows that were read after the change. */
 async function kept(folder: Folder): Promise<void> {
-  const rows = async (): Promise<number> => ((await folder.json('out.csv.checkpoint.json'))['mark'] as { tally: { total: number } }).tally.total;
+  const rows = async (): Promise<number> =>
+    ((await folder.json('out.csv.checkpoint.json'))['mark'] as { tally: { total: number } }).tally.total;
   while ((await rows()) < 265);
 }
 
@@ -35,9 +36,17 @@ async function writeInPlace(path: string, bytes: Buffer): Promise<void> {
 }
 
 const CHANGES: readonly (readonly [string, (folder: Folder) => Promise<void>, RegExp])[] = [
-  ['appended to', (folder) => appendFile(folder.at('in.csv'), 'New,new@works1.example,,\n'), /the input changed while it was read: in\.csv had \d+ bytes and has \d+ now/],
+  [
+    'appended to',
+    (folder) => appendFile(folder.at('in.csv'), 'New,new@works1.example,,\n'),
+    /the input changed while it was read: in\.csv had \d+ bytes and has \d+ now/,
+  ],
   ['cut', (folder) => truncate(folder.at('in.csv'), 300_000), /The input in\.csv became shorter while it was read: it ends at byte 300000/],
-  ['edited in place', (folder) => writeInPlace(folder.at('in.csv'), EDITED), /the input changed while it was read: in\.csv has the same size but other content than before/],
+  [
+    'edited in place',
+    (folder) => writeInPlace(folder.at('in.csv'), EDITED),
+    /the input changed while it was read: in\.csv has the same size but other content than before/,
+  ],
   [
     'replaced by another file',
     async (folder) => {
@@ -49,30 +58,38 @@ const CHANGES: readonly (readonly [string, (folder: Folder) => Promise<void>, Re
   ['removed', (folder) => rm(folder.at('in.csv')), /the input changed while it was read: in\.csv is no longer there/],
 ];
 
-describe(`an input that under a run is (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
-  test.each(sampleOf(CHANGES, 2))('%s: 65, and put back as it was, the same command gives the result of an input that never changed', async (_, change, words) => {
-    expect(EDITED.length).toBe(INPUT.length);
-    expect(EDITED.equals(INPUT)).toBe(false);
-    const world = await makeWorld(INPUT);
-    const { folder, service } = world;
-    const args = world.args(ENRICH);
-    service.script = ({ number }, _response, reply, usual) => {
-      if (number < 40) reply(usual());
-      else if (number < LOOKUPS - 5) void changed.then(() => reply(usual()));
-      else void kept(folder).then(() => reply(usual()));
-    };
-    const run = folder.start(args);
-    const changed = service.sees(40).then(() => change(folder));
-    const ended = await run.ended;
-    expect(ended.code).toBe(65);
-    expectWords(ended, words);
-    expect(await folder.files()).not.toContain('out.csv');
-    expect((await folder.json('out.csv.checkpoint.json'))['state']).toBe('stopped');
-    await writeFile(folder.at('in.csv'), INPUT);
-    await expectMended(world, await whole(), { args });
-  });
+describe(`input (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
+  test.each(sampleOf(CHANGES, 2))(
+    'input %s during a run is 65; restored, the same command gives the result of an unchanged input',
+    async (_, change, words) => {
+      expect(EDITED.length).toBe(INPUT.length);
+      expect(EDITED.equals(INPUT)).toBe(false);
+      const world = await makeWorld(INPUT);
+      const { folder, service } = world;
+      const args = world.args(ENRICH);
+      service.script = ({ number }, _response, reply, usual) => {
+        if (number < 40) reply(usual());
+        else if (number < LOOKUPS - 5) void changed.then(() => reply(usual()));
+        else void kept(folder).then(() => reply(usual()));
+      };
+      const run = folder.start(args);
+      const changed = service.sees(40).then(() => change(folder));
+      const ended = await run.ended;
+      expect(ended.code).toBe(65);
+      expectWords(ended, words);
+      expect(await folder.files()).not.toContain('out.csv');
+      expect((await folder.json('out.csv.checkpoint.json'))['state']).toBe('stopped');
+      await writeFile(folder.at('in.csv'), INPUT);
+      await expectMended(world, await whole(), { args });
+    },
+  );
 
-  test.each(sampleOf(CHANGES.filter(([what]) => ['appended to', 'edited in place'].includes(what)), 1))('%s, and stays so: --fresh takes it as it is now, and pays for what is new', async (_, change) => {
+  test.each(
+    sampleOf(
+      CHANGES.filter(([what]) => ['appended to', 'edited in place'].includes(what)),
+      1,
+    ),
+  )('%s, and stays so: --fresh takes it as it is now, and pays for what is new', async (_, change) => {
     const { folder, service, args } = await makeWorld(INPUT);
     service.script = (asked, _response, reply, usual) => {
       if (asked.number < 40) reply(usual());
@@ -92,10 +109,15 @@ describe(`an input that under a run is (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
   });
 });
 
-test.each(sampleOf([
-  ['cut', (folder: Folder) => truncate(folder.at('in.csv'), 200_000)],
-  ['edited in place', (folder: Folder) => writeInPlace(folder.at('in.csv'), EDITED)],
-] as const, 1))('an input that is %s after the job was finished: a new run, the result of that input, and nothing is paid twice', async (_, change) => {
+test.each(
+  sampleOf(
+    [
+      ['cut', (folder: Folder) => truncate(folder.at('in.csv'), 200_000)],
+      ['edited in place', (folder: Folder) => writeInPlace(folder.at('in.csv'), EDITED)],
+    ] as const,
+    1,
+  ),
+)('an input that is %s after the job was finished: a new run, the result of that input, and nothing is paid twice', async (_, change) => {
   const { folder, service, args } = await makeWorld(INPUT);
   expect((await folder.run(args(ENRICH))).code).toBe(0);
   await change(folder);
@@ -107,8 +129,9 @@ test.each(sampleOf([
   expect(await folder.read('out.csv')).toBe(await fresh.folder.read('out.csv'));
 });
 
-describe('an archive that is cut off', () => {
-  const members = (compress: (bytes: Buffer) => Buffer): Buffer => Buffer.concat([0, 1, 2, 3].map((i) => compress(INPUT.subarray((i * INPUT.length) / 4, ((i + 1) * INPUT.length) / 4))));
+describe('a truncated archive', () => {
+  const members = (compress: (bytes: Buffer) => Buffer): Buffer =>
+    Buffer.concat([0, 1, 2, 3].map((i) => compress(INPUT.subarray((i * INPUT.length) / 4, ((i + 1) * INPUT.length) / 4))));
   const ARCHIVES: readonly (readonly [string, string, Buffer])[] = [
     ['gzip of one member', 'in.csv.gz', gzipSync(INPUT, { level: 0 })],
     ['gzip of four', 'in.csv.gz', members((bytes) => gzipSync(bytes, { level: 0 }))],
@@ -116,21 +139,54 @@ describe('an archive that is cut off', () => {
     ['zstd of four', 'in.csv.zst', members(zstdCompressSync)],
   ];
 
-  test.each(sampleOf(ARCHIVES, 2))('%s: 65 that says at which byte; whole again and with --fresh, the result that was meant, each lookup paid once', async (_, name, archive) => {
-    const { folder, service, args } = await makeWorld();
-    const more = { ...ENRICH, input: name };
-    const cut = archive.length - 20;
-    await writeFile(folder.at(name), archive.subarray(0, cut));
-    const ended = await folder.run(args(more));
-    expect(ended.code).toBe(65);
-    expectWords(ended, new RegExp(`The archive ${name} is cut off: it ends at byte ${cut} `));
-    await writeFile(folder.at(name), archive);
-    expect(await folder.run(args(more))).toMatchObject({ code: 65, stderr: expect.stringMatching(/had \d+ bytes and has \d+ now[^]*--fresh/) });
-    expect((await folder.run(args({ ...more, fresh: true }))).code).toBe(0);
-    expect([...service.asked].filter(([key, times]) => times > 1 && !key.includes('refused'))).toEqual([]);
-    const result = await resultOf(folder);
-    const wanted = await whole();
-    expect(result.bytes.equals(wanted.bytes)).toBe(true);
-    expect(result.records).toEqual(wanted.records);
-  });
+  test.each(sampleOf(ARCHIVES, 2))(
+    '%s is 65 and names the byte; complete again and with --fresh, it gives the expected result and pays each lookup once',
+    async (_, name, archive) => {
+      const { folder, service, args } = await makeWorld();
+      const more = { ...ENRICH, input: name };
+      const cut = archive.length - 20;
+      await writeFile(folder.at(name), archive.subarray(0, cut));
+      const ended = await folder.run(args(more));
+      expect(ended.code).toBe(65);
+      expectWords(ended, new RegExp(`The archive ${name} is cut off: it ends at byte ${cut} `));
+      await writeFile(folder.at(name), archive);
+      expect(await folder.run(args(more))).toMatchObject({
+        code: 65,
+        stderr: expect.stringMatching(/had \d+ bytes and has \d+ now[^]*--fresh/),
+      });
+      expect((await folder.run(args({ ...more, fresh: true }))).code).toBe(0);
+      expect([...service.asked].filter(([key, times]) => times > 1 && !key.includes('refused'))).toEqual([]);
+      const result = await resultOf(folder);
+      const wanted = await whole();
+      expect(result.bytes.equals(wanted.bytes)).toBe(true);
+      expect(result.records).toEqual(wanted.records);
+    },
+  );
+});
+
+test('an input that changes during a run is 65, leaves the state stopped, and publishes no output', async () => {
+  const { folder, service, args } = await makeWorld(toCsv(leads(100, 30)));
+  service.script = () => undefined;
+  const run = folder.start(args());
+  await service.sees(1);
+  const original = await readFile(folder.at('in.csv'), 'utf8');
+  await writeFile(folder.at('in.csv'), original.replaceAll('Näme 1', 'Nyme 1'));
+  run.kill('SIGTERM');
+  run.kill('SIGINT');
+  await run.ended;
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  expect((await folder.run(args())).code).toBe(65);
+
+  await rm(folder.at('out.csv.checkpoint.json'));
+  await rm(folder.at('out.csv.partial'));
+  await rm(folder.at('out.csv.errors.jsonl.partial'), { force: true });
+  service.forget();
+  service.script = (asked, _response, reply, usual) => {
+    if (asked.path === 'enrich') return reply(usual());
+    // All rows are read by now, and none is finished, because the verdicts are missing.
+    void writeFile(folder.at('in.csv'), original.replaceAll('Näme 2', 'Nyme 2')).then(() => reply(usual()));
+  };
+  expect(await folder.run(args())).toMatchObject({ code: 65, stderr: expect.stringMatching(/the input changed while it was read/) });
+  expect((await folder.json('out.csv.checkpoint.json'))['state']).toBe('stopped');
+  expect(await folder.files()).not.toContain('out.csv');
 });

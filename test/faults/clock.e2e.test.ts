@@ -1,4 +1,4 @@
-/** A clock that somebody sets by hours while a run goes on: nothing is lost, repeated, waited for or taken away. */
+/** A clock that is set by hours during a run: nothing is lost, repeated, delayed or taken over. */
 import { execFileSync } from 'node:child_process';
 import { rename, writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,16 +10,16 @@ import { makeWorld } from '../support/world.ts';
 import { expectMended, resultOf, undisturbed } from './mended.ts';
 import { logOf } from './people.ts';
 
-const ROWS = leads(300, 54);
+const ROWS = leads(150, 54);
 const LENIENT = { 'max-errors': '100%', progress: 'log' };
 const whole = undisturbed(toCsv(ROWS), { 'max-errors': '100%' });
 
-/** libfaketime reads the offset from a file at each look at the clock; what measures time that passes stays true. */
+/** libfaketime reads the offset from a file at each call; monotonic clocks stay true. */
 function settableClock(folder: Folder): { env: Record<string, string>; set: (offset: string) => Promise<void> } {
   const path = folder.at('clock');
   return {
     env: { LD_PRELOAD: library(), FAKETIME_TIMESTAMP_FILE: path, FAKETIME_NO_CACHE: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1' },
-    // Replaced whole, so that nobody reads half an offset.
+    // Replaced by a rename, so that no reader sees half an offset.
     set: async (offset) => {
       await writeFile(`${path}.new`, offset);
       await rename(`${path}.new`, path);
@@ -27,22 +27,22 @@ function settableClock(folder: Folder): { env: Record<string, string>; set: (off
   };
 }
 
-/** What the command preloads: itself it would stand between a run and its signals. */
+/** The library that the command preloads. Started through `faketime`, the run would not get its signals. */
 function library(): string {
   return execFileSync('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD'], { encoding: 'utf8' }).trim();
 }
 
 describe.skipIf(!ensurePackage('faketime'))('a clock that is set', () => {
-  test.each(['+6h', '-400d'])('by %s and back again in the middle of a run: the same result, and nothing is asked for twice', async (jump) => {
+  test.each(['+6h', '-400d'])('a change by %s and back during a run changes no result, and nothing is asked for twice', async (jump) => {
     const { folder, service, args } = await makeWorld(toCsv(ROWS));
     const clock = settableClock(folder);
     await clock.set('+0');
-    // Nobody is answered while it is set, so that the run is in its middle each time.
+    // No request is answered while the clock is set, so that the run is in its middle each time.
     let set = Promise.resolve();
     const offsets = [jump, '+0', jump];
     service.script = ({ number }, _response, reply, usual) => {
-      const offset = number % 40 === 0 ? offsets.shift() : undefined;
-      // One after the other: two at once would replace each other's file, and one of them would fail.
+      const offset = number % 30 === 0 ? offsets.shift() : undefined;
+      // In sequence: two concurrent writers would replace each other's file.
       if (offset !== undefined) set = set.then(() => clock.set(offset));
       void set.then(() => reply(usual()));
     };
@@ -52,28 +52,31 @@ describe.skipIf(!ensurePackage('faketime'))('a clock that is set', () => {
     expect(await resultOf(folder)).toEqual(await whole());
     expect(service.repeated).toBe(0);
     const finished = logOf(stderr).at(-1) as { event: string; time: string };
-    // It did live by that clock: the last line is hours from now.
+    // The run did use that clock: its last line is hours away.
     expect(finished.event).toBe('finished');
     expect(Math.abs(Date.parse(finished.time) - Date.now())).toBeGreaterThan(5 * 3_600_000);
     expect(logOf(stderr).map(({ event }) => event)).toEqual(['started', 'finished']);
   });
 
-  test.each(['+400d', '-6h'])('by %s between a SIGKILL and the next run: nothing that is durable is asked for again, although the ledger is of another time', async (jump) => {
-    const world = await makeWorld(toCsv(ROWS));
-    const { folder, service } = world;
-    const clock = settableClock(folder);
-    await clock.set('+0');
-    service.latencyMs = 3;
-    const args = world.args({ 'max-errors': '100%', ledger: 'lg', 'ledger.maxAgeDays': '30' });
-    const run = folder.start(args, { env: clock.env });
-    await service.sees(150);
-    run.kill('SIGKILL');
-    await run.ended;
-    await clock.set(jump);
-    await expectMended(world, await whole(), { args, ledger: 'lg', options: { env: clock.env } });
-  });
+  test.each(['+400d', '-6h'])(
+    'a change by %s between a SIGKILL and the next run repeats nothing durable, although the ledger has another time',
+    async (jump) => {
+      const world = await makeWorld(toCsv(ROWS));
+      const { folder, service } = world;
+      const clock = settableClock(folder);
+      await clock.set('+0');
+      service.latencyMs = 3;
+      const args = world.args({ 'max-errors': '100%', ledger: 'lg', 'ledger.maxAgeDays': '30' });
+      const run = folder.start(args, { env: clock.env });
+      await service.sees(75);
+      run.kill('SIGKILL');
+      await run.ended;
+      await clock.set(jump);
+      await expectMended(world, await whole(), { args, ledger: 'lg', options: { env: clock.env } });
+    },
+  );
 
-  test.each(['+6h', '-6h'])('by %s under a run that lives: a second one waits for it, and does not take the job away', async (jump) => {
+  test.each(['+6h', '-6h'])('a change by %s under a live run does not take its job away: a second run waits', async (jump) => {
     const { folder, service, args } = await makeWorld(toCsv(ROWS));
     const clock = settableClock(folder);
     await clock.set('+0');
@@ -85,7 +88,7 @@ describe.skipIf(!ensurePackage('faketime'))('a clock that is set', () => {
     await clock.set(jump);
     const second = folder.start(args(LENIENT), { env: clock.env });
     await second.says('"job_held"');
-    // Longer than it takes to look at the lock again.
+    // Longer than the interval at which the lock is read.
     await pause(1_500);
     second.kill('SIGTERM');
     expect(await second.ended).toMatchObject({ code: 75, stderr: expect.stringContaining(`process ${first.child.pid} `) });

@@ -1,4 +1,4 @@
-/** A service that is down while fewer than ten lookups are left: the run waits for it and fails none, however few there are. */
+/** An outage with fewer than ten lookups left: the run waits and fails none of them. */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer as createHttps } from 'node:https';
@@ -16,7 +16,10 @@ const DOWN = 'the service is down';
 const PAGE = '<!doctype html><title>Back soon</title>';
 
 const usual: ScriptedService['script'] = (_asked, _response, reply, answer) => reply(answer());
-const replies = (reply: Reply): ScriptedService['script'] => (_asked, _response, send) => send(reply);
+const replies =
+  (reply: Reply): ScriptedService['script'] =>
+  (_asked, _response, send) =>
+    send(reply);
 
 interface Way {
   readonly name: string;
@@ -45,26 +48,28 @@ async function untilNoticed(way: Way, { service }: World, ...runs: Started[]): P
   await way.end(service);
 }
 
-test.each([1, 5])(`%d rows: whichever way of being down is waited for, and every row is found (SAMPLE_SEED=${SAMPLE_SEED})`, async (records) => {
-  await Promise.all(sampleOf(WAYS, 3, SAMPLE_SEED + records).map(async (way) => {
-    const world = await makeWorld(people(records));
-    await way.begin(world.service);
-    const run = world.folder.start(world.args({ steps: 'enrich' }));
-    await untilNoticed(way, world, run);
-    expect(await run.ended, way.name).toMatchObject({ code: 0 });
-    await expectAllFound(world.folder, records);
-    expectOneKeyPerBody(world.service);
-  }));
+test.each([1, 5])(`%d rows: the run waits for any kind of outage and finds every row (SAMPLE_SEED=${SAMPLE_SEED})`, async (records) => {
+  await Promise.all(
+    sampleOf(WAYS, 3, SAMPLE_SEED + records).map(async (way) => {
+      const world = await makeWorld(people(records));
+      await way.begin(world.service);
+      const run = world.folder.start(world.args({ steps: 'enrich' }));
+      await untilNoticed(way, world, run);
+      expect(await run.ended, way.name).toMatchObject({ code: 0 });
+      await expectAllFound(world.folder, records);
+      expectOneKeyPerBody(world.service);
+    }),
+  );
 });
 
 describe('an outage (503) that begins', () => {
   const [way] = WAYS as [Way];
   const refuse = problem(503, 'unavailable');
 
-  test('before the last row of a long run is waited for', async () => {
+  test('before the last row of a long run makes the run wait', async () => {
     const world = await makeWorld(people(300));
     const { folder, service, args } = world;
-    // It begins once all others are answered.
+    // It begins after all other rows are answered.
     service.script = ({ keys }, _response, reply, answer) => {
       if (keys[0] === emailOf(299)) void service.when(() => service.answered >= 299).then(() => reply(refuse));
       else reply(answer());
@@ -76,7 +81,7 @@ describe('an outage (503) that begins', () => {
     expect(service.repeated).toBe((service.asked.get(`enrich ${emailOf(299)}`) ?? 0) - 1);
   });
 
-  test('before a retry is waited for', async () => {
+  test('before a retry makes the retry wait', async () => {
     const world = await makeWorld(people(20));
     const { folder, service, args } = world;
     service.script = ({ keys }, _response, reply, answer) => reply(keys[0] === emailOf(7) ? problem(500, 'internal') : answer());
@@ -88,7 +93,7 @@ describe('an outage (503) that begins', () => {
     await expectAllFound(folder, 20);
   });
 
-  test('before two shards of three rows each is waited for by both', async () => {
+  test('before two shards of three rows each makes both wait', async () => {
     const world = await makeWorld(people(6));
     const { folder, service, args } = world;
     await way.begin(service);
@@ -98,7 +103,7 @@ describe('an outage (503) that begins', () => {
     await expectAllFound(folder, 6);
   });
 
-  test('before a verify request of five addresses is waited for, and the request is sent again as it was', async () => {
+  test('before a verify request of five addresses makes the run wait, and the same request is sent again', async () => {
     const world = await makeWorld(people(5));
     const { folder, service, args } = world;
     await way.begin(service);
@@ -110,7 +115,7 @@ describe('an outage (503) that begins', () => {
     expectOneKeyPerBody(service);
   });
 
-  test('and lasts longer than limits.maxOutageMs ends with 69, and the next run finds every row', async () => {
+  test('before any row and outlasts limits.maxOutageMs ends with 69, and the next run finds every row', async () => {
     const { folder, service, args } = await makeWorld(people(5));
     await way.begin(service);
     expect((await folder.run(args({ steps: 'enrich', 'limits.maxOutageMs': '1000' }))).code).toBe(69);
@@ -119,11 +124,15 @@ describe('an outage (503) that begins', () => {
     await expectAllFound(folder, 5);
   });
 
-  test.each(['enrich', 'verify'])('before millrace %s is waited for as long as it may, and no longer', async (command) => {
+  test.each(['enrich', 'verify'])('before millrace %s makes it wait as long as permitted, and no longer', async (command) => {
     const world = await makeWorld();
     const { folder, service } = world;
     await way.begin(service);
-    const line = (maxOutageMs: string): string[] => [command, 'ana@works.example', ...flags({ 'base-url': service.url, plan: 'enterprise', json: true, 'limits.maxOutageMs': maxOutageMs })];
+    const line = (maxOutageMs: string): string[] => [
+      command,
+      'ana@works.example',
+      ...flags({ 'base-url': service.url, plan: 'enterprise', json: true, 'limits.maxOutageMs': maxOutageMs }),
+    ];
     expect(await folder.run(line('1000'))).toMatchObject({ code: 69, stdout: '' });
     const run = folder.start(line('60000'));
     await untilNoticed(way, world, run);
@@ -131,7 +140,7 @@ describe('an outage (503) that begins', () => {
   });
 });
 
-test('one row of five that gets a 500 for ever fails alone, and the run does not wait', async () => {
+test('one row of five that always gets a 500 fails alone, and the run does not wait', async () => {
   const { folder, service, args } = await makeWorld(people(5));
   service.script = ({ keys }, _response, reply, answer) => reply(keys[0] === emailOf(2) ? problem(500, 'internal') : answer());
   expect(await folder.run(args({ steps: 'enrich', 'max-errors': '0' }))).toMatchObject({ code: 1, stderr: '' });
@@ -139,14 +148,14 @@ test('one row of five that gets a 500 for ever fails alone, and the run does not
   expect(service.asked.get(`enrich ${emailOf(2)}`)).toBe(5);
 });
 
-test('one address of a verify request that gets a 500 for ever fails alone, although nothing was answered before', async () => {
+test('one address of a verify request that always gets a 500 fails alone, although no address was answered before', async () => {
   const { folder, service, args } = await makeWorld(people(5));
   service.script = ({ keys }, _response, reply, answer) => reply(keys.includes(emailOf(4)) ? problem(500, 'internal') : answer());
   expect((await folder.run(args({ steps: 'verify', 'max-errors': '0' }))).code).toBe(1);
   await expectAllFound(folder, 5, new Set([4]));
 });
 
-test('a certificate that expires in the middle of a run is an outage, and the wait names it', async () => {
+test('a certificate that expires during a run is an outage, and the wait names it', async () => {
   const folder = await makeFolder();
   await writeFile(folder.at('in.csv'), people(6));
   await writeFile(folder.at('ca.pem'), CERTIFICATE);
@@ -160,7 +169,21 @@ test('a certificate that expires in the middle of a run is an outage, and the wa
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   cleanUp(() => void server.close());
-  const run = folder.start(['run', ...flags({ input: 'in.csv', output: 'out.csv', steps: 'enrich', plan: 'enterprise', 'base-url': `https://localhost:${(server.address() as AddressInfo).port}`, progress: 'none', concurrency: '1' })], { env: { NODE_EXTRA_CA_CERTS: folder.at('ca.pem') } });
+  const run = folder.start(
+    [
+      'run',
+      ...flags({
+        input: 'in.csv',
+        output: 'out.csv',
+        steps: 'enrich',
+        plan: 'enterprise',
+        'base-url': `https://localhost:${(server.address() as AddressInfo).port}`,
+        progress: 'none',
+        concurrency: '1',
+      }),
+    ],
+    { env: { NODE_EXTRA_CA_CERTS: folder.at('ca.pem') } },
+  );
   await run.says(/the service is down \(network: the certificate of https:\/\/localhost:\d+ has expired\)/);
   server.setSecureContext({ key: KEY, cert: CERTIFICATE });
   expect((await run.ended).code).toBe(0);

@@ -1,4 +1,4 @@
-/** A folder that is taken away from a run, and a process that may open few files. */
+/** A folder that disappears during a run, and a process that may open few files. */
 import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import type { Ended, Folder } from '../support/cli.ts';
@@ -11,10 +11,10 @@ const LENIENT = { 'max-errors': '100%' };
 const IN_FOLDER = { ...LENIENT, output: 'o/out.csv', concurrency: '8' };
 const whole = undisturbed(toCsv(ROWS), LENIENT);
 
-/** Permissions do not bind root; without its capabilities (capabilities(7)) it is a user like any other. */
+/** Permissions do not bind root. Without its capabilities (capabilities(7)) root is an ordinary user. */
 const bound = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
 
-/** How a run into the folder `o` ends to which this is done when it has had some answers, before it is given the others. */
+/** The end of a run into the folder `o` after `change`, which happens between its first answers and the rest. */
 async function endedBy(change: (folder: Folder) => Promise<unknown>): Promise<World & { ended: Ended; args: () => string[] }> {
   const world = await makeWorld(toCsv(ROWS));
   const { folder, service } = world;
@@ -30,8 +30,8 @@ async function endedBy(change: (folder: Folder) => Promise<unknown>): Promise<Wo
   return { ...world, args: () => args, ended: await run.ended };
 }
 
-describe('the output\'s folder', () => {
-  test('made read-only under a run: 74, and made writable again the same command finishes', async () => {
+describe("the output's folder", () => {
+  test('made read-only during a run is 74; writable again, the same command finishes', async () => {
     const { ended, ...world } = await endedBy((folder) => chmod(folder.at('o'), 0o500));
     await chmod(world.folder.at('o'), 0o700);
     expect(ended.code).toBe(74);
@@ -39,7 +39,7 @@ describe('the output\'s folder', () => {
     await expectMended(world, await whole(), { args: world.args(), output: 'o/out.csv' });
   });
 
-  test('read-only from the start: 74, and nothing is called; once the job is finished it matters no more', async () => {
+  test('read-only from the start is 74 without a call; a finished job does not need to write there', async () => {
     const world = await makeWorld(toCsv(ROWS));
     await mkdir(world.folder.at('o'), { mode: 0o500 });
     const args = world.args(IN_FOLDER);
@@ -57,7 +57,7 @@ describe('the output\'s folder', () => {
     expect([again.code, fresh.code, world.service.requests]).toEqual([0, 74, []]);
   });
 
-  test('moved away under a run: 74; put back, the same command goes on from it', async () => {
+  test('moved away during a run is 74; moved back, the same command continues', async () => {
     const { ended, ...world } = await endedBy((folder) => rename(folder.at('o'), folder.at('elsewhere')));
     expect(ended.code).toBe(74);
     expectWords(ended, /o\/out\.csv\S* could not be .*: ENOENT[^\n]*\n {2}Put the folder back/);
@@ -65,9 +65,9 @@ describe('the output\'s folder', () => {
     await expectMended(world, await whole(), { args: world.args(), output: 'o/out.csv' });
   });
 
-  test('removed under a run, with all that was paid for: 74, and the same command starts anew', async () => {
+  test('removed during a run with all paid answers is 74, and the same command starts again', async () => {
     const { ended, ...world } = await endedBy(async (folder) => {
-      // First out of the run's reach, all at once: what it writes meanwhile would keep the folder, or be missing in another order.
+      // Renamed first, in one step: files that the run writes meanwhile would keep the folder, or vanish in another order.
       await rename(folder.at('o'), folder.at('removed'));
       await rm(folder.at('removed'), { recursive: true });
     });
@@ -76,11 +76,11 @@ describe('the output\'s folder', () => {
     await expectMended(world, await whole(), { args: world.args(), output: 'o/out.csv' });
   });
 
-  test('emptied under a run: 75, because anybody may hold the job now, and the same command starts anew', async () => {
+  test('emptied during a run is 75, because another run may hold the job now; the same command starts again', async () => {
     const { ended, ...world } = await endedBy(async (folder) => {
-      // The lock first: who misses another file of its own looks whether it still has the job.
+      // The lock first: a run that misses another file checks whether it still holds the job.
       await rm(folder.at('o', 'out.csv.checkpoint.json.lock'));
-      // What the run has on its way to its name may have taken it meanwhile.
+      // A temporary file may have been renamed meanwhile.
       for (const name of await readdir(folder.at('o'))) await rm(folder.at('o', name), { force: true });
     });
     expect(ended.code).toBe(75);
@@ -92,32 +92,41 @@ describe('the output\'s folder', () => {
 describe('a limit of open files', () => {
   const limit = (files: number): string[] => ['bash', '-c', `ulimit -n ${files}; exec "$0" "$@"`];
 
-  test.each([['200', 4], ['auto', null]])('that is lower than concurrency %s needs: fewer calls at once, all answered, and a number that was asked for is not silently another', async (concurrency, warnings) => {
-    const world = await makeWorld(toCsv(ROWS));
-    const { folder, service } = world;
-    let most = 0;
-    service.latencyMs = 5;
-    service.script = (_asked, _response, reply, usual) => {
-      most = Math.max(most, service.unanswered.size);
-      reply(usual());
-    };
-    const args = world.args({ ...LENIENT, steps: 'enrich', concurrency, progress: 'log', 'log-level': 'warn' });
-    const ended = await folder.run(args, { through: limit(64) });
-    expect(ended.code).toBe(0);
-    expect(most).toBeGreaterThan(4);
-    expect(most).toBeLessThan(48);
-    if (warnings === null) expect(ended.stderr).toBe('');
-    else expect(ended.stderr).toMatch(/"event":"few_files".*calls at once: \d+ at most, because the process may not open more files \(ulimit -n\)/);
-  });
+  test.each([
+    ['200', 4],
+    ['auto', null],
+  ])(
+    'below the need of concurrency %s gives fewer calls at once, all answered, and never replaces a configured number silently',
+    async (concurrency, warnings) => {
+      const world = await makeWorld(toCsv(ROWS));
+      const { folder, service } = world;
+      let most = 0;
+      service.latencyMs = 5;
+      service.script = (_asked, _response, reply, usual) => {
+        most = Math.max(most, service.unanswered.size);
+        reply(usual());
+      };
+      const args = world.args({ ...LENIENT, steps: 'enrich', concurrency, progress: 'log', 'log-level': 'warn' });
+      const ended = await folder.run(args, { through: limit(64) });
+      expect(ended.code).toBe(0);
+      expect(most).toBeGreaterThan(4);
+      expect(most).toBeLessThan(48);
+      if (warnings === null) expect(ended.stderr).toBe('');
+      else
+        expect(ended.stderr).toMatch(
+          /"event":"few_files".*calls at once: \d+ at most, because the process may not open more files \(ulimit -n\)/,
+        );
+    },
+  );
 
-  test('that is too low to run at all: 74 that names it, wherever it is met; with a higher one the same command finishes', async () => {
+  test('too low for any run is 74 and names the limit wherever it is reached; with a higher one the same command finishes', async () => {
     const world = await makeWorld(toCsv(ROWS));
     const args = world.args(LENIENT);
     let met = 0;
     for (let files = 24; ; files += 7) {
       const ended = await world.folder.run(args, { through: limit(files) });
       if (ended.code === 0) break;
-      // Before all modules are loaded there is nobody to say anything.
+      // Before all modules are loaded, no code of Millrace can report it.
       if (!ended.stderr.startsWith('millrace: ') || /node:internal/.test(ended.stderr)) continue;
       met++;
       expect([files, ended.code, ended.stderr]).toEqual([files, 74, expect.stringMatching(/\(ulimit -n\)|unable to open database file/)]);

@@ -1,4 +1,4 @@
-/** No room on the disk: for the rows, the checkpoint, the ledger, standard input, or from the first moment on. */
+/** A full disk for the rows, the checkpoint, the ledger or standard input, during a run or from its start. */
 import { describe, expect, test } from 'vitest';
 import { ensureRoot } from '../services/debian.ts';
 import { mountSmallDisk } from '../services/tmpfs.ts';
@@ -16,10 +16,20 @@ const ELSEWHERE = { checkpoint: 'ck.json', ledger: 'lg' };
 describe.skipIf(!ensureRoot())('a full disk', () => {
   test.each([
     ['the rows', { ...ELSEWHERE, output: 'disk/out.csv' }, '64k', /disk\/out\.csv\.partial could not be (?:written|flushed): ENOSPC/],
-    ['the rows of an archive', { ...ELSEWHERE, output: 'disk/out.csv.gz' }, '8k', /disk\/out\.csv\.gz\S*\.partial could not be (?:written|flushed): ENOSPC/],
-    ['the ledger', { ...ELSEWHERE, output: 'out.csv', ledger: 'disk/lg' }, '512k', /the ledger \S*disk\/lg could not be read or written: (?:database or disk is full|disk I\/O error)/],
+    [
+      'the rows of an archive',
+      { ...ELSEWHERE, output: 'disk/out.csv.gz' },
+      '8k',
+      /disk\/out\.csv\.gz\S*\.partial could not be (?:written|flushed): ENOSPC/,
+    ],
+    [
+      'the ledger',
+      { ...ELSEWHERE, output: 'out.csv', ledger: 'disk/lg' },
+      '512k',
+      /the ledger \S*disk\/lg could not be read or written: (?:database or disk is full|disk I\/O error)/,
+    ],
     ['all of them', { output: 'disk/out.csv', ledger: 'disk/out.csv.ledger' }, '576k', /ENOSPC|disk is full|disk I\/O error/],
-  ])('while %s grow: 74, and once there is room the same command finishes', async (_, more, size, words) => {
+  ])('space that runs out while %s grow is 74, and with free space the same command finishes', async (_, more, size, words) => {
     const world = await makeWorld(toCsv(ROWS));
     const disk = mountSmallDisk(world.folder.at('disk'), size);
     const args = world.args({ ...LENIENT, ...more });
@@ -32,9 +42,13 @@ describe.skipIf(!ensureRoot())('a full disk', () => {
   });
 
   test.each([
-    ['the checkpoint', { output: 'out.csv', checkpoint: 'disk/ck.json', ledger: 'lg' }, /the checkpoint \S*disk\/ck\.json could not be written: ENOSPC/],
+    [
+      'the checkpoint',
+      { output: 'out.csv', checkpoint: 'disk/ck.json', ledger: 'lg' },
+      /the checkpoint \S*disk\/ck\.json could not be written: ENOSPC/,
+    ],
     ['everything', { output: 'disk/out.csv', ledger: 'disk/out.csv.ledger' }, /ENOSPC|disk is full|disk I\/O error/],
-  ])('from one moment to the next, for %s: 74, and once there is room the same command finishes', async (_, more, words) => {
+  ])('space that runs out suddenly for %s is 74, and with free space the same command finishes', async (_, more, words) => {
     const world = await makeWorld(toCsv(ROWS));
     const { folder, service } = world;
     const disk = mountSmallDisk(folder.at('disk'), '8m');
@@ -51,7 +65,7 @@ describe.skipIf(!ensureRoot())('a full disk', () => {
     await expectMended(world, await whole(), { args, ...more });
   });
 
-  test('before the run begins: 74, nothing is called, and once there is room it runs', async () => {
+  test('before the run begins is 74 without a call, and with free space it runs', async () => {
     const world = await makeWorld(toCsv(ROWS));
     const disk = mountSmallDisk(world.folder.at('disk'), '64k');
     await disk.keepFull(Promise.resolve());
@@ -64,7 +78,7 @@ describe.skipIf(!ensureRoot())('a full disk', () => {
     await expectMended(world, await whole(), { args, output: 'disk/out.csv' });
   });
 
-  test('where standard input is kept: 74, nothing is called, and with room there the same input is run', async () => {
+  test('under the spooled standard input is 74 without a call, and with free space the same input runs', async () => {
     const world = await makeWorld();
     const disk = mountSmallDisk(world.folder.at('disk'), '16k');
     const args = world.args({ ...LENIENT, input: '-', scratch: 'disk' });
@@ -75,6 +89,10 @@ describe.skipIf(!ensureRoot())('a full disk', () => {
     expect(world.service.requests).toEqual([]);
     disk.free();
     const expected = await whole();
-    await expectMended(world, { ...expected, errors: expected.errors.map((error) => ({ ...(error as object), file: '-' })) }, { args, options });
+    await expectMended(
+      world,
+      { ...expected, errors: expected.errors.map((error) => ({ ...(error as object), file: '-' })) },
+      { args, options },
+    );
   });
 });

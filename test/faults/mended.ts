@@ -1,11 +1,11 @@
-/** A job that a fault of the system stops, and that the same command finishes once the cause is gone. */
+/** A job that a system fault stops, and that the same command finishes after the cause is gone. */
 import { readFile } from 'node:fs/promises';
 import { expect } from 'vitest';
 import type { Ended, Folder, RunOptions } from '../support/cli.ts';
 import { durableLookups } from '../support/crash-site.ts';
 import { makeWorld, type World } from '../support/world.ts';
 
-/** Everything of a finished job that no fault may change. */
+/** The parts of a finished job that no fault may change. */
 export interface Result {
   readonly bytes: Buffer;
   readonly records: unknown;
@@ -15,7 +15,11 @@ export interface Result {
 }
 
 export async function resultOf(folder: Folder, output = 'out.csv'): Promise<Result> {
-  const { records, output: file, lookups } = (await folder.json(`${output}.report.json`)) as { records: unknown; output: object; lookups: unknown };
+  const {
+    records,
+    output: file,
+    lookups,
+  } = (await folder.json(`${output}.report.json`)) as { records: unknown; output: object; lookups: unknown };
   const errors = (await folder.read(`${output}.errors.jsonl`).catch(() => '')).split('\n').filter((line) => line !== '');
   return {
     bytes: await readFile(folder.at(output)),
@@ -26,7 +30,7 @@ export async function resultOf(folder: Folder, output = 'out.csv'): Promise<Resu
   };
 }
 
-/** What comes of an input that nothing disturbs; run once, by the first test that asks. */
+/** The result of an undisturbed run, computed once for the first test that asks. */
 export function undisturbed(input: string | Buffer, more: Readonly<Record<string, string>>): () => Promise<Result> {
   let result: Promise<Result> | null = null;
   const run = async (): Promise<Result> => {
@@ -37,7 +41,7 @@ export function undisturbed(input: string | Buffer, more: Readonly<Record<string
   return () => (result ??= run());
 }
 
-/** The words of an error: one line that names `what`, one that says what to do, and neither a stack nor a bug. */
+/** Checks an error message: one line that names `what`, one with a remedy, no stack and no bug report. */
 export function expectWords({ stderr }: Ended, what: RegExp): void {
   expect(stderr).toMatch(/^millrace: [^\n]+\n  [^\n]+\n$/);
   expect(stderr).toMatch(what);
@@ -51,8 +55,12 @@ export interface Mending {
   readonly options?: RunOptions;
 }
 
-/** The same command again: it finishes with this result, leaves nothing behind, and asks for nothing that the ledger held. */
-export async function expectMended({ folder, service }: World, expected: Result, { args, output = 'out.csv', ledger = `${output}.ledger`, options }: Mending): Promise<void> {
+/** Runs the same command again. It finishes with this result, leaves no extra file, and asks for nothing that the ledger has. */
+export async function expectMended(
+  { folder, service }: World,
+  expected: Result,
+  { args, output = 'out.csv', ledger = `${output}.ledger`, options }: Mending,
+): Promise<void> {
   const durable = await durableLookups(folder.at(ledger));
   const before = new Map(service.asked);
   const again = await folder.run(args, options);

@@ -1,221 +1,55 @@
-/** An address at which there is no such service: against real sockets, each ends with the right exit code, names what is wrong and what mends it. */
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer as createHttp, type RequestListener } from 'node:http';
-import { createSecureServer as createHttp2Tls, createServer as createHttp2 } from 'node:http2';
 import { createServer as createHttps } from 'node:https';
-import { createServer as createTcp, type AddressInfo, type Server } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { CERTIFICATE, EXPIRED_CERTIFICATE, EXPIRED_KEY, KEY } from '../services/certificate.ts';
-import { cleanUp } from '../support/clean-up.ts';
-import type { Folder } from '../support/cli.ts';
-import { flags, makeFolder, makeWorld } from '../support/world.ts';
-import { emailOf, expectAllFound, people } from './people.ts';
-
-const TLS = { key: KEY, cert: CERTIFICATE };
-const RECORDS = 3;
-
-/** Listens until the test is over. Returns the port. */
-async function listen(server: Server, host = '127.0.0.1'): Promise<number> {
-  server.listen(0, host);
-  await once(server, 'listening');
-  cleanUp(() => void server.close());
-  return (server.address() as AddressInfo).port;
-}
-
-/** Answers whatever is asked, as the service of the specification does. */
-const found: RequestListener = (request, response) => {
-  request.resume().once('end', () => response.writeHead(200, { 'content-type': 'application/json', connection: 'close' }).end('{"name":"Ana"}'));
-};
-
-const page = (status: number): RequestListener => (request, response) => {
-  request.resume().once('end', () => response.writeHead(status, { 'content-type': 'text/html', connection: 'close' }).end('<!doctype html><title>Welcome</title>'));
-};
-
-async function proxyThatSays(status: number): Promise<string> {
-  const proxy = createHttp((_request, response) => response.writeHead(status, { 'proxy-authenticate': 'Basic realm="x"', connection: 'close' }).end('no'));
-  proxy.on('connect', (_request, socket) => socket.end(`HTTP/1.1 ${status} No\r\nproxy-authenticate: Basic realm="x"\r\ncontent-length: 0\r\n\r\n`));
-  return `http://127.0.0.1:${await listen(proxy)}`;
-}
-
-/** Closes each connection after the first bytes, as most TLS servers do when these are plain HTTP. */
-async function closesAtOnce(): Promise<number> {
-  return listen(createTcp((socket) => socket.on('error', () => undefined).on('data', () => socket.destroy())));
-}
-
-interface Case {
-  readonly name: string;
-  /** The base URL, and what the environment says. */
-  readonly start: (folder: Folder) => Promise<{ readonly url: string; readonly env?: Record<string, string> }>;
-  readonly code: number;
-  readonly says: readonly (string | RegExp)[];
-  /** Left out: short, so that a wrong address is known after half a second instead of ten. */
-  readonly maxOutageMs?: number;
-}
-
-async function trusted(folder: Folder): Promise<Record<string, string>> {
-  await writeFile(folder.at('ca.pem'), CERTIFICATE);
-  return { NODE_EXTRA_CA_CERTS: folder.at('ca.pem') };
-}
-
-const CASES: readonly Case[] = [
-  {
-    name: 'a certificate that nobody trusts', code: 78,
-    start: async () => ({ url: `https://localhost:${await listen(createHttps(TLS, found))}` }),
-    says: ['is not trusted', 'NODE_EXTRA_CA_CERTS'],
-  },
-  {
-    name: 'a certificate that has expired', code: 78,
-    start: async () => ({ url: `https://localhost:${await listen(createHttps({ key: EXPIRED_KEY, cert: EXPIRED_CERTIFICATE }, found))}` }),
-    says: [/certificate of https:\/\/localhost:\d+ has expired/, 'renewed'],
-  },
-  {
-    name: 'a certificate of another host', code: 78,
-    start: async (folder) => ({ url: `https://127.0.0.2:${await listen(createHttps(TLS, found), '127.0.0.2')}`, env: await trusted(folder) }),
-    says: ['is for another host', 'Check the host in --base-url'],
-  },
-  {
-    name: 'https to a plain port', code: 78,
-    start: async () => ({ url: `https://localhost:${await listen(createHttp(found))}` }),
-    says: ['does not speak TLS', 'http:// if this port has no TLS'],
-  },
-  {
-    name: 'http to a TLS port', code: 78,
-    start: async () => ({ url: `http://localhost:${await listen(createHttps(TLS, found))}` }),
-    says: ['speaks TLS', 'Write https://'],
-  },
-  {
-    name: 'http to a TLS port that says so', code: 78,
-    start: async () => ({ url: `http://localhost:${await listen(createHttp((_request, response) => response.writeHead(400, { 'content-type': 'text/html', connection: 'close' }).end('<html><head><title>400 The plain HTTP request was sent to HTTPS port</title>')))}` }),
-    says: ['port that speaks TLS', 'https://'],
-  },
-  {
-    name: 'a TLS port that speaks HTTP/2 alone', code: 78,
-    start: async (folder) => ({ url: `https://localhost:${await listen(createHttp2Tls({ ...TLS, allowHTTP1: false }))}`, env: await trusted(folder) }),
-    says: ['HTTP/2 alone', 'HTTP/1.1'],
-  },
-  {
-    name: 'a plain port that speaks HTTP/2 alone', code: 78,
-    start: async () => ({ url: `http://localhost:${await listen(createHttp2())}` }),
-    says: ['HTTP/2 alone', 'HTTP/1.1'],
-  },
-  {
-    name: 'a port of another protocol', code: 78,
-    start: async () => ({ url: `http://localhost:${await listen(createTcp((socket) => socket.on('error', () => undefined).end('SSH-2.0-OpenSSH_9.2\r\n')))}` }),
-    says: ['does not answer in HTTP', 'host and the port'],
-  },
-  // No resolver can be asked for a name with so long a part.
-  {
-    name: 'a host that does not exist', code: 78, maxOutageMs: 600_000,
-    start: async () => ({ url: `http://${'a'.repeat(64)}.example` }),
-    says: [/there is no host a{64}\.example/, 'spelling of the host'],
-  },
-  {
-    name: 'a proxy that wants credentials for a tunnel', code: 78,
-    start: async () => ({ url: 'https://service.test', env: { HTTPS_PROXY: await proxyThatSays(407) } }),
-    says: ['the proxy refuses the way to https://service.test with 407', 'credentials into HTTPS_PROXY'],
-  },
-  {
-    name: 'a proxy that wants credentials for plain HTTP', code: 78,
-    start: async () => ({ url: 'http://service.test', env: { HTTP_PROXY: await proxyThatSays(407) } }),
-    says: ['with 407', 'credentials into HTTPS_PROXY or HTTP_PROXY'],
-  },
-  {
-    name: 'a proxy that forbids the host', code: 78,
-    start: async () => ({ url: 'https://service.test', env: { HTTPS_PROXY: await proxyThatSays(403) } }),
-    says: ['with 403', 'NO_PROXY'],
-  },
-  {
-    name: 'a web site that takes no POST', code: 78,
-    start: async () => ({ url: `http://localhost:${await listen(createHttp(page(405)))}` }),
-    says: ['does not look like the data service: 405', 'Check --base-url'],
-  },
-  {
-    name: 'a web site that answers everything with a page', code: 78, maxOutageMs: 1_500,
-    start: async () => ({ url: `http://localhost:${await listen(createHttp(page(200)))}` }),
-    says: ['nothing but HTML pages', 'Check --base-url'],
-  },
-  {
-    name: 'a maintenance page', code: 69, maxOutageMs: 1_500,
-    start: async () => ({ url: `http://localhost:${await listen(createHttp(page(503)))}` }),
-    says: ['unavailable', 'http_503'],
-  },
-  {
-    name: 'a port that nobody listens at', code: 69, maxOutageMs: 1_500,
-    start: async () => ({ url: `http://localhost:${await closedPort()}` }),
-    says: [/nothing listens at localhost:\d+ \(ECONNREFUSED\)/],
-  },
-  {
-    name: 'a proxy that does not reach the service', code: 69, maxOutageMs: 1_500,
-    start: async () => ({ url: 'https://service.test', env: { HTTPS_PROXY: await proxyThatSays(502) } }),
-    says: ['502'],
-  },
-  {
-    name: 'a port that closes each connection, and is no TLS port', code: 69, maxOutageMs: 1_500,
-    start: async () => ({ url: `http://localhost:${await closesAtOnce()}` }),
-    says: ['network'],
-  },
-];
-
-async function closedPort(): Promise<number> {
-  const server = createTcp();
-  const port = await listen(server);
-  server.close();
-  return port;
-}
+import { flags, makeFolder } from '../support/world.ts';
+import { people } from './people.ts';
+import { CASES, found, listen, RECORDS, TLS, trusted } from './unreachable.ts';
 
 describe('a service that was never reached', () => {
-  test.each(CASES)('$name: $code, what is wrong and what mends it, and no row has failed', async ({ start, code, says, maxOutageMs = 500 }) => {
-    const folder = await makeFolder();
-    await writeFile(folder.at('in.csv'), people(RECORDS));
-    const { url, env = {} } = await start(folder);
-    const ended = await folder.run(['run', ...flags({ input: 'in.csv', output: 'out.csv', steps: 'enrich', plan: 'enterprise', 'base-url': url, progress: 'none', 'limits.maxOutageMs': String(maxOutageMs) })], { env });
-    expect(ended).toMatchObject({ code });
-    for (const words of says) expect(ended.stderr).toMatch(words);
-    const { state, mark } = (await folder.json('out.csv.checkpoint.json')) as { state: string; mark: { tally: { total: number } } };
-    expect([state, mark.tally.total]).toEqual(['stopped', 0]);
-  });
+  test.each(CASES)(
+    'ends the run with $code, the fault, its remedy and no failed row: $name',
+    async ({ start, code, says, maxOutageMs = 500 }) => {
+      const folder = await makeFolder();
+      await writeFile(folder.at('in.csv'), people(RECORDS));
+      const { url, env = {} } = await start(folder);
+      const ended = await folder.run(
+        [
+          'run',
+          ...flags({
+            input: 'in.csv',
+            output: 'out.csv',
+            steps: 'enrich',
+            plan: 'enterprise',
+            'base-url': url,
+            progress: 'none',
+            'limits.maxOutageMs': String(maxOutageMs),
+          }),
+        ],
+        { env },
+      );
+      expect(ended).toMatchObject({ code });
+      for (const words of says) expect(ended.stderr).toMatch(words);
+      const { state, mark } = (await folder.json('out.csv.checkpoint.json')) as { state: string; mark: { tally: { total: number } } };
+      expect([state, mark.tally.total]).toEqual(['stopped', 0]);
+    },
+  );
 
   test('because of its certificate is reached by the same command once the certificate is trusted', async () => {
     const folder = await makeFolder();
     await writeFile(folder.at('in.csv'), people(RECORDS));
-    const command = ['run', ...flags({ input: 'in.csv', output: 'out.csv', steps: 'enrich', plan: 'enterprise', 'base-url': `https://localhost:${await listen(createHttps(TLS, found))}`, progress: 'none', 'limits.maxOutageMs': '500' })];
+    const command = [
+      'run',
+      ...flags({
+        input: 'in.csv',
+        output: 'out.csv',
+        steps: 'enrich',
+        plan: 'enterprise',
+        'base-url': `https://localhost:${await listen(createHttps(TLS, found))}`,
+        progress: 'none',
+        'limits.maxOutageMs': '500',
+      }),
+    ];
     expect((await folder.run(command)).code).toBe(78);
     expect((await folder.run(command, { env: await trusted(folder) })).code).toBe(0);
-  });
-});
-
-describe('a mistyped address', () => {
-  test('is corrected by the same command with another --base-url, after 78, after 69 and after a signal, until there is an answer', async () => {
-    const { folder, service, args } = await makeWorld(people(RECORDS));
-    const more = { steps: 'enrich', 'limits.maxOutageMs': '500' };
-    const refused = `http://localhost:${await closedPort()}`;
-    expect((await folder.run(args({ ...more, 'base-url': `http://${'a'.repeat(64)}.example` }))).code).toBe(78);
-    expect((await folder.run(args({ ...more, 'base-url': refused }))).code).toBe(69);
-    const waiting = folder.start(args({ ...more, 'base-url': refused, 'limits.maxOutageMs': '600000' }));
-    await waiting.says('the service is down');
-    waiting.kill('SIGTERM');
-    expect((await waiting.ended).code).toBe(75);
-    // The right one at last, and stopped in the middle: from its first answer on it stays.
-    service.script = ({ keys }, _response, reply, usual) => {
-      if (keys[0] === emailOf(0)) reply(usual());
-    };
-    const run = folder.start(args({ ...more, concurrency: '1' }));
-    await service.when(() => service.answered === 1 && service.unanswered.size > 0);
-    run.kill('SIGTERM');
-    run.kill('SIGINT');
-    expect((await run.ended).code).toBe(75);
-    service.script = (_asked, _response, reply, usual) => reply(usual());
-    expect(await folder.run(args({ ...more, 'base-url': refused }))).toMatchObject({ code: 78, stderr: expect.stringContaining('service.baseUrl was') });
-    expect((await folder.run(args(more))).code).toBe(0);
-    await expectAllFound(folder, RECORDS);
-    expect(service.asked.get(`enrich ${emailOf(0)}`)).toBe(1);
-  });
-
-  test('is corrected in shards as well', async () => {
-    const { folder, args } = await makeWorld(people(RECORDS));
-    for (const shard of ['0/2', '1/2']) expect((await folder.run(args({ steps: 'enrich', shard, 'limits.maxOutageMs': '500', 'base-url': `http://${'a'.repeat(64)}.example` }))).code).toBe(78);
-    for (const shard of ['0/2', '1/2']) expect((await folder.run(args({ steps: 'enrich', shard }))).code).toBe(0);
-    await expectAllFound(folder, RECORDS);
   });
 });

@@ -1,4 +1,4 @@
-/** A service that goes away in the middle of a job: the job waits, fails nothing, loses nothing, and hardly asks meanwhile. */
+/** An outage in the middle of a job: the job waits, fails and loses nothing, and sends few requests meanwhile. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { sectionsOf } from '../support/report-page.ts';
@@ -10,7 +10,7 @@ const OUTAGE_MS = 30_000;
 const RECORDS = 1_500;
 const ANSWERS_BEFORE = 300;
 const AT_ONCE = 16;
-/** What was in flight, what left before ten had failed, and a probe now and then: after 0.5, 1, 2, 4, 8 and 15 s. */
+/** Requests in flight, those sent before ten had failed, and probes after 0.5, 1, 2, 4, 8 and 15 s. */
 const FEW = AT_ONCE + 10 + 8;
 
 interface Way {
@@ -43,7 +43,7 @@ interface Seen {
   readonly log: Record<string, unknown>[];
 }
 
-test('for 30 s: nothing failed, nothing lost, and it is asked a few times only', async () => {
+test('outages of 30 s fail and lose nothing, and get few requests', async () => {
   const worlds = [];
   for (const way of WAYS) worlds.push({ way, ...(await makeWorld(people(RECORDS))) });
   const seen = await Promise.all(
@@ -60,17 +60,24 @@ test('for 30 s: nothing failed, nothing lost, and it is asked a few times only',
       await expectAllFound(folder, RECORDS);
       expectOneKeyPerBody(service);
       const { calls, records } = (await folder.json('out.csv.report.json')) as { calls: { enrich: number }; records: { total: number } };
-      expect(sectionsOf(await folder.read('out.csv.report.html'))['Requests against quota']).toMatch(/<path class="down" d="M.*the service was down/s);
+      expect(sectionsOf(await folder.read('out.csv.report.html'))['Requests against quota']).toMatch(
+        /<path class="down" d="M.*the service was down/s,
+      );
       return { name: way.name, code, during, attemptsMore: calls.enrich - records.total, log: logOf(stderr) };
     }),
   );
   expect(seen.map(({ name, code }) => ({ name, code }))).toEqual(WAYS.map(({ name }) => ({ name, code: 0 })));
   for (const { name, during, attemptsMore, log } of seen) {
     expect(during, name).toBeLessThanOrEqual(FEW);
-    // Where nobody listens only the run itself can tell how often it tried.
+    // Without a listener only the run itself can count its attempts.
     expect(attemptsMore, name).toBeLessThanOrEqual(FEW);
-    expect(log.map(({ event }) => event).filter((event) => !['progress', 'waiting', 'waited'].includes(event as string)), name).toEqual(['started', 'service_down', 'service_back', 'finished']);
-    expect(log.filter(({ event }) => event === 'waiting').map(({ msg }) => msg)[0], name).toMatch(/^nothing is sent: waiting for the service, which is down, until [\d:]+ UTC \(in \d+ s\) \(outage\)$/);
+    expect(
+      log.map(({ event }) => event).filter((event) => !['progress', 'waiting', 'waited'].includes(event as string)),
+      name,
+    ).toEqual(['started', 'service_down', 'service_back', 'finished']);
+    expect(log.filter(({ event }) => event === 'waiting').map(({ msg }) => msg)[0], name).toMatch(
+      /^nothing is sent: waiting for the service, which is down, until [\d:]+ UTC \(in \d+ s\) \(outage\)$/,
+    );
     const down = log.filter(({ heldUpBy }) => heldUpBy === 'outage');
     expect(down.length, name).toBeGreaterThanOrEqual(2);
     const downMs = down.map((line) => line['downMs'] as number);
@@ -79,7 +86,7 @@ test('for 30 s: nothing failed, nothing lost, and it is asked a few times only',
   }
 });
 
-test('for longer than limits.maxOutageMs: 69, and resumed it asks again only for what was not answered, with the same keys', async () => {
+test('beyond limits.maxOutageMs is 69, and the resume asks only for missing answers, with the same keys', async () => {
   const { folder, service, args } = await makeWorld(people(400));
   const whole = await makeWorld(people(400));
   expect((await whole.folder.run(whole.args({ steps: 'enrich' }))).code).toBe(0);

@@ -1,4 +1,4 @@
-/** A disk that fails one call, at any moment of a run: 74 and words, and the same command finishes once the disk works. */
+/** A disk that fails one call at any moment of a run: 74 with a message, and the same command finishes once the disk works. */
 import { describe, expect, test } from 'vitest';
 import { ensurePackage } from '../services/debian.ts';
 import { leads, seeded, toCsv } from '../support/leads.ts';
@@ -6,7 +6,7 @@ import { makeWorld } from '../support/world.ts';
 import { runWithFault, type Fault } from './injected.ts';
 import { expectMended, expectWords, resultOf, undisturbed } from './mended.ts';
 
-/** `FAULT_SEED=123` repeats a run; `FAULT_SWEEP=1` goes through every call instead of a few (20 minutes on an idle machine). */
+/** `FAULT_SEED=123` repeats a run; `FAULT_SWEEP=1` tries every call instead of a few (20 minutes on an idle machine). */
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
 const SWEEP = (process.env['FAULT_SWEEP'] ?? '') !== '';
 
@@ -15,9 +15,9 @@ const FEW = 6;
 interface Kind {
   readonly call: string;
   readonly error: string;
-  /** So many calls of a run are tried. */
+  /** The highest number of a call that is tried. */
   readonly upTo: number;
-  /** Ends the run wherever it is met, but in SQLite, which has other ways for some. */
+  /** True when the failure always ends the run, except in SQLite, which has alternatives for some calls. */
   readonly fatal: boolean;
 }
 
@@ -30,7 +30,7 @@ const KINDS: readonly Kind[] = [
   { call: 'rename', error: 'EIO', upTo: 10, fatal: true },
   { call: 'openat', error: 'EMFILE', upTo: 24, fatal: true },
   { call: 'pread64', error: 'EIO', upTo: 8, fatal: true },
-  // What may not be read, and what is only to be tidied away, need not end a run.
+  // A file that may not be read, or is only cleaned up, need not end a run.
   { call: 'openat', error: 'EACCES', upTo: 24, fatal: false },
   { call: 'ftruncate', error: 'EIO', upTo: 3, fatal: false },
   { call: 'unlink', error: 'EIO', upTo: 8, fatal: false },
@@ -41,12 +41,23 @@ const ROWS = leads(300, 52);
 const LENIENT = { 'max-errors': '100%' };
 const whole = undisturbed(toCsv(ROWS), LENIENT);
 
-interface Case extends Fault { readonly fatal: boolean; readonly resumed: boolean }
+interface Case extends Fault {
+  readonly fatal: boolean;
+  readonly resumed: boolean;
+}
 
 function cases(): Case[] {
-  if (SWEEP) return KINDS.flatMap(({ upTo, ...kind }) => [false, true].flatMap((resumed) => Array.from({ length: upTo }, (_, i) => ({ ...kind, nth: i + 1, resumed }))));
+  if (SWEEP)
+    return KINDS.flatMap(({ upTo, ...kind }) =>
+      [false, true].flatMap((resumed) => Array.from({ length: upTo }, (_, i) => ({ ...kind, nth: i + 1, resumed }))),
+    );
   const random = seeded(SEED);
-  const all = KINDS.map(({ upTo, ...kind }) => ({ ...kind, nth: 1 + Math.floor(random() * upTo), resumed: random() < 0.5, order: random() }));
+  const all = KINDS.map(({ upTo, ...kind }) => ({
+    ...kind,
+    nth: 1 + Math.floor(random() * upTo),
+    resumed: random() < 0.5,
+    order: random(),
+  }));
   return all.sort((one, other) => one.order - other.order).slice(0, FEW);
 }
 
@@ -73,7 +84,7 @@ describe.skipIf(!ensurePackage('strace'))(`a call to the disk that fails (FAULT_
     }
     expect(met.ledger + met.others).toBeGreaterThan(0);
     expect(ended.code).toBe(fault.error === 'EACCES' && ended.stderr.includes('in.csv may not be read') ? 65 : 74);
-    // What is looked for beside the output, too, such as copies of standard input that earlier runs left.
+    // Also files sought beside the output, such as copies of standard input from earlier runs.
     expectWords(ended, new RegExp(`${folder.path}/(?:out\\.csv|\\.millrace-stdin-)|in\\.csv`));
     await expectMended(world, await whole(), { args });
   });

@@ -3,11 +3,13 @@ import { expect, test } from 'vitest';
 
 const read = (name: string): string => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
 
-test('the image holds all that the package does', () => {
+test('the image contains everything that the package contains', () => {
   const { files } = JSON.parse(read('package.json')) as { files: string[] };
   const [copied, sent] = [read('Dockerfile'), read('.dockerignore').split('\n')];
-  // What is built, and the schema for editors.
-  const data = files.filter((file) => !file.startsWith('!') && !file.startsWith('dist') && !file.startsWith('docs/')).map((file) => file.replace(/^(fixtures\/[^/]+)\/.*/, '$1'));
+  // The build, and the schema for editors.
+  const data = files
+    .filter((file) => !file.startsWith('!') && !file.startsWith('dist') && !file.startsWith('docs/'))
+    .map((file) => file.replace(/^(fixtures\/[^/]+)\/.*/, '$1'));
   expect(data.length).toBeGreaterThan(3);
   expect(data.filter((file) => !copied.includes(`COPY ${file} ${file}\n`) || !sent.includes(`!${file}`))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** A container engine of the tests' own, and where no registry is in reach the base image, made here. */
+/** A container engine for the tests. Where no registry can be reached, the base image is built here. */
 import { execFile } from 'node:child_process';
 import { appendFile, cp, mkdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -7,16 +7,16 @@ import { Daemons } from '../services/daemons.ts';
 import { lackingPackages } from '../services/debian.ts';
 
 const run = promisify(execFile);
-/** On a quiet machine these commands take a minute at most. */
+/** Milliseconds. On an idle machine these commands take a minute at most. */
 const COMMAND_MS = 20 * 60_000;
 
 export interface Engine {
-  /** Runs `docker` with these arguments; what it printed, and its exit code. */
+  /** Runs `docker` with these arguments. Returns its output and exit code. */
   readonly docker: (...args: string[]) => Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }>;
   end(): Promise<void>;
 }
 
-/** @returns why there is none, where it can be neither found nor installed */
+/** @returns the reason when it can be neither found nor installed */
 export async function startEngine(): Promise<Engine | string> {
   const lacking = await lackingPackages(['docker.io', 'debootstrap'], ['docker', 'dockerd', 'debootstrap', 'setpriv']);
   if (lacking !== null) return lacking;
@@ -26,7 +26,14 @@ export async function startEngine(): Promise<Engine | string> {
   daemons.start('dockerd', 'dockerd', ['--iptables=false', '--ip6tables=false', '--bridge=none', ...folders, '-H', socket]);
   const docker: Engine['docker'] = async (...args) => {
     try {
-      return { code: 0, ...(await run('docker', ['-H', socket, ...args], { timeout: COMMAND_MS, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, DOCKER_BUILDKIT: '0' } })) };
+      return {
+        code: 0,
+        ...(await run('docker', ['-H', socket, ...args], {
+          timeout: COMMAND_MS,
+          maxBuffer: 64 * 1024 * 1024,
+          env: { ...process.env, DOCKER_BUILDKIT: '0' },
+        })),
+      };
     } catch (error) {
       const { code, stdout = '', stderr = '' } = error as { code?: unknown; stdout?: string; stderr?: string };
       return { code: typeof code === 'number' ? code : -1, stdout, stderr };
@@ -42,22 +49,26 @@ export async function startEngine(): Promise<Engine | string> {
   }
   const end = async (): Promise<void> => {
     await daemons.kill('dockerd', 'SIGTERM');
-    // It leaves the host's network mounted there.
+    // The engine leaves the host's network namespace mounted there.
     await run('umount', [daemons.at('exec/netns/default')]).catch(() => undefined);
     await daemons.end();
   };
   return { docker, end };
 }
 
-/** The base image that the Dockerfile names: fetched, or else made of Debian and this machine's own Node and npm. */
+/** The base image that the Dockerfile names: downloaded, or built from Debian and this machine's Node and npm. */
 export async function ensureBaseImage(engine: Engine, name: string): Promise<void> {
   if ((await engine.docker('pull', '-q', name)).code === 0) return;
   const daemons = await Daemons.make('base-image');
   const root = daemons.at('root');
   try {
-    await run('debootstrap', ['--variant=minbase', '--include=ca-certificates', 'bookworm', root], { timeout: COMMAND_MS, maxBuffer: 64 * 1024 * 1024 });
-    // As the slim images are: without packages, their lists, and what only people read.
-    for (const name of ['var/cache/apt', 'var/lib/apt/lists', 'usr/share/doc', 'usr/share/man', 'usr/share/locale']) await rm(`${root}/${name}`, { recursive: true, force: true });
+    await run('debootstrap', ['--variant=minbase', '--include=ca-certificates', 'bookworm', root], {
+      timeout: COMMAND_MS,
+      maxBuffer: 64 * 1024 * 1024,
+    });
+    // Slim images have no packages, no package lists and no documentation.
+    for (const name of ['var/cache/apt', 'var/lib/apt/lists', 'usr/share/doc', 'usr/share/man', 'usr/share/locale'])
+      await rm(`${root}/${name}`, { recursive: true, force: true });
     await cp(process.execPath, `${root}/usr/local/bin/node`);
     const npm = await realpath((await run('which', ['npm'])).stdout.trim());
     await mkdir(`${root}/usr/local/lib/node_modules`, { recursive: true });

@@ -1,4 +1,4 @@
-/** What kustomize makes of a folder, and what is wrong with it by Kubernetes' own schemas. */
+/** Renders a folder with kustomize, and checks it with Kubernetes' own schemas. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { CronJob } from 'kubernetes-models/batch/v1';
@@ -18,13 +18,15 @@ export async function kustomize(folder: string): Promise<Manifest[]> {
   return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
 }
 
-/** Wrong types and missing fields, and fields that no schema knows: a cluster drops those without a word. */
+/** Wrong types, missing fields, and fields outside the schema, which a cluster would drop silently. */
 export function faultsOf(manifest: Manifest): string[] {
   const Model = MODELS[manifest.kind as keyof typeof MODELS];
-  if (Model === undefined || Model.apiVersion !== manifest.apiVersion) return [`${manifest.apiVersion} ${manifest.kind} is none of ${Object.keys(MODELS).join(', ')}`];
+  if (Model === undefined || Model.apiVersion !== manifest.apiVersion)
+    return [`${manifest.apiVersion} ${manifest.kind} is none of ${Object.keys(MODELS).join(', ')}`];
   const unseen = new Set<string>();
   const model = new Model(manifest as never);
-  for (const key of Object.keys(manifest)) Object.assign(model, { [key]: watched((manifest as unknown as Record<string, unknown>)[key], `/${key}`, unseen) });
+  for (const key of Object.keys(manifest))
+    Object.assign(model, { [key]: watched((manifest as unknown as Record<string, unknown>)[key], `/${key}`, unseen) });
   try {
     model.validate();
   } catch (error) {
@@ -33,7 +35,7 @@ export function faultsOf(manifest: Manifest): string[] {
   return [...unseen].map((path) => `${path} is no field that Kubernetes knows`);
 }
 
-/** Notes every field below; the validator strikes out what it looks at, which is every field that it knows. */
+/** Records every field below. The validator removes the fields that it checks, which are all fields that it knows. */
 function watched(value: unknown, path: string, unseen: Set<string>): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const members = new Map(Object.entries(value).map(([key, member]) => [key, watched(member, `${path}/${key}`, unseen)]));
@@ -44,7 +46,7 @@ function watched(value: unknown, path: string, unseen: Set<string>): unknown {
       see(key);
       return typeof key === 'string' && members.has(key) ? members.get(key) : Reflect.get(target, key);
     },
-    // Maps, such as labels, are walked.
+    // Maps, such as labels, are walked by their keys.
     ownKeys: (target) => {
       for (const key of members.keys()) see(key);
       return Reflect.ownKeys(target);

@@ -1,4 +1,4 @@
-/** `jobs/kubernetes/` as a cluster would get it. */
+/** Checks `jobs/kubernetes/` as a cluster would get it. */
 import { globSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CronJob } from 'kubernetes-models/batch/v1';
 import { expect, onTestFinished, test } from 'vitest';
-import { EXIT } from '../../src/errors.ts';
-import { compileJob, loadJobFile } from '../../src/job/definition/compile-job.ts';
-import { compileRunOptions } from '../../src/job/definition/run-options.ts';
-import { DRAIN_MS } from '../../src/job/run-job.ts';
+import { EXIT } from '../../src/util/errors.ts';
+import { compileJob, loadJobFile } from '../../src/definition/compile-job.ts';
+import { compileRunOptions } from '../../src/definition/run-options.ts';
+import { DRAIN_MS } from '../../src/job/run/open-calls.ts';
 import { faultsOf, kustomize, type Manifest } from './manifest.ts';
 
 const ROOT = fileURLToPath(new URL('../../jobs/kubernetes/', import.meta.url));
@@ -29,7 +29,8 @@ const manifest = (folder: string, kind: string): Manifest => {
   if (found === undefined) throw new Error(`${folder} has no ${kind}`);
   return found;
 };
-const cronJob = (folder: string): NonNullable<CronJob['spec']> => (manifest(folder, 'CronJob') as unknown as { spec: NonNullable<CronJob['spec']> }).spec;
+const cronJob = (folder: string): NonNullable<CronJob['spec']> =>
+  (manifest(folder, 'CronJob') as unknown as { spec: NonNullable<CronJob['spec']> }).spec;
 
 test('there is a base, an overlay for each way to S3, and one for a night in shards', () => {
   expect(folders.sort()).toEqual(['base', 'overlays/aws', 'overlays/other-s3', 'overlays/sharded']);
@@ -46,7 +47,14 @@ check('the check finds wrong types, missing fields and unknown ones', () => {
   expect(broken((spec) => (spec['startingDeadlineSeconds'] = 'soon'))).toEqual([expect.stringContaining('startingDeadlineSeconds')]);
   expect(broken((spec) => delete spec['schedule'])).toEqual([expect.stringContaining('schedule')]);
   expect(broken((spec) => (spec['timezone'] = 'Etc/UTC'))).toEqual(['/spec/timezone is no field that Kubernetes knows']);
-  expect(broken((spec) => ((spec['jobTemplate'] as { spec: { podFailurePolicy: { rules: { onExitCode?: object }[] } } }).spec.podFailurePolicy.rules[0] ?? {}).onExitCode = {})).toEqual([expect.stringContaining('onExitCode')]);
+  expect(
+    broken(
+      (spec) =>
+        ((
+          (spec['jobTemplate'] as { spec: { podFailurePolicy: { rules: { onExitCode?: object }[] } } }).spec.podFailurePolicy.rules[0] ?? {}
+        ).onExitCode = {}),
+    ),
+  ).toEqual([expect.stringContaining('onExitCode')]);
 });
 
 check.each(folders)('%s: every field is one that Kubernetes knows, of the right type', (folder) => {
@@ -54,37 +62,66 @@ check.each(folders)('%s: every field is one that Kubernetes knows, of the right 
 });
 
 check.each(folders)('%s: the schedule', (folder) => {
-  expect(cronJob(folder)).toMatchObject({ concurrencyPolicy: 'Forbid', timeZone: 'Etc/UTC', startingDeadlineSeconds: expect.any(Number), successfulJobsHistoryLimit: expect.any(Number), failedJobsHistoryLimit: expect.any(Number) });
+  expect(cronJob(folder)).toMatchObject({
+    concurrencyPolicy: 'Forbid',
+    timeZone: 'Etc/UTC',
+    startingDeadlineSeconds: expect.any(Number),
+    successfulJobsHistoryLimit: expect.any(Number),
+    failedJobsHistoryLimit: expect.any(Number),
+  });
 });
 
 check.each(folders)('%s: each exit code ends the job or is tried again, as the contract says', (folder) => {
   const rules = cronJob(folder).jobTemplate.spec?.podFailurePolicy?.rules ?? [];
-  const codes = (action: string): number[] => rules.filter((rule) => rule.action === action).flatMap(({ onExitCodes }) => onExitCodes?.values ?? []);
+  const codes = (action: string): number[] =>
+    rules.filter((rule) => rule.action === action).flatMap(({ onExitCodes }) => onExitCodes?.values ?? []);
   expect(codes('FailJob')).toEqual([1, 64, 65, 70, 77, 78]);
   expect(codes('Count')).toEqual([69, 74, 75]);
-  expect([0, ...codes('FailJob'), ...codes('Count')].sort((one, other) => one - other)).toEqual(Object.values(EXIT).sort((one, other) => one - other));
-  expect(rules.filter(({ action }) => action === 'Ignore').flatMap(({ onPodConditions }) => onPodConditions)).toEqual([{ type: 'DisruptionTarget', status: 'True' }]);
+  expect([0, ...codes('FailJob'), ...codes('Count')].sort((one, other) => one - other)).toEqual(
+    Object.values(EXIT).sort((one, other) => one - other),
+  );
+  expect(rules.filter(({ action }) => action === 'Ignore').flatMap(({ onPodConditions }) => onPodConditions)).toEqual([
+    { type: 'DisruptionTarget', status: 'True' },
+  ]);
 });
 
 check.each(folders)('%s: the pod may do nothing that it need not', (folder) => {
   const pod = cronJob(folder).jobTemplate.spec?.template.spec;
-  expect(pod).toMatchObject({ restartPolicy: 'Never', enableServiceLinks: false, automountServiceAccountToken: false, securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } } });
+  expect(pod).toMatchObject({
+    restartPolicy: 'Never',
+    enableServiceLinks: false,
+    automountServiceAccountToken: false,
+    securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
+  });
   expect((pod?.terminationGracePeriodSeconds ?? 0) * 1_000).toBeGreaterThan(DRAIN_MS + 10_000);
   const [container] = pod?.containers ?? [];
-  expect(container).toMatchObject({ securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } }, resources: { requests: expect.anything(), limits: { memory: expect.anything() } } });
+  expect(container).toMatchObject({
+    securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+    resources: { requests: expect.anything(), limits: { memory: expect.anything() } },
+  });
   // Every mount has its volume, and the rules name the container.
   expect(container?.volumeMounts?.map(({ name }) => name).sort()).toEqual(pod?.volumes?.map(({ name }) => name).sort());
-  expect(cronJob(folder).jobTemplate.spec?.podFailurePolicy?.rules.every(({ onExitCodes }) => onExitCodes === undefined || onExitCodes.containerName === container?.name)).toBe(true);
+  expect(
+    cronJob(folder).jobTemplate.spec?.podFailurePolicy?.rules.every(
+      ({ onExitCodes }) => onExitCodes === undefined || onExitCodes.containerName === container?.name,
+    ),
+  ).toBe(true);
 });
 
 check.each(folders)('%s: the kubelet and Prometheus find the monitor', (folder) => {
   const template = cronJob(folder).jobTemplate.spec?.template;
   const [container] = template?.spec?.containers ?? [];
-  const { options } = compileRunOptions({ MILLRACE_MONITOR: container?.env?.find(({ name }) => name === 'MILLRACE_MONITOR')?.value ?? '', KUBERNETES_SERVICE_HOST: '10.0.0.1' }, new Map());
+  const { options } = compileRunOptions(
+    { MILLRACE_MONITOR: container?.env?.find(({ name }) => name === 'MILLRACE_MONITOR')?.value ?? '', KUBERNETES_SERVICE_HOST: '10.0.0.1' },
+    new Map(),
+  );
   expect(options.monitor?.host).toBeNull();
   expect(container?.ports).toEqual([{ name: 'monitor', containerPort: options.monitor?.port }]);
   expect(container?.livenessProbe?.httpGet).toEqual({ path: '/healthz', port: 'monitor' });
-  expect(template?.metadata?.annotations).toMatchObject({ 'prometheus.io/scrape': 'true', 'prometheus.io/port': String(options.monitor?.port) });
+  expect(template?.metadata?.annotations).toMatchObject({
+    'prometheus.io/scrape': 'true',
+    'prometheus.io/port': String(options.monitor?.port),
+  });
 });
 
 check.each(folders)('%s: the key is a file of a Secret, and no manifest holds one', (folder) => {
@@ -103,37 +140,49 @@ check.each(folders)('%s: the job in the ConfigMap is one, for the day that the n
   const [command, path = ''] = pod?.containers[0]?.args ?? [];
   expect([command, path]).toEqual(['run', '/etc/millrace/nightly.yaml']);
   const env = pod?.containers[0]?.env ?? [];
-  expect(env.find(({ name: variable }) => variable === 'MILLRACE_DATE')?.valueFrom?.fieldRef?.fieldPath).toBe("metadata.labels['batch.kubernetes.io/job-name']");
+  expect(env.find(({ name: variable }) => variable === 'MILLRACE_DATE')?.valueFrom?.fieldRef?.fieldPath).toBe(
+    "metadata.labels['batch.kubernetes.io/job-name']",
+  );
 
   const scratch = await mkdtemp(join(tmpdir(), 'millrace-manifest-'));
   onTestFinished(() => rm(scratch, { recursive: true }));
   const file = join(scratch, 'nightly.yaml');
   await writeFile(file, data['nightly.yaml'] ?? '');
-  // The Job of 2026-11-20 02:30; the pod is started again after midnight.
+  // The Job of 2026-11-20 02:30, whose pod is restarted after midnight.
   const { date } = compileRunOptions({ MILLRACE_DATE: `${manifest(folder, 'CronJob').metadata.name}-29919030` }, new Map());
-  // What the pod has from Secrets, and nothing else.
-  const secrets = Object.fromEntries(env.flatMap(({ name: variable, valueFrom }) => (valueFrom?.secretKeyRef === undefined ? [] : [[variable, 'secret']])));
+  // The pod's variables from Secrets, and no others.
+  const secrets = Object.fromEntries(
+    env.flatMap(({ name: variable, valueFrom }) => (valueFrom?.secretKeyRef === undefined ? [] : [[variable, 'secret']])),
+  );
   const { job, warnings } = compileJob({ file: await loadJobFile(file), env: secrets, flags: new Map(), date, today: '2026-11-21' });
   expect(warnings).toEqual([]);
   expect(job.input.uris).toEqual(['s3://acme-leads/2026-11-20/*.csv.gz']);
   expect(job.output.uri).toMatch(/\/(?:leads-)?2026-11-20\b.*\.jsonl\.gz$/);
-  // What a retry resumes from must outlive the pod: it is in the volume, or, where there is none, on servers.
+  // The state for a retry must outlive the pod: it is in the volume or, without one, on servers.
   const volume = pod?.volumes?.find(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined);
   expect(built.get(folder)?.some(({ kind }) => kind === 'PersistentVolumeClaim')).toBe(volume !== undefined);
-  const durable = volume === undefined ? /^(?:s3|rediss?):\/\// : new RegExp(`^${pod?.containers[0]?.volumeMounts?.find(({ name: mounted }) => mounted === volume.name)?.mountPath}/`);
+  const durable =
+    volume === undefined
+      ? /^(?:s3|rediss?):\/\//
+      : new RegExp(`^${pod?.containers[0]?.volumeMounts?.find(({ name: mounted }) => mounted === volume.name)?.mountPath}/`);
   for (const uri of [job.output.uri, job.checkpoint.uri, job.ledger.uri]) expect(uri).toMatch(durable);
-  // Pods that run at once share the plan, and what they pay for; the password is in no manifest.
+  // Concurrent pods share the plan and the paid answers. No manifest contains the password.
   const redis = cronJob(folder).jobTemplate.spec?.completionMode === 'Indexed' ? 'redis://:secret@redis.millrace.svc:6379/0' : null;
   expect(job.service.quota).toBe(redis);
   if (redis !== null) expect(job.ledger.uri).toBe(redis);
 });
 
 check.each(folders)('%s: tools that prune keep the ConfigMap of a night that is under way', (folder) => {
-  expect(manifest(folder, 'ConfigMap').metadata.annotations).toEqual({ 'argocd.argoproj.io/sync-options': 'Prune=false', 'kustomize.toolkit.fluxcd.io/prune': 'disabled' });
+  expect(manifest(folder, 'ConfigMap').metadata.annotations).toEqual({
+    'argocd.argoproj.io/sync-options': 'Prune=false',
+    'kustomize.toolkit.fluxcd.io/prune': 'disabled',
+  });
 });
 
 check('the overlays lead to S3: by a role, and by keys of a Secret', () => {
-  expect(manifest('overlays/aws', 'ServiceAccount').metadata.annotations).toMatchObject({ 'eks.amazonaws.com/role-arn': expect.stringMatching(/^arn:aws:iam::/) });
+  expect(manifest('overlays/aws', 'ServiceAccount').metadata.annotations).toMatchObject({
+    'eks.amazonaws.com/role-arn': expect.stringMatching(/^arn:aws:iam::/),
+  });
   const other = cronJob('overlays/other-s3').jobTemplate.spec?.template.spec?.containers[0]?.env?.map(({ name }) => name);
   expect(other).toEqual(expect.arrayContaining(['AWS_ENDPOINT_URL', 'AWS_REGION', 'AWS_SHARED_CREDENTIALS_FILE']));
 });
@@ -142,13 +191,18 @@ check('the night in shards: each index is one, all at once, each on whichever no
   const spec = cronJob('overlays/sharded').jobTemplate.spec;
   const pod = spec?.template.spec;
   expect(spec).toMatchObject({ completionMode: 'Indexed', backoffLimitPerIndex: expect.any(Number) });
-  // It would count the tries of all shards together.
+  // It would count the retries of all shards together.
   expect(spec?.backoffLimit).toBeUndefined();
-  const env = Object.fromEntries(pod?.containers[0]?.env?.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])) ?? []) as NodeJS.ProcessEnv;
-  const shards = Array.from({ length: spec?.completions ?? 0 }, (_, index) => compileRunOptions({ ...env, JOB_COMPLETION_INDEX: String(index) }, new Map()).options.shard);
+  const env = Object.fromEntries(
+    pod?.containers[0]?.env?.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])) ?? [],
+  ) as NodeJS.ProcessEnv;
+  const shards = Array.from(
+    { length: spec?.completions ?? 0 },
+    (_, index) => compileRunOptions({ ...env, JOB_COMPLETION_INDEX: String(index) }, new Map()).options.shard,
+  );
   expect(shards).toEqual([0, 1, 2, 3].map((index) => ({ index, of: 4 })));
   expect(spec?.parallelism).toBe(spec?.completions);
-  // Nothing binds the pods to one node: no volume, no affinity; and the labels by which they are spread are their own.
+  // Nothing binds the pods to one node: no volume, no affinity. Their own labels spread them.
   expect(pod?.affinity).toBeUndefined();
   expect(pod?.volumes?.filter(({ configMap, secret, emptyDir }) => (configMap ?? secret ?? emptyDir) === undefined)).toEqual([]);
   const [spread] = pod?.topologySpreadConstraints ?? [];

@@ -1,10 +1,10 @@
-/** The alerts on a service of one's own: they name what its `/metrics` tells, and fire when somebody has to do something. */
+/** The alerts of a self-hosted service name metrics of its `/metrics`, and fire when an operator must act. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { SERVICE_METRICS } from '../../src/service/watch/metrics.ts';
+import { SERVICE_METRICS } from '../../src/service/app/metrics.ts';
 import { ensurePackage } from '../services/debian.ts';
 import { expectFiring, type AlertCase, type Series } from './promtool.ts';
 
@@ -18,15 +18,24 @@ test('every metric of the alerts exists, and docs/operating.md lists each alert'
   for (const { alert, expr } of rules) {
     const names = [...expr.matchAll(/\bmillrace_\w+/g)].map(([name]) => name);
     expect(names.length, alert).toBeGreaterThan(0);
-    expect(names.filter((name) => !(name in SERVICE_METRICS)), alert).toEqual([]);
+    expect(
+      names.filter((name) => !(name in SERVICE_METRICS)),
+      alert,
+    ).toEqual([]);
     expect(page).toContain(`| \`${alert}\` |`);
   }
 });
 
 const GIB = 1024 ** 3;
 const series = (name: string, values: string, labels = ''): Series => ({ series: `${name}{instance="one"${labels}}`, values });
-const unwritable = (values: string): Series[] => [series('millrace_service_store_unwritable', values, ', reason="disk_full"'), series('millrace_service_store_unwritable', '0x90', ', reason="store_busy"')];
-const disk = (free: string): Series[] => [series('millrace_service_disk_free_bytes', free, ', files="store"'), series('millrace_service_disk_bytes', `${100 * GIB}x90`, ', files="store"')];
+const unwritable = (values: string): Series[] => [
+  series('millrace_service_store_unwritable', values, ', reason="disk_full"'),
+  series('millrace_service_store_unwritable', '0x90', ', reason="store_busy"'),
+];
+const disk = (free: string): Series[] => [
+  series('millrace_service_disk_free_bytes', free, ', files="store"'),
+  series('millrace_service_disk_bytes', `${100 * GIB}x90`, ', files="store"'),
+];
 const errors = (values: string): Series[] => [series('millrace_service_requests_total', values, ', route="GET /v1/signals", code="500"')];
 
 const CASES: Readonly<Record<string, readonly AlertCase[]>> = {
@@ -57,7 +66,7 @@ const CASES: Readonly<Record<string, readonly AlertCase[]>> = {
   ],
 };
 
-test.runIf(ensurePackage('prometheus', 'promtool'))('Prometheus takes the alerts, and each fires in the cases that it is for', () => {
+test.runIf(ensurePackage('prometheus', 'promtool'))('Prometheus accepts the alerts, and each fires in its cases', () => {
   expect(spawnSync('promtool', ['check', 'rules', ALERTS], { encoding: 'utf8' })).toMatchObject({ stderr: '', status: 0 });
   expect(rules.map(({ alert }) => alert)).toEqual(Object.keys(CASES));
   for (const [alert, cases] of Object.entries(CASES)) expectFiring(ALERTS, alert, 'instance', '60m', cases);

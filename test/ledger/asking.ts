@@ -1,4 +1,4 @@
-/** A run that asks its ledger, as the steps do. */
+/** Asks and answers lookups through a `RunLedger`, as the processor's steps do. */
 import type { LedgerAnswer } from '../../src/ledger/ledger.ts';
 import type { RunLedger } from '../../src/ledger/run-ledger.ts';
 
@@ -12,20 +12,23 @@ export function scopeOf(ledger: RunLedger): number {
   return scope;
 }
 
-/** `told` resolves with what the run is told; `seed` is what came with it, null for nothing. */
-export function ask(ledger: RunLedger, key: string): { readonly told: Promise<LedgerAnswer | null>; isTold: () => boolean; seed: () => string | null } {
-  let isTold = false;
+/** `answered` resolves with a stored answer, or with null when this run must call. `seed`: the key seed of an earlier claimant, or null. */
+export function ask(
+  ledger: RunLedger,
+  key: string,
+): { readonly answered: Promise<LedgerAnswer | null>; isAnswered: () => boolean; seed: () => string | null } {
+  let isAnswered = false;
   let seed: string | null = null;
-  const told = new Promise<LedgerAnswer | null>((resolve) => {
-    ledger.ask(scopeOf(ledger), key, (answer, ofAnother = null) => {
-      isTold = true;
-      seed = ofAnother;
+  const answered = new Promise<LedgerAnswer | null>((resolve) => {
+    ledger.ask(scopeOf(ledger), key, (answer, earlierSeed = null) => {
+      isAnswered = true;
+      seed = earlierSeed;
       resolve(answer);
     });
   });
-  return { told, isTold: () => isTold, seed: () => seed };
+  return { answered, isAnswered: () => isAnswered, seed: () => seed };
 }
 
-export function answer(ledger: RunLedger, key: string, told: LedgerAnswer = HIT): void {
-  ledger.put([{ scope: scopeOf(ledger), key, answer: told }]);
+export function answer(ledger: RunLedger, key: string, value: LedgerAnswer = HIT): void {
+  ledger.put([{ scope: scopeOf(ledger), key, answer: value }]);
 }

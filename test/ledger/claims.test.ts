@@ -1,4 +1,4 @@
-/** Runs that go on at the same time over one ledger in Redis: who asks, and who waits. */
+/** Concurrent runs on one ledger in Redis: which run asks for a lookup, and which runs wait. */
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
 import { RedisContents } from '../../src/ledger/redis/redis-contents.ts';
@@ -7,45 +7,48 @@ import { RedisServer } from '../services/redis.ts';
 import { ask, HIT, scopeOf } from './asking.ts';
 import { freeDatabase, redisSite, START } from './shared.ts';
 
-/** Enough to open it with on a busy machine, and as long as those tests take that wait for it in vain. */
-const PATIENT_MS = 3_000;
+/** The longest outage that a run waits out. It leaves time to open the ledger on a busy machine; tests of an outage take this long. */
+const MAX_OUTAGE_MS = 3_000;
 
 await describeWith('redis', 'claims in Redis', (facts) => {
-  it('what a run that ends has not asked for goes to others at once; what one leaves that dies, when it has not been heard of for a lease; with the keys of the first that asked', async () => {
+  it("the claims of a run that ends go to others at once, and those of a dead run after a lease, with the first run's keys", async () => {
     const uri = await freeDatabase(facts);
     const site = redisSite(uri);
     const [ends, dies, heir] = await Promise.all(['ends', 'dies', 'heir'].map((run) => site.open({ run, machine: run })));
-    if (ends === undefined || dies === undefined || heir === undefined) throw new Error('three were opened');
-    expect([await ask(ends, 'k1').told, await ask(dies, 'k2').told]).toEqual([null, null]);
+    if (ends === undefined || dies === undefined || heir === undefined) throw new Error('three runs were opened');
+    expect([await ask(ends, 'k1').answered, await ask(dies, 'k2').answered]).toEqual([null, null]);
     const first = ask(heir, 'k1');
     const second = ask(heir, 'k2');
     await expect.poll(() => heir.waiting).toBe(2);
     await ends.close();
-    expect([await first.told, first.seed()]).toEqual([null, 'seed of ends']);
-    expect(second.isTold()).toBe(false);
+    expect([await first.answered, first.seed()]).toEqual([null, 'seed of ends']);
+    expect(second.isAnswered()).toBe(false);
     const client = new Redis(uri);
     // A lease is a key that Redis lets expire.
     const [holder = ''] = await client.keys('millrace:ledger:*:h:dies');
     expect(await client.pttl(holder)).toBeGreaterThan(20_000);
     expect(await client.pttl(holder)).toBeLessThanOrEqual(30_000);
     await client.pexpire(holder, 1);
-    expect([await second.told, second.seed()]).toEqual([null, 'seed of dies']);
+    expect([await second.answered, second.seed()]).toEqual([null, 'seed of dies']);
     client.disconnect();
     await heir.close();
     const last = await site.open({ run: 'last', machine: 'last' });
     const again = [ask(last, 'k2'), ask(last, 'k3')];
-    expect([await Promise.all(again.map(({ told }) => told)), again.map(({ seed }) => seed())]).toEqual([[null, null], ['seed of dies', null]]);
+    expect([await Promise.all(again.map(({ answered }) => answered)), again.map(({ seed }) => seed())]).toEqual([
+      [null, null],
+      ['seed of dies', null],
+    ]);
   });
 
-  it('a retry asks again for what failed for others and was used, also by shards under names of their own', async () => {
+  it('a retry asks again for a failure that came from another run, also in a shard with a run name of its own', async () => {
     const failed = { kind: 'failed', code: 'http_500', attempts: 5, requestId: null } as const;
     const site = redisSite(await freeDatabase(facts));
     const a = await site.open({ run: 'run-0', machine: 'a', now: () => START + 100 });
     const b = await site.open({ run: 'run-1', machine: 'b', now: () => START + 50 });
-    expect(await ask(a, 'k').told).toBeNull();
+    expect(await ask(a, 'k').answered).toBeNull();
     const waits = ask(b, 'k');
     a.put([{ scope: scopeOf(a), key: 'k', answer: failed }]);
-    expect(await waits.told).toEqual(failed);
+    expect(await waits.answered).toEqual(failed);
     await Promise.all([a.keep(), b.keep()]);
     await Promise.all([a.close(), b.close()]);
     for (const run of ['run', 'run-1']) {
@@ -55,17 +58,17 @@ await describeWith('redis', 'claims in Redis', (facts) => {
       await finished.close();
       const retry = await site.open({ run, machine: 'b', now, failedUpTo, since: Math.max(START, failedUpTo + 1) });
       expect(retry.get(scopeOf(retry), 'k')).toBeNull();
-      expect(await ask(retry, 'k').told).toBeNull();
+      expect(await ask(retry, 'k').answered).toBeNull();
       await retry.close();
     }
   });
 
-  it('what is purged is in no copy either, and what is not purged still is', async () => {
+  it('a purge removes the answer from each local copy too, and leaves the other answers', async () => {
     const uri = await freeDatabase(facts);
     const site = redisSite(uri);
     const first = await site.open();
     for (const key of ['ada@works.example', 'bo@works.example']) {
-      expect(await ask(first, key).told).toBeNull();
+      expect(await ask(first, key).answered).toBeNull();
       first.put([{ scope: scopeOf(first), key, answer: HIT }]);
     }
     await first.keep();
@@ -75,38 +78,41 @@ await describeWith('redis', 'claims in Redis', (facts) => {
     contents.close();
     const again = await site.open();
     expect(again.get(scopeOf(again), 'ada@works.example')).toBeNull();
-    expect([await ask(again, 'ada@works.example').told, await ask(again, 'bo@works.example').told]).toEqual([null, HIT]);
+    expect([await ask(again, 'ada@works.example').answered, await ask(again, 'bo@works.example').answered]).toEqual([null, HIT]);
   });
 
-  it('Redis that is gone: nothing is called meanwhile; given up in time, with what the run ends with; without it nothing opens', async () => {
+  it('without Redis no call is made, no ledger opens, and the run ends in time with its error', async () => {
     const server = await RedisServer.start();
     try {
-      const said: string[] = [];
-      const ledger = await redisSite(server.uri).open({ maxOutageMs: PATIENT_MS, tell: { info: (event) => said.push(event), warn: (event) => said.push(event) } });
+      const logged: string[] = [];
+      const ledger = await redisSite(server.uri).open({
+        maxOutageMs: MAX_OUTAGE_MS,
+        tell: { info: (event) => logged.push(event), warn: (event) => logged.push(event) },
+      });
       const failure = new Promise((resolve) => ledger.listen({ moved: () => undefined, failed: resolve }));
-      ledger.put([{ scope: scopeOf(ledger), key: 'kept', answer: HIT }]);
+      ledger.put([{ scope: scopeOf(ledger), key: 'stored', answer: HIT }]);
       await ledger.keep();
       await server.kill();
       const never = ask(ledger, 'k');
       ledger.put([{ scope: scopeOf(ledger), key: 'late', answer: HIT }]);
       await expect(ledger.keep()).rejects.toMatchObject({ exitCode: 74, code: 'redis_unavailable' });
       expect(await failure).toMatchObject({ exitCode: 74 });
-      expect([never.isTold(), said]).toEqual([false, ['ledger_down']]);
-      // Whoever stops does not wait for the same again.
+      expect([never.isAnswered(), logged]).toEqual([false, ['ledger_down']]);
+      // The stopping run does not spend the wait budget again.
       await expect(ledger.keep()).rejects.toMatchObject({ exitCode: 74 });
       await expect(redisSite(server.uri).open({ maxOutageMs: 300 })).rejects.toMatchObject({ exitCode: 74, code: 'redis_unavailable' });
       await server.startAgain();
       const again = await redisSite(server.uri).open({ machine: 'two' });
-      expect(await ask(again, 'kept').told).toEqual(HIT);
+      expect(await ask(again, 'stored').answered).toEqual(HIT);
     } finally {
       await server.end();
     }
   });
 
-  it('a server that holds its tongue is given up as well', async () => {
+  it('a run ends with 74 when the Redis server accepts its commands and never answers', async () => {
     const server = await RedisServer.start();
     try {
-      const ledger = await redisSite(server.uri).open({ maxOutageMs: PATIENT_MS });
+      const ledger = await redisSite(server.uri).open({ maxOutageMs: MAX_OUTAGE_MS });
       server.pause();
       ledger.put([{ scope: scopeOf(ledger), key: 'k', answer: HIT }]);
       await expect(ledger.keep()).rejects.toMatchObject({ exitCode: 74 });
@@ -115,18 +121,18 @@ await describeWith('redis', 'claims in Redis', (facts) => {
     }
   });
 
-  it('what a run was told and could not send is sent by the next one on that machine', async () => {
+  it('the next run on a machine sends the answers that the last one could not send to Redis', async () => {
     const server = await RedisServer.start();
     try {
       const site = redisSite(server.uri);
-      const first = await site.open({ maxOutageMs: PATIENT_MS });
+      const first = await site.open({ maxOutageMs: MAX_OUTAGE_MS });
       await server.kill();
       first.put([{ scope: scopeOf(first), key: 'k', answer: HIT }]);
       await expect(first.keep()).rejects.toMatchObject({ exitCode: 74 });
       await first.close();
       await server.startAgain();
       await (await site.open()).close();
-      expect(await ask(await site.open({ machine: 'two' }), 'k').told).toEqual(HIT);
+      expect(await ask(await site.open({ machine: 'two' }), 'k').answered).toEqual(HIT);
     } finally {
       await server.end();
     }

@@ -1,4 +1,4 @@
-/** What the ledger keeps through kills, cut files, a full disk and company: each answer of one put, or none of them. */
+/** Each put is atomic and durable through kills, truncated files, a full disk and concurrent writers. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,14 +8,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { EXIT, MillraceError } from '../../src/errors.ts';
+import { EXIT, MillraceError } from '../../src/util/errors.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import type * as schema from '../../src/ledger/schema.ts';
 import { seeded } from '../support/leads.ts';
 import { casesOf } from '../support/sample.ts';
-import { foundOf, groupSize, makeGroup, wholeGroups } from './groups.ts';
+import { countFound, groupSize, makeGroup, countCompleteGroups } from './groups.ts';
 
-/** The connection of the ledger opened last: a full disk is played by a limit on its pages. */
+/** The connection of the ledger opened last. A limit on its pages simulates a full disk. */
 const opened = vi.hoisted((): { db: DatabaseSync | null } => ({ db: null }));
 vi.mock('../../src/ledger/schema.ts', async (original) => {
   const real = await original<typeof schema>();
@@ -45,50 +45,55 @@ function open(file = path, run = 'run-1'): { ledger: Ledger; scope: number } {
 
 interface Writer {
   readonly child: ChildProcess;
-  /** Groups it has said are durable. */
-  said(): number;
-  /** Resolves when it says so of more. */
+  /** How many groups the child has reported as durable. */
+  reported(): number;
+  /** Resolves with the child's next report. */
   next(): Promise<unknown>;
   readonly ended: Promise<unknown>;
 }
 
 function startWriter(run: string, prefix: string, from: number, to: number): Writer {
   const child = spawn(process.execPath, [CHILD, path, run, prefix, String(from), String(to)], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let said = '';
+  let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
+    output += text;
   });
-  return { child, said: () => Number(said.split('\n').at(-2) ?? from), next: () => once(child.stdout, 'data'), ended: once(child, 'close') };
+  return {
+    child,
+    reported: () => Number(output.split('\n').at(-2) ?? from),
+    next: () => once(child.stdout, 'data'),
+    ended: once(child, 'close'),
+  };
 }
 
-it('SIGKILL at random moments: what was said to be durable is there, and each put whole or not at all', async () => {
+it('after a SIGKILL at a random moment, every put that was reported durable is there, and no put is there in part', async () => {
   const random = seeded(11);
   let from = 0;
   for (let kill = 0; kill < 8; kill++) {
     const writer = startWriter('run-1', 'g', from, 1_000_000);
     await writer.next();
     for (let more = Math.floor(random() * 8); more > 0; more--) await writer.next();
-    // Somewhere in what it does next.
+    // The kill hits a random moment of the child's next writes.
     const until = performance.now() + random() * 3;
     while (performance.now() < until);
     writer.child.kill('SIGKILL');
     await writer.ended;
     const { ledger, scope } = open();
-    const whole = wholeGroups(ledger, scope, writer.said() + 200);
+    const whole = countCompleteGroups(ledger, scope, writer.reported() + 200);
     ledger.close();
-    expect(whole, `kill ${kill}`).toBeGreaterThanOrEqual(writer.said());
-    expect(writer.said(), `kill ${kill}`).toBeGreaterThan(from);
+    expect(whole, `kill ${kill}`).toBeGreaterThanOrEqual(writer.reported());
+    expect(writer.reported(), `kill ${kill}`).toBeGreaterThan(from);
     from = whole;
   }
 });
 
-it('two processes that write at once, from the first moment of the file on, lose nothing', async () => {
+it('two processes that create and write one ledger at the same time lose nothing', async () => {
   const GROUPS = 60;
   const writers = ['a', 'b'].map((prefix) => startWriter(`run-${prefix}`, prefix, 0, GROUPS));
   await Promise.all(writers.map((writer) => writer.ended));
   expect(writers.map(({ child }) => child.exitCode)).toEqual([0, 0]);
   const { ledger, scope } = open();
-  for (const prefix of ['a', 'b']) expect(wholeGroups(ledger, scope, GROUPS, prefix)).toBe(GROUPS);
+  for (const prefix of ['a', 'b']) expect(countCompleteGroups(ledger, scope, GROUPS, prefix)).toBe(GROUPS);
   ledger.close();
   for (const name of ['a', 'b']) {
     const again = Ledger.open({ path, job: 'nightly', run: `run-${name}`, maxAgeDays: 1, now: Date.now });
@@ -97,7 +102,7 @@ it('two processes that write at once, from the first moment of the file on, lose
   }
 });
 
-it('two processes that write at once, of which one is killed: the other loses nothing, and what the first had said is there', async () => {
+it('when one of two writing processes is killed, the other loses nothing, and the puts that the first reported are there', async () => {
   const GROUPS = 60;
   const [killed, other] = [startWriter('run-a', 'a', 0, 1_000_000), startWriter('run-b', 'b', 0, GROUPS)];
   for (let i = 0; i < 3; i++) await killed.next();
@@ -105,16 +110,16 @@ it('two processes that write at once, of which one is killed: the other loses no
   await Promise.all([killed.ended, other.ended]);
   expect(other.child.exitCode).toBe(0);
   const { ledger, scope } = open();
-  expect(wholeGroups(ledger, scope, GROUPS, 'b')).toBe(GROUPS);
-  expect(wholeGroups(ledger, scope, killed.said() + 200, 'a')).toBeGreaterThanOrEqual(killed.said());
-  expect(killed.said()).toBeGreaterThan(0);
+  expect(countCompleteGroups(ledger, scope, GROUPS, 'b')).toBe(GROUPS);
+  expect(countCompleteGroups(ledger, scope, killed.reported() + 200, 'a')).toBeGreaterThanOrEqual(killed.reported());
+  expect(killed.reported()).toBeGreaterThan(0);
   ledger.close();
 });
 
-describe('a write-ahead log', () => {
+describe('recovery from the write-ahead log', () => {
   const GROUPS = 24;
 
-  /** A ledger as a power cut leaves it, with all groups in the log, each in a transaction of its own. */
+  /** A ledger as a power cut leaves it: all groups are in the log, each in its own transaction. */
   function crashed(): { log: Buffer; copy: (name: string, log: Buffer) => string } {
     const { ledger, scope } = open();
     for (let group = 0; group < GROUPS; group++) {
@@ -135,57 +140,59 @@ describe('a write-ahead log', () => {
     };
   }
 
-  it('that is torn anywhere: the puts before that place, each whole, and the ledger goes on', () => {
+  it('a log cut at any byte keeps every complete put before the cut, and the ledger takes new puts', () => {
     const { log, copy } = crashed();
     const random = seeded(5);
     let previous = -1;
     const cuts = Array.from({ length: 25 }, () => Math.floor(random() * log.length)).sort((a, b) => a - b);
     for (const [i, cut] of [...cuts, log.length].entries()) {
       const { ledger, scope } = open(copy(`cut-${i}`, log.subarray(0, cut)));
-      const whole = wholeGroups(ledger, scope, GROUPS);
+      const whole = countCompleteGroups(ledger, scope, GROUPS);
       expect(whole, `cut at ${cut}`).toBeGreaterThanOrEqual(previous);
       previous = whole;
       ledger.put(makeGroup(scope, GROUPS));
       ledger.close();
       const again = open(join(folder, `cut-${i}`));
-      expect(foundOf(again.ledger, again.scope, GROUPS)).toBe(groupSize(GROUPS));
+      expect(countFound(again.ledger, again.scope, GROUPS)).toBe(groupSize(GROUPS));
       again.ledger.close();
     }
     expect(previous).toBe(GROUPS);
   });
 
-  it('torn at the end of any frame, one byte before or after it, or within its first bytes; or with anything behind its end', () => {
+  it('a log cut at or near the end of a frame, or followed by random bytes, loses no complete put before its end', () => {
     const { log, copy } = crashed();
-    // sqlite.org/fileformat.html, 4.1: a header of 32 bytes, then frames of 24 and a page.
+    // sqlite.org/fileformat.html, 4.1: a header of 32 bytes, then frames of a 24-byte header and a page.
     const ends = Array.from({ length: Math.floor((log.length - 32) / (24 + 16_384)) + 1 }, (_, i) => 32 + i * (24 + 16_384));
-    const cuts = [0, 1, 3, 4, 16, 31, ...ends.filter((_, i) => i % 12 === 0).flatMap((end) => [end - 1, end, end + 1, end + 24])].filter((cut) => cut <= log.length);
+    const cuts = [0, 1, 3, 4, 16, 31, ...ends.filter((_, i) => i % 12 === 0).flatMap((end) => [end - 1, end, end + 1, end + 24])].filter(
+      (cut) => cut <= log.length,
+    );
     let previous = 0;
     for (const cut of [...new Set(cuts)].sort((a, b) => a - b)) {
       const { ledger, scope } = open(copy(`at-${cut}`, log.subarray(0, cut)));
-      const whole = wholeGroups(ledger, scope, GROUPS);
+      const whole = countCompleteGroups(ledger, scope, GROUPS);
       expect(whole, `cut at ${cut}`).toBeGreaterThanOrEqual(previous);
       previous = whole;
       ledger.close();
       for (const name of ['', '-wal', '-shm']) rmSync(join(folder, `at-${cut}${name}`), { force: true });
     }
     fc.assert(
-      fc.property(fc.uint8Array({ minLength: 1, maxLength: 40_000, size: 'max' }), (rubbish) => {
-        const { ledger, scope } = open(copy('behind', Buffer.concat([log, rubbish])));
-        expect(wholeGroups(ledger, scope, GROUPS)).toBe(GROUPS);
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 40_000, size: 'max' }), (garbage) => {
+        const { ledger, scope } = open(copy('behind', Buffer.concat([log, garbage])));
+        expect(countCompleteGroups(ledger, scope, GROUPS)).toBe(GROUPS);
         ledger.close();
-        // What lies behind the file's own end is no part of it either.
-        appendFileSync(join(folder, 'behind'), rubbish);
+        // SQLite ignores bytes behind the end of the database file, too.
+        appendFileSync(join(folder, 'behind'), garbage);
         const again = open(join(folder, 'behind'));
-        expect(wholeGroups(again.ledger, again.scope, GROUPS)).toBe(GROUPS);
+        expect(countCompleteGroups(again.ledger, again.scope, GROUPS)).toBe(GROUPS);
         again.ledger.close();
       }),
       { numRuns: 5 },
     );
   });
 
-  it('whole, beside a file that was cut anywhere while it was brought up to date: everything', () => {
+  it('a complete log restores every put of a file that was cut during a checkpoint of the log', () => {
     const { log, copy } = crashed();
-    // The log is only emptied once the file is whole: a power cut in between leaves both.
+    // SQLite empties the log only once the file is complete, so a power cut leaves both.
     const done = copy('done', log);
     open(done).ledger.close();
     const file = readFileSync(done);
@@ -195,14 +202,14 @@ describe('a write-ahead log', () => {
         const base = readFileSync(torn);
         writeFileSync(torn, Buffer.concat([file.subarray(0, cut), base.subarray(cut)]));
         const { ledger, scope } = open(torn);
-        expect(wholeGroups(ledger, scope, GROUPS)).toBe(GROUPS);
+        expect(countCompleteGroups(ledger, scope, GROUPS)).toBe(GROUPS);
         ledger.close();
       }),
       { numRuns: casesOf(6, 20) },
     );
   });
 
-  it('gone, and the file cut anywhere by whatever: it is refused as damaged, or every answer that it gives is one that was put', () => {
+  it('a truncated file without its log is refused as damaged, or returns only answers that were put', () => {
     const { log, copy } = crashed();
     const done = copy('done', log);
     open(done).ledger.close();
@@ -214,7 +221,7 @@ describe('a write-ahead log', () => {
         try {
           const { ledger, scope } = open(path);
           try {
-            for (let group = 0; group < GROUPS; group++) foundOf(ledger, scope, group);
+            for (let group = 0; group < GROUPS; group++) countFound(ledger, scope, group);
           } finally {
             ledger.close();
           }
@@ -228,22 +235,22 @@ describe('a write-ahead log', () => {
     );
   });
 
-  it('with rubbish at its end: the puts before it', () => {
+  it('a log overwritten with random bytes keeps the complete puts before them, and returns no damaged one', () => {
     const { log, copy } = crashed();
     const random = seeded(6);
     for (let i = 0; i < 12; i++) {
-      const spoilt = Buffer.from(log);
+      const damaged = Buffer.from(log);
       const from = Math.floor(random() * log.length);
-      for (let at = from; at < Math.min(log.length, from + 64 * 1024); at++) spoilt[at] = Math.floor(random() * 256);
-      const { ledger, scope } = open(copy(`spoilt-${i}`, spoilt));
-      expect(wholeGroups(ledger, scope, GROUPS), `from ${from}`).toBeLessThan(GROUPS);
+      for (let at = from; at < Math.min(log.length, from + 64 * 1024); at++) damaged[at] = Math.floor(random() * 256);
+      const { ledger, scope } = open(copy(`damaged-${i}`, damaged));
+      expect(countCompleteGroups(ledger, scope, GROUPS), `from ${from}`).toBeLessThan(GROUPS);
       ledger.close();
     }
   });
 });
 
-describe('a full disk', () => {
-  /** Sets how many pages the file of the ledger opened last may have. */
+describe('on a full disk', () => {
+  /** The connection of the ledger opened last, and a limit on the pages of its file. */
   function disk(): { readonly db: DatabaseSync; readonly limitPages: (pages: number) => unknown } {
     const { db } = opened;
     if (db === null) throw new Error('no ledger was opened');
@@ -251,7 +258,7 @@ describe('a full disk', () => {
   }
   const NO_LIMIT = 1_000_000;
 
-  it('74; what was put is still found, and a later flush writes it', () => {
+  it('a flush fails with 74, lookups still find the unwritten answers, and a later flush writes them', () => {
     const { ledger, scope } = open();
     const { limitPages } = disk();
     const groups = 12;
@@ -260,12 +267,19 @@ describe('a full disk', () => {
     limitPages(1);
     for (let group = 1; group < groups; group++) ledger.put(makeGroup(scope, group));
     for (let time = 0; time < 3; time++) {
-      expect(() => ledger.flush()).toThrow(expect.objectContaining({ exitCode: 74, code: 'ledger_failed', message: expect.stringContaining(path), hint: expect.stringContaining('Free some space') }));
-      expect(wholeGroups(ledger, scope, groups)).toBe(groups);
+      expect(() => ledger.flush()).toThrow(
+        expect.objectContaining({
+          exitCode: 74,
+          code: 'ledger_failed',
+          message: expect.stringContaining(path),
+          hint: expect.stringContaining('Free some space'),
+        }),
+      );
+      expect(countCompleteGroups(ledger, scope, groups)).toBe(groups);
     }
-    // On the disk: all of the first put, and nothing else.
+    // The file holds the complete first put, and nothing else.
     const other = open();
-    expect(wholeGroups(other.ledger, other.scope, groups)).toBe(1);
+    expect(countCompleteGroups(other.ledger, other.scope, groups)).toBe(1);
     other.ledger.close();
     const lookups = ledger.totals();
     limitPages(NO_LIMIT);
@@ -273,16 +287,20 @@ describe('a full disk', () => {
     expect(ledger.totals()).toEqual(lookups);
     ledger.close();
     const again = open();
-    expect(wholeGroups(again.ledger, again.scope, groups)).toBe(groups);
+    expect(countCompleteGroups(again.ledger, again.scope, groups)).toBe(groups);
     expect(again.ledger.totals()).toEqual(lookups);
     again.ledger.close();
   });
 
-  it('met by a put that writes by itself: nothing of it is lost either', () => {
+  it('a put that is large enough to flush at once fails with 74, and a later flush writes all of it', () => {
     const { ledger, scope } = open();
     const { limitPages } = disk();
     limitPages(1);
-    const entries = Array.from({ length: 5_000 }, (_, i) => ({ scope, key: `k${i}`, answer: { kind: 'hit' as const, text: `"${'x'.repeat(200)}"` } }));
+    const entries = Array.from({ length: 5_000 }, (_, i) => ({
+      scope,
+      key: `k${i}`,
+      answer: { kind: 'hit' as const, text: `"${'x'.repeat(200)}"` },
+    }));
     expect(() => ledger.put(entries)).toThrow(expect.objectContaining({ exitCode: 74 }));
     limitPages(NO_LIMIT);
     expect(entries.filter(({ key }) => ledger.get(scope, key) === null)).toEqual([]);
@@ -292,7 +310,7 @@ describe('a full disk', () => {
     again.ledger.close();
   });
 
-  it('at the end: close says so, and closes', () => {
+  it('close fails with 74, and closes the file all the same', () => {
     const { ledger, scope } = open();
     const { db, limitPages } = disk();
     limitPages(1);
@@ -302,31 +320,32 @@ describe('a full disk', () => {
   });
 });
 
-describe('a run that lost its job', () => {
+describe('the ledger of a run', () => {
   const lost = new MillraceError(EXIT.stopped, 'job_lost', 'lost');
-  const start = (mayWrite: () => void): Ledger => Ledger.open({ path, job: 'nightly', run: 'run-1', maxAgeDays: 1, now: Date.now, mayWrite });
+  const start = (mayWrite: () => void): Ledger =>
+    Ledger.open({ path, job: 'nightly', run: 'run-1', maxAgeDays: 1, now: Date.now, mayWrite });
 
-  it('writes nothing more: neither answers, nor a run, nor a scope', () => {
-    const holding = { job: true };
+  it('a run that has lost its job lock writes no answer, no run and no scope', () => {
+    let holdsLock = true;
     const mayWrite = (): void => {
-      if (!holding.job) throw lost;
+      if (!holdsLock) throw lost;
     };
     const ledger = start(mayWrite);
     const scope = ledger.scope('https://api.example', 'enrich', 'by email');
     ledger.put(makeGroup(scope, 0));
     ledger.flush();
     ledger.put(makeGroup(scope, 1));
-    holding.job = false;
+    holdsLock = false;
     expect(() => ledger.flush()).toThrow(lost);
     expect(() => ledger.scope('https://other.example', 'enrich', 'by email')).toThrow(lost);
     expect(() => ledger.close()).toThrow(lost);
     expect(() => start(mayWrite)).toThrow(lost);
     const heir = open();
-    expect(wholeGroups(heir.ledger, heir.scope, 2)).toBe(1);
+    expect(countCompleteGroups(heir.ledger, heir.scope, 2)).toBe(1);
     heir.ledger.close();
   });
 
-  it('is asked within the transaction: nobody else can begin one between the look and the end of the writing', () => {
+  it('the ledger checks the job lock inside its write transaction, so that no other process writes in between', () => {
     const ledger = start(() => {
       const other = new DatabaseSync(path);
       other.exec('PRAGMA busy_timeout = 0');

@@ -21,7 +21,7 @@ function open(options: Partial<LedgerOptions> = {}): Ledger {
 const hit = { kind: 'hit', text: '{"name":"Ada"}' } as const;
 
 describe('Ledger', () => {
-  it('finds what was put, before and after it is durable, and after a reopening', () => {
+  it('finds a put answer before the flush, after it, and after a reopening', () => {
     const ledger = open();
     const scope = ledger.scope('https://api.example', 'enrich', 'by email');
     ledger.put([
@@ -32,7 +32,14 @@ describe('Ledger', () => {
       { scope, key: 'e', answer: { kind: 'unsettled', text: '{"result":"unknown"}' } },
     ]);
     const look = (l: Ledger): unknown[] => ['a', 'b', 'c', 'd', 'e', 'f'].map((key) => l.get(scope, key));
-    const expected = [hit, { kind: 'miss' }, { kind: 'suppressed' }, { kind: 'failed', code: 'http_500', attempts: 5, requestId: 'r1' }, { kind: 'unsettled', text: '{"result":"unknown"}' }, null];
+    const expected = [
+      hit,
+      { kind: 'miss' },
+      { kind: 'suppressed' },
+      { kind: 'failed', code: 'http_500', attempts: 5, requestId: 'r1' },
+      { kind: 'unsettled', text: '{"result":"unknown"}' },
+      null,
+    ];
     expect(look(ledger)).toEqual(expected);
     ledger.flush();
     expect(look(ledger)).toEqual(expected);
@@ -43,7 +50,7 @@ describe('Ledger', () => {
     again.close();
   });
 
-  it('is one to all shards of a run: each finds what the others have, failures too, and every lookup counts once', () => {
+  it('the shards of a run find each other’s answers and failures, and each lookup counts once for the run', () => {
     const before = open({ run: 'run-0' });
     const scope = before.scope('https://api.example', 'enrich', 'by email');
     before.put([1, 2].map((key) => ({ scope, key: `old ${key}`, answer: hit })));
@@ -53,11 +60,14 @@ describe('Ledger', () => {
     expect(shards[1].get(scope, 'a')).toBeNull();
     shards[0].flush();
     expect(shards[1].get(scope, 'a')).toMatchObject({ kind: 'failed' });
-    // What each has used of an earlier run stays used for both.
+    // An answer of an earlier run that one shard uses counts as used for both.
     for (const [i, shard] of shards.entries()) expect(shard.get(scope, `old ${i + 1}`)).toEqual(hit);
     for (const shard of shards) shard.flush();
     for (const shard of shards) expect(shard.totals()).toEqual({ lookups: 3, reused: 2 });
-    expect(shards.map(({ counts }) => counts.all)).toEqual([{ lookups: 2, reused: 1 }, { lookups: 1, reused: 1 }]);
+    expect(shards.map(({ counts }) => counts.all)).toEqual([
+      { lookups: 2, reused: 1 },
+      { lookups: 1, reused: 1 },
+    ]);
     for (const shard of shards) shard.close();
     const again = open({ shared: true });
     for (const key of ['old 1', 'old 2', 'a']) expect(again.get(scope, key)).not.toBeNull();
@@ -65,7 +75,7 @@ describe('Ledger', () => {
     again.close();
   });
 
-  it('the newest answer of a key counts, and one that only settles what was unsettled is no lookup more', () => {
+  it('the newest answer of a key wins, and a settled answer after an unsettled one does not count as another lookup', () => {
     const ledger = open();
     const scope = ledger.scope('o', 'verify', '');
     for (const durable of [false, true]) {
@@ -81,22 +91,30 @@ describe('Ledger', () => {
     again.close();
   });
 
-  it('files answers under origin, step and options', () => {
+  it('finds an answer only under the origin, step and options that it was put with', () => {
     const ledger = open();
     const one = ledger.scope('https://api.example', 'enrich', 'by email');
     ledger.put([{ scope: one, key: 'a', answer: hit }]);
     ledger.flush();
-    for (const [origin, step, options] of [['https://other.example', 'enrich', 'by email'], ['https://api.example', 'verify', 'by email'], ['https://api.example', 'enrich', 'by domain']] as const) {
+    for (const [origin, step, options] of [
+      ['https://other.example', 'enrich', 'by email'],
+      ['https://api.example', 'verify', 'by email'],
+      ['https://api.example', 'enrich', 'by domain'],
+    ] as const) {
       expect(ledger.get(ledger.scope(origin, step, options), 'a')).toBeNull();
     }
     expect(ledger.scope('https://api.example', 'enrich', 'by email')).toBe(one);
     ledger.close();
   });
 
-  it('keeps failures and unknown verdicts from later runs, and counts what it spares once', () => {
+  it('later runs do not reuse failures or unknown verdicts, and a reused answer counts once', () => {
     const first = open();
     const scope = first.scope('o', 'verify', '');
-    first.put([{ scope, key: 'good', answer: hit }, { scope, key: 'bad', answer: { kind: 'failed', code: 'x', attempts: 5, requestId: null } }, { scope, key: 'vague', answer: { kind: 'unsettled', text: '{}' } }]);
+    first.put([
+      { scope, key: 'good', answer: hit },
+      { scope, key: 'bad', answer: { kind: 'failed', code: 'x', attempts: 5, requestId: null } },
+      { scope, key: 'vague', answer: { kind: 'unsettled', text: '{}' } },
+    ]);
     first.close();
     const second = open({ run: 'run-2' });
     expect(second.get(scope, 'bad')).toBeNull();
@@ -108,7 +126,7 @@ describe('Ledger', () => {
     second.close();
   });
 
-  it('spares other jobs only what is young enough, and only when a ledger is kept', () => {
+  it('other jobs reuse an answer only with an age limit, and only up to that age', () => {
     const first = open();
     const scope = first.scope('o', 'enrich', '');
     first.put([{ scope, key: 'k', answer: hit }]);
@@ -129,9 +147,15 @@ describe('Ledger', () => {
     expect(look({ job: 'nightly', run: 'run-1', maxAgeDays: 30 })).toBe(true);
   });
 
-  const KINDS: readonly LedgerAnswer[] = [hit, { kind: 'miss' }, { kind: 'suppressed' }, { kind: 'unsettled', text: '{}' }, { kind: 'failed', code: 'x', attempts: 5, requestId: null }];
+  const KINDS: readonly LedgerAnswer[] = [
+    hit,
+    { kind: 'miss' },
+    { kind: 'suppressed' },
+    { kind: 'unsettled', text: '{}' },
+    { kind: 'failed', code: 'x', attempts: 5, requestId: null },
+  ];
 
-  it.each(KINDS)('lets a later run use what is settled, misses too, up to the very millisecond of the age limit: $kind', (answer) => {
+  it.each(KINDS)('a later run reuses settled answers and misses up to the last millisecond of the age limit: $kind', (answer) => {
     const settled = answer.kind !== 'unsettled' && answer.kind !== 'failed';
     const asked = open({ job: 'first', run: 'first' });
     const scope = asked.scope('https://api.example', 'enrich', 'by email');
@@ -148,12 +172,12 @@ describe('Ledger', () => {
       expect(found(job, 7, 7 * DAY)).toEqual(settled ? answer : null);
       expect(found(`${job} late`, 7, 7 * DAY + 1)).toBeNull();
     }
-    // Without an age limit: the same job only, and whatever the age.
+    // Without an age limit only the same job reuses an answer, at any age.
     expect(found('first', 0, 1_000 * DAY)).toEqual(settled ? answer : null);
     expect(found('another', 0, 0)).toBeNull();
   });
 
-  it('keeps the first age of an answer that is passed on from run to run', () => {
+  it('an answer that several runs reuse keeps the age of its first call', () => {
     const first = open({ job: 'a', run: 'r1' });
     const scope = first.scope('o', 'enrich', '');
     first.put([{ scope, key: 'k', answer: hit }]);
@@ -168,7 +192,7 @@ describe('Ledger', () => {
     third.close();
   });
 
-  it('a run that was stopped has what it used, however old by now, whatever runs its job has begun since', () => {
+  it('a resumed run finds every answer that it used, even past the age limit and after 32 later runs of its job', () => {
     const first = open({ job: 'a', run: 'asked' });
     const scope = first.scope('o', 'enrich', '');
     first.put([{ scope, key: 'k', answer: hit }]);
@@ -181,14 +205,14 @@ describe('Ledger', () => {
     const resumed = open({ run: 'night 1', maxAgeDays: 30 });
     expect(resumed.get(scope, 'k')).toEqual(hit);
     resumed.close();
-    // And is forgotten at last.
+    // The ledger forgets the run once its job has started enough later ones.
     for (let night = 34; night <= 35; night++) open({ run: `night ${night}`, maxAgeDays: 30 }).close();
     const late = open({ run: 'night 1', maxAgeDays: 30 });
     expect(late.get(scope, 'k')).toBeNull();
     late.close();
   });
 
-  it('serves two jobs at once', () => {
+  it('two jobs that use one ledger at the same time find each other’s answers', () => {
     const a = open({ job: 'a', run: 'ra', maxAgeDays: 1 });
     const b = open({ job: 'b', run: 'rb', maxAgeDays: 1 });
     const scope = a.scope('o', 'enrich', '');
@@ -207,7 +231,7 @@ describe('Ledger', () => {
     ['a match', hit],
     ['a failure', { kind: 'failed', code: 'http_500', attempts: 5, requestId: null }],
     ['an unknown verdict', { kind: 'unsettled', text: '{"result":"unknown"}' }],
-  ] as const)('a run goes by what it was told itself (%s), also when another job is told later, and counts it once', (_what, own) => {
+  ] as const)('a run finds its own answer (%s), not the later one of another job, and counts it once', (_name, own) => {
     const shared = { maxAgeDays: 30 };
     const first = open(shared);
     const scope = first.scope('https://api.example', 'enrich', 'by email');
@@ -224,15 +248,22 @@ describe('Ledger', () => {
     again.close();
   });
 
-  it('that is damaged, or that the disk cannot read: 74, and nobody is told to give up at once what was paid for', () => {
+  it('a ledger that is damaged or unreadable ends with 74, and the hint asks for a second attempt before the ledger is given up', () => {
     const path = join(folder, 'answers.ledger');
     open().close();
     const bytes = readFileSync(path);
     writeFileSync(path, bytes.fill(0xff, 16_384));
-    expect(() => open()).toThrow(expect.objectContaining({ exitCode: 74, code: 'ledger_failed', message: expect.stringMatching(/is damaged, or the disk could not read it/), hint: expect.stringMatching(/If it says the same again, move the ledger away/) }));
+    expect(() => open()).toThrow(
+      expect.objectContaining({
+        exitCode: 74,
+        code: 'ledger_failed',
+        message: expect.stringMatching(/is damaged, or the disk could not read it/),
+        hint: expect.stringMatching(/If it says the same again, move the ledger away/),
+      }),
+    );
   });
 
-  it('refuses a file that is no ledger, and leaves it as it is', () => {
+  it('refuses a file that is not a ledger', () => {
     const path = join(folder, 'answers.ledger');
     writeFileSync(path, 'this is not a database, it is a text of some length'.repeat(50));
     expect(() => open()).toThrow(expect.objectContaining({ exitCode: 78, code: 'ledger_unreadable' }));

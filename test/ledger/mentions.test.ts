@@ -16,7 +16,7 @@ describe('mentionsOf', () => {
     '{"ada@works.example":true}',
     'not even JSON: ada@works.example',
     String.raw`broken \ ada@works.example`,
-  ])('finds her in %s', (json) => expect(ada(json)).toBe(true));
+  ])('finds the address in %s', (json) => expect(ada(json)).toBe(true));
 
   it.each([
     '{"email":"nada@works.example"}',
@@ -28,9 +28,9 @@ describe('mentionsOf', () => {
     '{"email":"åada@works.example"}',
     '',
     '[]',
-  ])('does not take another for her in %s', (json) => expect(ada(json)).toBe(false));
+  ])('does not take another address for it in %s', (json) => expect(ada(json)).toBe(false));
 
-  it('knows both forms of a domain, and quoted and composed local parts', () => {
+  it('matches both forms of an internationalised domain, and quoted and composed local parts', () => {
     const bo = mentionsOf('bo@xn--bcher-kva.example');
     expect(bo('{"email":"bo@bücher.example"}')).toBe(true);
     expect(bo('{"email":"bo@BÜCHER.example"}')).toBe(true);
@@ -40,8 +40,11 @@ describe('mentionsOf', () => {
     expect(mentionsOf('jos\u00e9@works.example')(JSON.stringify({ email: 'jose\u0301@works.example' }))).toBe(true);
   });
 
-  it('finds an address wherever JSON may hold one, however it is escaped', () => {
-    const escape = (text: string, which: readonly boolean[]): string => text.replaceAll(/./g, (char, i: number) => (which[i % which.length] === true ? `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}` : char));
+  it('finds an address in any key or string of JSON, however it is escaped', () => {
+    const escape = (text: string, which: readonly boolean[]): string =>
+      text.replaceAll(/./g, (char, i: number) =>
+        which[i % which.length] === true ? `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}` : char,
+      );
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }), fc.jsonValue(), fc.boolean(), (which, other, asKey) => {
         const text = `"${escape('ada@works.example', which)}"`;

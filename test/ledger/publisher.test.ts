@@ -4,10 +4,16 @@ import { Publisher } from '../../src/ledger/claims/publisher.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it('tries a locked ledger again less and less often, and ends the run with 75 after 15 s', () => {
+it('the publisher retries a locked ledger with growing delays, and ends the run with 75 after 15 s', () => {
   const failed = vi.fn();
   const publish = vi.fn(() => false);
-  const publisher = new Publisher({ path: 'answers.ledger', publish, published: () => undefined, failed, monotonicNow: () => performance.now() });
+  const publisher = new Publisher({
+    path: 'answers.ledger',
+    publish,
+    published: () => undefined,
+    failed,
+    monotonicNow: () => performance.now(),
+  });
   publisher.answered([1]);
   vi.advanceTimersByTime(15_000);
   expect(failed).not.toHaveBeenCalled();
@@ -19,11 +25,17 @@ it('tries a locked ledger again less and less often, and ends the run with 75 af
   expect(publish).toHaveBeenCalledTimes(tries);
 });
 
-it('shows what waited when the ledger is free again, and gives it 15 s once more', () => {
+it('the publisher publishes the waiting answers once the ledger is free, and the 15 s start again', () => {
   const failed = vi.fn();
   const published = vi.fn();
   let isFree = false;
-  const publisher = new Publisher({ path: 'answers.ledger', publish: () => isFree, published, failed, monotonicNow: () => performance.now() });
+  const publisher = new Publisher({
+    path: 'answers.ledger',
+    publish: () => isFree,
+    published,
+    failed,
+    monotonicNow: () => performance.now(),
+  });
   for (const hash of [1, 2]) {
     publisher.answered([hash]);
     isFree = false;

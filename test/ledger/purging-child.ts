@@ -1,4 +1,4 @@
-/** A process of its own that purges until it is killed or through: node purging-child.ts FILE EMAIL|- BEFORE|-. */
+/** A child process that runs one purge: node purging-child.ts FILE EMAIL|- BEFORE|-. */
 import { purgeLedger } from '../../src/ledger/purge.ts';
 
 const [path = '', email = '-', before = '-'] = process.argv.slice(2);

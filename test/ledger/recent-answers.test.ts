@@ -1,11 +1,15 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { keyHash } from '../../src/ledger/key-hash.ts';
+import { lookupHash } from '../../src/ledger/key-hash.ts';
 import { RecentAnswers } from '../../src/ledger/recent-answers.ts';
 
-it('finds every answer under its hash, the newest first, however many there are and whichever share one', () => {
-  // Few different hashes, so that many are alike, next to each other, or at the end of the table.
-  const hash = fc.oneof(fc.integer({ min: 0, max: 20 }).map((n) => n * 2 ** 20), fc.constantFrom(2 ** 52 - 1, 2 ** 52 - 2 ** 20), fc.maxSafeInteger().map((n) => Math.abs(n) % 2 ** 52));
+it('finds every answer under its hash, newest first, also when many share one hash', () => {
+  // Few distinct hashes: many are equal, adjacent, or at the end of the table.
+  const hash = fc.oneof(
+    fc.integer({ min: 0, max: 20 }).map((n) => n * 2 ** 20),
+    fc.constantFrom(2 ** 52 - 1, 2 ** 52 - 2 ** 20),
+    fc.maxSafeInteger().map((n) => Math.abs(n) % 2 ** 52),
+  );
   fc.assert(
     fc.property(fc.array(hash, { maxLength: 12_000, size: 'max' }), (hashes) => {
       const recent = new RecentAnswers();
@@ -23,13 +27,13 @@ it('finds every answer under its hash, the newest first, however many there are 
   );
 });
 
-it('hashes scope and key to 52 bits that differ', () => {
+it('lookupHash gives 100,000 different keys different hashes of 52 bits', () => {
   const seen = new Set<number>();
   for (let i = 0; i < 100_000; i++) {
-    const hash = keyHash(i % 3, `person${i}@works${i % 50}.example`);
+    const hash = lookupHash(i % 3, `person${i}@works${i % 50}.example`);
     expect(Number.isSafeInteger(hash) && hash >= 0 && hash < 2 ** 52).toBe(true);
     seen.add(hash);
   }
   expect(seen.size).toBe(100_000);
-  expect(keyHash(1, 'a')).not.toBe(keyHash(2, 'a'));
+  expect(lookupHash(1, 'a')).not.toBe(lookupHash(2, 'a'));
 });

@@ -1,4 +1,4 @@
-/** What every ledger promises a run, wherever it lies. */
+/** The contract of every ledger towards one run, in a file, in S3 or in Redis. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LedgerAnswer } from '../../src/ledger/ledger.ts';
 import type { RunLedger } from '../../src/ledger/run-ledger.ts';
@@ -8,7 +8,13 @@ import { clusterKind, DAY, FILE, redisKind, s3Kind, START, type SiteKind } from 
 
 const HIT = { kind: 'hit', text: '{"name":"Ada"}' } as const;
 const FAILED = { kind: 'failed', code: 'http_500', attempts: 5, requestId: 'r1' } as const;
-const KINDS: readonly LedgerAnswer[] = [HIT, { kind: 'miss' }, { kind: 'suppressed' }, { kind: 'unsettled', text: '{"result":"unknown"}' }, FAILED];
+const KINDS: readonly LedgerAnswer[] = [
+  HIT,
+  { kind: 'miss' },
+  { kind: 'suppressed' },
+  { kind: 'unsettled', text: '{"result":"unknown"}' },
+  FAILED,
+];
 
 let cluster: RedisCluster;
 beforeAll(async () => {
@@ -17,7 +23,11 @@ beforeAll(async () => {
 afterAll(() => cluster?.end());
 
 const [s3, redis] = [await neededFacts('s3'), await neededFacts('redis')];
-const kinds: SiteKind[] = [FILE, ...(typeof s3 === 'string' ? lacking(s3) : [await s3Kind(s3)]), ...(typeof redis === 'string' ? lacking(redis) : [redisKind(redis), clusterKind(() => cluster)])];
+const kinds: SiteKind[] = [
+  FILE,
+  ...(typeof s3 === 'string' ? lacking(s3) : [await s3Kind(s3)]),
+  ...(typeof redis === 'string' ? lacking(redis) : [redisKind(redis), clusterKind(() => cluster)]),
+];
 
 function lacking(why: string): SiteKind[] {
   if (process.env['CI'] === 'true') throw new Error(why);
@@ -27,99 +37,127 @@ function lacking(why: string): SiteKind[] {
 
 const scopeOf = (ledger: RunLedger, step = 'enrich', options = 'by email'): number => ledger.scope('https://api.example', step, options);
 
-/** What a run finds out about a key before it calls. */
-async function learn(ledger: RunLedger, key: string, scope = scopeOf(ledger)): Promise<LedgerAnswer | null> {
+/** The answer that the ledger has for a key, or null when the run must call. */
+async function lookUp(ledger: RunLedger, key: string, scope = scopeOf(ledger)): Promise<LedgerAnswer | null> {
   return ledger.get(scope, key) ?? new Promise((resolve) => ledger.ask(scope, key, resolve));
 }
 
-async function told(ledger: RunLedger, answers: Readonly<Record<string, LedgerAnswer>>): Promise<void> {
+async function putAll(ledger: RunLedger, answers: Readonly<Record<string, LedgerAnswer>>): Promise<void> {
   const scope = scopeOf(ledger);
   for (const [key, answer] of Object.entries(answers)) {
-    expect(await learn(ledger, key)).toBeNull();
+    expect(await lookUp(ledger, key)).toBeNull();
     ledger.put([{ scope, key, answer }]);
   }
   await ledger.keep();
 }
 
 describe.each(kinds)('a ledger in $name', ({ make, shared }) => {
-  it('finds what was put, of every kind, before and after it is durable, on another machine, and after a crash', async () => {
+  it('finds answers of every kind before and after they are durable, on another machine, and after a crash', async () => {
     const site = await make();
     const first = await site.open();
-    await told(first, Object.fromEntries(KINDS.map((answer) => [answer.kind, answer])));
-    for (const answer of KINDS) expect(await learn(first, answer.kind)).toEqual(answer);
+    await putAll(first, Object.fromEntries(KINDS.map((answer) => [answer.kind, answer])));
+    for (const answer of KINDS) expect(await lookUp(first, answer.kind)).toEqual(answer);
     expect(first.totals()).toEqual({ lookups: 5, reused: 0 });
-    // The run that was killed is still there, as it were: it was never closed.
+    // The first run is never closed, as if it had been killed.
     const again = await site.open(shared ? { machine: 'two' } : {});
-    for (const answer of KINDS) expect(await learn(again, answer.kind)).toEqual(answer);
-    expect(await learn(again, 'nobody')).toBeNull();
+    for (const answer of KINDS) expect(await lookUp(again, answer.kind)).toEqual(answer);
+    expect(await lookUp(again, 'nobody')).toBeNull();
     expect(again.totals()).toEqual({ lookups: 5, reused: 0 });
   });
 
-  it('files answers under origin, step and options', async () => {
+  it('finds an answer only under the origin, step and options that it was put with', async () => {
     const site = await make();
     const ledger = await site.open();
-    await told(ledger, { a: HIT });
-    expect(await learn(ledger, 'a', ledger.scope('https://other.example', 'enrich', 'by email'))).toBeNull();
-    expect(await learn(ledger, 'a', scopeOf(ledger, 'verify'))).toBeNull();
-    expect(await learn(ledger, 'a', scopeOf(ledger, 'enrich', 'by domain'))).toBeNull();
+    await putAll(ledger, { a: HIT });
+    expect(await lookUp(ledger, 'a', ledger.scope('https://other.example', 'enrich', 'by email'))).toBeNull();
+    expect(await lookUp(ledger, 'a', scopeOf(ledger, 'verify'))).toBeNull();
+    expect(await lookUp(ledger, 'a', scopeOf(ledger, 'enrich', 'by domain'))).toBeNull();
     expect(scopeOf(ledger)).toBe(scopeOf(ledger));
   });
 
-  it('lets later runs use what is settled, other jobs only up to its age, to the millisecond', async () => {
+  it('later runs reuse settled answers, those of other jobs only up to the last millisecond of the age limit', async () => {
     const all = Object.fromEntries(KINDS.map((answer) => [answer.kind, answer]));
     const settled = KINDS.map((answer) => (answer.kind === 'unsettled' || answer.kind === 'failed' ? null : answer));
     const none = KINDS.map(() => null);
     const own = await make();
-    await told(await own.open(), all);
+    await putAll(await own.open(), all);
     const later = async (site: typeof own, job: string, maxAgeDays: number, ageMs: number): Promise<(LedgerAnswer | null)[]> => {
-      const ledger = await site.open({ job, run: `${job} ${maxAgeDays} ${ageMs}`, maxAgeDays, machine: `${job}${maxAgeDays}${ageMs}`, now: () => START + ageMs, since: START + ageMs + 1 });
-      const found = await Promise.all(KINDS.map(({ kind }) => learn(ledger, kind)));
+      const ledger = await site.open({
+        job,
+        run: `${job} ${maxAgeDays} ${ageMs}`,
+        maxAgeDays,
+        machine: `${job}${maxAgeDays}${ageMs}`,
+        now: () => START + ageMs,
+        since: START + ageMs + 1,
+      });
+      const found = await Promise.all(KINDS.map(({ kind }) => lookUp(ledger, kind)));
       await ledger.close();
       return found;
     };
     expect(await later(own, 'nightly', 0, 1_000 * DAY)).toEqual(settled);
     expect(await later(own, 'other', 0, 0)).toEqual(none);
     const common = await make();
-    await told(await common.open({ maxAgeDays: 7 }), all);
+    await putAll(await common.open({ maxAgeDays: 7 }), all);
     expect(await later(common, 'other', 7, 7 * DAY + 1)).toEqual(none);
     expect(await later(common, 'other', 7, 7 * DAY)).toEqual(settled);
     expect(await later(common, 'nightly', 7, 7 * DAY)).toEqual(settled);
   });
 
-  it('counts what it spares once, and keeps its first age', async () => {
+  it('counts a reused answer once, and keeps the age of its first call', async () => {
     const site = await make();
-    await told(await site.open({ maxAgeDays: 30 }), { k: HIT });
-    const second = await site.open({ job: 'b', run: 'b', maxAgeDays: 30, machine: 'b', now: () => START + 20 * DAY, since: START + 20 * DAY });
-    expect([await learn(second, 'k'), await learn(second, 'k')]).toEqual([HIT, HIT]);
+    await putAll(await site.open({ maxAgeDays: 30 }), { k: HIT });
+    const second = await site.open({
+      job: 'b',
+      run: 'b',
+      maxAgeDays: 30,
+      machine: 'b',
+      now: () => START + 20 * DAY,
+      since: START + 20 * DAY,
+    });
+    expect([await lookUp(second, 'k'), await lookUp(second, 'k')]).toEqual([HIT, HIT]);
     await second.keep();
-    expect([await learn(second, 'k'), second.totals()]).toEqual([HIT, { lookups: 1, reused: 1 }]);
+    expect([await lookUp(second, 'k'), second.totals()]).toEqual([HIT, { lookups: 1, reused: 1 }]);
     await second.close();
-    // One that a run has used stays good while it goes on.
-    const resumed = await site.open({ job: 'b', run: 'b', maxAgeDays: 30, machine: 'b', now: () => START + 40 * DAY, since: START + 20 * DAY });
-    expect([await learn(resumed, 'k'), resumed.totals()]).toEqual([HIT, { lookups: 1, reused: 1 }]);
-    const third = await site.open({ job: 'c', run: 'c', maxAgeDays: 30, machine: 'c', now: () => START + 40 * DAY, since: START + 40 * DAY });
-    expect(await learn(third, 'k')).toBeNull();
+    // An answer that a run has used stays valid for its later resumes.
+    const resumed = await site.open({
+      job: 'b',
+      run: 'b',
+      maxAgeDays: 30,
+      machine: 'b',
+      now: () => START + 40 * DAY,
+      since: START + 20 * DAY,
+    });
+    expect([await lookUp(resumed, 'k'), resumed.totals()]).toEqual([HIT, { lookups: 1, reused: 1 }]);
+    const third = await site.open({
+      job: 'c',
+      run: 'c',
+      maxAgeDays: 30,
+      machine: 'c',
+      now: () => START + 40 * DAY,
+      since: START + 40 * DAY,
+    });
+    expect(await lookUp(third, 'k')).toBeNull();
   });
 
-  it('asks again for what a retry is about, and for nothing that the retry has been told', async () => {
+  it('a retry asks again for the failures that it retries, but not for those that it has asked again already', async () => {
     const site = await make();
     const run = await site.open();
-    await told(run, { bad: FAILED, good: HIT });
+    await putAll(run, { bad: FAILED, good: HIT });
     const failedUpTo = run.lastAnswer();
     expect(failedUpTo).toBeGreaterThan(0);
     await run.close();
-    // The clock has been set back since.
+    // The clock was set back by a day in between.
     const retry = await site.open({ failedUpTo, now: () => START - DAY, since: failedUpTo + 1, machine: 'two' });
-    expect([await learn(retry, 'good'), await learn(retry, 'bad')]).toEqual([HIT, null]);
+    expect([await lookUp(retry, 'good'), await lookUp(retry, 'bad')]).toEqual([HIT, null]);
     retry.put([{ scope: scopeOf(retry), key: 'bad', answer: FAILED }]);
     await retry.keep();
     expect(retry.totals()).toEqual({ lookups: 2, reused: 0 });
     await retry.close();
     const resumed = await site.open({ failedUpTo, now: () => START - DAY, since: failedUpTo + 1, machine: 'three' });
-    expect([await learn(resumed, 'bad'), resumed.totals()]).toEqual([FAILED, { lookups: 2, reused: 0 }]);
+    expect([await lookUp(resumed, 'bad'), resumed.totals()]).toEqual([FAILED, { lookups: 2, reused: 0 }]);
   });
 
-  it('takes more answers than go together', async () => {
+  it('takes more answers in one put than one write holds', async () => {
     const site = await make();
     const ledger = await site.open();
     const scope = scopeOf(ledger);
@@ -127,7 +165,8 @@ describe.each(kinds)('a ledger in $name', ({ make, shared }) => {
     ledger.put(keys.map((key) => ({ scope, key, answer: { kind: 'hit', text: JSON.stringify({ email: key }) } })));
     await ledger.keep();
     const again = await site.open(shared ? { machine: 'two' } : {});
-    for (const i of [0, 1, 4_999, 5_000, 5_999]) expect(await learn(again, keys[i] ?? '')).toEqual({ kind: 'hit', text: JSON.stringify({ email: keys[i] }) });
+    for (const i of [0, 1, 4_999, 5_000, 5_999])
+      expect(await lookUp(again, keys[i] ?? '')).toEqual({ kind: 'hit', text: JSON.stringify({ email: keys[i] }) });
     expect(again.totals()).toEqual({ lookups: 6_000, reused: 0 });
   });
 });

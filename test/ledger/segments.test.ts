@@ -1,15 +1,15 @@
-/** What lies in S3: few objects that only grow, and nothing that is not ours is believed. */
+/** The objects of a ledger in S3: a few segments that only grow. Objects of other programs are refused. */
 import { gzipSync } from 'node:zlib';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LedgerAnswer } from '../../src/ledger/ledger.ts';
 import type { SharedAnswer } from '../../src/ledger/options.ts';
-import type { LedgerPlace } from '../../src/ledger/place.ts';
-import { packPart, unpackParts, type Part } from '../../src/ledger/s3/segment.ts';
+import type { LedgerLocation } from '../../src/definition/ledger-location.ts';
+import { packPart, unpackParts, type SegmentPart } from '../../src/ledger/s3/segment.ts';
 import { S3Contents } from '../../src/ledger/s3/s3-contents.ts';
 import { Segments } from '../../src/ledger/s3/segments.ts';
-import { Series } from '../../src/ledger/s3/series.ts';
+import { SegmentSeries } from '../../src/ledger/s3/series.ts';
 import { clientOf, makeBucket } from '../s3/bucket.ts';
 import { FaultProxy } from '../services/fault-proxy.ts';
 import { describeWith } from '../services/needed.ts';
@@ -23,15 +23,17 @@ const answer: fc.Arbitrary<LedgerAnswer> = fc.oneof(
   fc.constantFrom<LedgerAnswer>({ kind: 'miss' }, { kind: 'suppressed' }),
   fc.record({ kind: fc.constant('failed' as const), code: text, attempts: fc.nat(9), requestId: fc.option(text) }),
 );
-const part: fc.Arbitrary<Part> = fc.tuple(text, text, fc.array(fc.tuple(fc.tuple(text, text, text), text, fc.nat(), answer), { maxLength: 20 })).map(([job, run, answers]) => ({
-  job,
-  run,
-  totals: { lookups: answers.length, reused: 1, lastAt: 7 },
-  answers: answers.map(([scope, key, at, one]): SharedAnswer => ({ scope, key, at, job, run, answer: one })),
-}));
+const part: fc.Arbitrary<SegmentPart> = fc
+  .tuple(text, text, fc.array(fc.tuple(fc.tuple(text, text, text), text, fc.nat(), answer), { maxLength: 20 }))
+  .map(([job, run, answers]) => ({
+    job,
+    run,
+    totals: { lookups: answers.length, reused: 1, lastAt: 7 },
+    answers: answers.map(([scope, key, at, one]): SharedAnswer => ({ scope, key, at, job, run, answer: one })),
+  }));
 
 describe('a segment', () => {
-  it('holds its parts to the letter, and what is added changes no byte before it', async () => {
+  it('returns its parts unchanged, also when parts are appended to it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 4 }), async (parts) => {
         const packed = await Promise.all(parts.map(async (one) => (await packPart(one)).packed));
@@ -43,28 +45,46 @@ describe('a segment', () => {
   });
 
   it.each([
-    ['no archive', Buffer.from('a text')],
+    ['not a gzip archive', Buffer.from('a text')],
     ['cut off', gzipSync('{"v":1}\n').subarray(0, 15)],
-    ['no JSON', gzipSync('a text\n')],
-    ['an answer without a header', gzipSync('[0,"k",1,0,"{}"]\n')],
-    ['of a scope that is not named', gzipSync('{"v":1,"job":"j","run":"r","lookups":0,"reused":0,"lastAt":0,"scopes":[]}\n[3,"k",1,0,"{}"]\n')],
+    ['not JSON', gzipSync('a text\n')],
+    ['a list of answers without a header', gzipSync('[0,"k",1,0,"{}"]\n')],
+    [
+      'an answer of an unknown scope',
+      gzipSync('{"v":1,"job":"j","run":"r","lookups":0,"reused":0,"lastAt":0,"scopes":[]}\n[3,"k",1,0,"{}"]\n'),
+    ],
     ['from a newer version', gzipSync('{"v":9,"job":"j","run":"r","lookups":0,"reused":0,"lastAt":0,"scopes":[]}\n')],
-    ['larger than any of ours', gzipSync(Buffer.alloc(97 * 1024 * 1024))],
-  ])('that is %s: 74, naming it', async (_what, bytes) => {
-    await expect(unpackParts(bytes, 's3://b/l/segment.gz')).rejects.toMatchObject({ exitCode: 74, message: expect.stringContaining('s3://b/l/segment.gz') });
+    ['larger than the limit', gzipSync(Buffer.alloc(97 * 1024 * 1024))],
+  ])('reading ends with 74 and names the object when it is %s', async (_name, bytes) => {
+    await expect(unpackParts(bytes, 's3://b/l/segment.gz')).rejects.toMatchObject({
+      exitCode: 74,
+      message: expect.stringContaining('s3://b/l/segment.gz'),
+    });
   });
 });
 
 describe('a series of segments', () => {
-  const some: Part = { job: 'j', run: 'r', totals: { lookups: 1, reused: 0, lastAt: 1 }, answers: Array.from({ length: 100 }, (_, i) => ({ scope: ['o', 's', ''], key: `k${i}`, at: 1, job: 'j', run: 'r', answer: HIT })) };
+  const some: SegmentPart = {
+    job: 'j',
+    run: 'r',
+    totals: { lookups: 1, reused: 0, lastAt: 1 },
+    answers: Array.from({ length: 100 }, (_, i) => ({ scope: ['o', 's', ''], key: `k${i}`, at: 1, job: 'j', run: 'r', answer: HIT })),
+  };
 
-  it('is few objects, however often it is written, and each write holds all of the one before', async () => {
+  it('stays below 15 objects after 200 writes, and each write of an object begins with its earlier bytes', async () => {
     const objects = new Map<string, Buffer>();
-    const series = new Series({ write: async (name, bytes) => {
-      const before = objects.get(name);
-      if (before !== undefined) expect(bytes.subarray(0, before.length)).toEqual(before);
-      objects.set(name, bytes);
-    } }, 'r', START, 100_000);
+    const series = new SegmentSeries(
+      {
+        write: async (name, bytes) => {
+          const before = objects.get(name);
+          if (before !== undefined) expect(bytes.subarray(0, before.length)).toEqual(before);
+          objects.set(name, bytes);
+        },
+      },
+      'r',
+      START,
+      100_000,
+    );
     for (let i = 0; i < 200; i++) {
       await series.add(some);
       await series.write();
@@ -80,11 +100,11 @@ describe('a series of segments', () => {
 
 await describeWith('s3', 'a ledger in S3', async (server) => {
   const bucket = await makeBucket(server);
-  const access = { client: clientOf(server), patience: QUICK };
-  const uriOf = (place: LedgerPlace): string => ('uri' in place ? place.uri : '');
+  const access = { client: clientOf(server), retryPolicy: QUICK };
+  const uriOf = (place: LedgerLocation): string => ('uri' in place ? place.uri : '');
   const keyOf = (uri: string): string => uri.slice(`s3://${bucket.name}/`.length);
 
-  it('two jobs write their own segments and read the other\'s at the start; what has grown is taken over from where it was', async () => {
+  it('each of two jobs writes its own segments and reads the new parts of the other’s when it starts', async () => {
     const site = s3Site(access, bucket.name);
     const open = (job: string): ReturnType<typeof site.open> => site.open({ job, run: job, machine: job, maxAgeDays: 7 });
     const a = await open('a');
@@ -106,7 +126,7 @@ await describeWith('s3', 'a ledger in S3', async (server) => {
     for (let i = 0; i < 5; i++) expect(again.get(scope(again), `b${i}`)).toEqual(HIT);
   });
 
-  it('what was taken away, or purged, is not in any copy either', async () => {
+  it('an answer whose segment was deleted is not found in a local copy either', async () => {
     const site = s3Site(access, bucket.name);
     const uri = uriOf(site.place);
     const first = await site.open();
@@ -121,7 +141,7 @@ await describeWith('s3', 'a ledger in S3', async (server) => {
     await second.close();
   });
 
-  it('a segment that a job makes longer while it is purged is read again: what came meanwhile stays, and what is meant goes', async () => {
+  it('a purge reads a segment again that a job extends meanwhile, and keeps the job’s new answers', async () => {
     const site = s3Site(access, bucket.name);
     const running = await site.open();
     const scope = running.scope('o', 'enrich', '');
@@ -129,38 +149,52 @@ await describeWith('s3', 'a ledger in S3', async (server) => {
     await running.keep();
     const client = clientOf(server);
     let grows = true;
-    client.middlewareStack.add((next, { commandName }) => async (args) => {
-      if (commandName === 'PutObjectCommand' && grows) {
-        grows = false;
-        running.put([{ scope, key: 'ben@works.example', answer: HIT }]);
-        await running.keep();
-      }
-      return next(args);
-    }, { step: 'initialize' });
-    const contents = new S3Contents(Segments.on({ client, patience: QUICK }, uriOf(site.place)));
+    client.middlewareStack.add(
+      (next, { commandName }) =>
+        async (args) => {
+          if (commandName === 'PutObjectCommand' && grows) {
+            grows = false;
+            running.put([{ scope, key: 'ben@works.example', answer: HIT }]);
+            await running.keep();
+          }
+          return next(args);
+        },
+      { step: 'initialize' },
+    );
+    const contents = new S3Contents(Segments.on({ client, retryPolicy: QUICK }, uriOf(site.place)));
     expect(await contents.purge({ email: 'ana@works.example', before: null })).toMatchObject({ answers: 1 });
     await running.close();
     const segments = Segments.on(access, uriOf(site.place));
     const [only] = (await segments.list()).segments;
-    expect((await segments.read(only?.name ?? '', 0)).parts.flatMap(({ answers }) => answers.map(({ key }) => key))).toEqual(['ben@works.example']);
+    expect((await segments.read(only?.name ?? '', 0)).parts.flatMap(({ answers }) => answers.map(({ key }) => key))).toEqual([
+      'ben@works.example',
+    ]);
   });
 
-  it('leaves alone what is not its own, and asks nobody where the server refuses', async () => {
+  it('opening ends with 74 on an object that is not a segment, on refused access and on a missing bucket', async () => {
     const site = s3Site(access, bucket.name);
     await bucket.put(`${keyOf(uriOf(site.place))}/notes.txt`, 'theirs');
     await bucket.put(`${keyOf(uriOf(site.place))}/run-1/1-ab-1.gz`, 'not an archive');
     await expect(site.open()).rejects.toMatchObject({ exitCode: 74, message: expect.stringContaining('run-1/1-ab-1.gz') });
-    const stranger = { client: clientOf(server, server['endpoint'], 'stranger'), patience: QUICK };
-    await expect(s3Site(stranger, bucket.name).open()).rejects.toMatchObject({ exitCode: 74, code: 'ledger_failed', message: expect.stringContaining('could not be read') });
-    await expect(s3Site(access, 'no-such-bucket').open()).rejects.toMatchObject({ exitCode: 74, hint: expect.stringContaining('AWS_ENDPOINT_URL') });
+    const stranger = { client: clientOf(server, server['endpoint'], 'stranger'), retryPolicy: QUICK };
+    await expect(s3Site(stranger, bucket.name).open()).rejects.toMatchObject({
+      exitCode: 74,
+      code: 'ledger_failed',
+      message: expect.stringContaining('could not be read'),
+    });
+    await expect(s3Site(access, 'no-such-bucket').open()).rejects.toMatchObject({
+      exitCode: 74,
+      hint: expect.stringContaining('AWS_ENDPOINT_URL'),
+    });
     expect(() => Segments.on(access, 's3://bucket/')).toThrow(expect.objectContaining({ exitCode: 78 }));
   });
 
-  it('a read or a write that stands still is ended and done again; one that never succeeds ends with 74', async () => {
+  it('a read or write that stalls is aborted and retried, and ends with 74 when all attempts stall', async () => {
     const proxy = await FaultProxy.start(server['endpoint'] ?? '');
     onTestFinished(() => proxy.stop());
-    // Patient with a busy machine, too: only what hangs may use up its attempts.
-    const through = (attempts: number, idleMs: number): Site => s3Site({ client: clientOf(server, proxy.url), patience: { ...QUICK, attempts, idleMs } }, bucket.name);
+    // Generous limits for a busy machine: only a hanging request may use up the attempts.
+    const through = (attempts: number, idleMs: number): Site =>
+      s3Site({ client: clientOf(server, proxy.url), retryPolicy: { ...QUICK, attempts, idleMs } }, bucket.name);
     let left = 1;
     proxy.faultFor = () => (left-- > 0 ? { kind: 'hang' } : null);
     const site = through(20, 1_000);
@@ -173,12 +207,20 @@ await describeWith('s3', 'a ledger in S3', async (server) => {
     const elsewhere = await site.open({ machine: 'two' });
     expect(elsewhere.get(elsewhere.scope('o', 'enrich', ''), 'k')).toEqual(HIT);
     left = Infinity;
-    await expect(through(2, 300).open()).rejects.toMatchObject({ exitCode: 74, message: expect.stringContaining('nothing came for 0.3 s') });
+    await expect(through(2, 300).open()).rejects.toMatchObject({
+      exitCode: 74,
+      message: expect.stringContaining('nothing came for 0.3 s'),
+    });
   });
 
-  it('after a failed write the run ends, and the next one on that machine sends what it could not', async () => {
+  it('a run ends after a failed write, and the next run on that machine sends its answers to S3', async () => {
     let down = false;
-    const flaky = { ...access, client: new Proxy(access.client, { get: (client, name) => (name === 'send' && down ? () => Promise.reject(new Error('no route')) : Reflect.get(client, name, client)) }) };
+    const flaky = {
+      ...access,
+      client: new Proxy(access.client, {
+        get: (client, name) => (name === 'send' && down ? () => Promise.reject(new Error('no route')) : Reflect.get(client, name, client)),
+      }),
+    };
     const site = s3Site(flaky, bucket.name);
     const ledger = await site.open();
     ledger.put([{ scope: ledger.scope('o', 'enrich', ''), key: 'k', answer: HIT }]);

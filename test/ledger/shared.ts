@@ -1,4 +1,4 @@
-/** Ledgers wherever they may lie, each in a place of its own. */
+/** Opens ledgers in a file, in S3 and in Redis, each test in its own location. */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { ClaimingLedger, type ClaimingLedgerOptions } from '../../src/ledger/claims/claiming-ledger.ts';
-import { tellNobody } from '../../src/ledger/options.ts';
+import { silentTeller } from '../../src/ledger/options.ts';
 import type { RunLedgerOptions } from '../../src/ledger/open-run-ledger.ts';
-import type { LedgerPlace } from '../../src/ledger/place.ts';
+import type { LedgerLocation } from '../../src/definition/ledger-location.ts';
 import { RedisLedger } from '../../src/ledger/redis/redis-ledger.ts';
 import type { RunLedger } from '../../src/ledger/run-ledger.ts';
 import { S3Ledger } from '../../src/ledger/s3/s3-ledger.ts';
@@ -22,15 +22,15 @@ export const START = 1_700_000_000_000;
 export const DAY = 86_400_000;
 export const QUICK = { attempts: 3, baseMs: 1, capMs: 5, idleMs: 5_000 };
 
-/** One ledger, of which each machine has its own copy where it lies elsewhere. */
+/** One ledger. In S3 and Redis each machine has its own local copy. */
 export interface Site {
-  readonly place: LedgerPlace;
+  readonly place: LedgerLocation;
   open(options?: Partial<RunLedgerOptions> & { readonly machine?: string }): Promise<RunLedger>;
 }
 
 export interface SiteKind {
   readonly name: string;
-  /** Whether it outlives a machine. */
+  /** True when several machines can share the ledger. */
   readonly shared: boolean;
   readonly make: () => Promise<Site>;
 }
@@ -42,10 +42,20 @@ export function temporaryFolder(): string {
 }
 
 function complete(options: Partial<RunLedgerOptions>): RunLedgerOptions {
-  return { job: 'nightly', run: 'run-1', maxAgeDays: 0, now: () => START, since: START, maxOutageMs: 30_000, keySeed: `seed of ${options.run ?? 'run-1'}`, tell: tellNobody, ...options };
+  return {
+    job: 'nightly',
+    run: 'run-1',
+    maxAgeDays: 0,
+    now: () => START,
+    since: START,
+    maxOutageMs: 30_000,
+    keySeed: `seed of ${options.run ?? 'run-1'}`,
+    tell: silentTeller,
+    ...options,
+  };
 }
 
-/** Closed with the test, whatever became of it. */
+/** Closes the ledger at the end of the test, also after a failure. */
 async function closing<T extends RunLedger>(ledger: Promise<T>): Promise<T> {
   const opened = await ledger;
   onTestFinished(() => opened.close().catch(() => undefined));
@@ -56,11 +66,11 @@ export type FileSiteOptions = Partial<ClaimingLedgerOptions & RunLedgerOptions> 
 
 export interface FileSite {
   readonly path: string;
-  readonly place: LedgerPlace;
+  readonly place: LedgerLocation;
   readonly open: (options?: FileSiteOptions) => Promise<RunLedger>;
 }
 
-/** One file, used by several runs of this process or of others. */
+/** A ledger file that several runs use, in this process or in others. */
 export function fileSite(path = join(temporaryFolder(), 'answers.ledger')): FileSite {
   const open = ({ machine: _one, ...options }: FileSiteOptions = {}): Promise<RunLedger> => {
     const own = complete(options);
@@ -76,20 +86,26 @@ export function s3Site(access: S3Access, bucket: string): Site {
   const uri = `s3://${bucket}/${randomUUID()}.ledger`;
   return {
     place: { kind: 's3', uri, path: join(folder, 'one') },
-    open: ({ machine = 'one', ...options } = {}) => closing(S3Ledger.open({ drain: undefined, ...complete(options), path: join(folder, machine), failedBy: 'time' }, Segments.on(access, uri))),
+    open: ({ machine = 'one', ...options } = {}) =>
+      closing(
+        S3Ledger.open({ drain: undefined, ...complete(options), path: join(folder, machine), failedBy: 'time' }, Segments.on(access, uri)),
+      ),
   };
 }
 
 export async function s3Kind(server: Facts): Promise<SiteKind> {
   const bucket = await makeBucket(server);
-  return { name: 's3', shared: true, make: async () => s3Site({ client: clientOf(server), patience: QUICK }, bucket.name) };
+  return { name: 's3', shared: true, make: async () => s3Site({ client: clientOf(server), retryPolicy: QUICK }, bucket.name) };
 }
 
 export function redisSite(uri: string): Site {
   const folder = temporaryFolder();
   return {
     place: { kind: 'redis', uri, path: join(folder, 'one') },
-    open: ({ machine = 'one', ...options } = {}) => closing(RedisLedger.open(uri, { drain: undefined, abort: undefined, ...complete(options), path: join(folder, machine), failedBy: 'time' })),
+    open: ({ machine = 'one', ...options } = {}) =>
+      closing(
+        RedisLedger.open(uri, { drain: undefined, abort: undefined, ...complete(options), path: join(folder, machine), failedBy: 'time' }),
+      ),
   };
 }
 
@@ -97,7 +113,7 @@ export function redisKind(server: Facts): SiteKind {
   return { name: 'redis', shared: true, make: async () => redisSite(await freeDatabase(server)) };
 }
 
-/** Of a cluster, which has one database: emptied for each. */
+/** A Redis cluster has a single database, so it is emptied for each ledger. */
 export function clusterKind(started: () => RedisCluster): SiteKind {
   return {
     name: 'redis cluster',
@@ -109,7 +125,7 @@ export function clusterKind(started: () => RedisCluster): SiteKind {
   };
 }
 
-/** A database of the shared server that no other test uses. */
+/** The URI of a database on the shared server that no other test uses. */
 export async function freeDatabase({ host = '', port = '' }: Facts): Promise<string> {
   const client = new Redis(Number(port), host);
   try {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { UsedAnswers } from '../../src/ledger/used-answers.ts';
 
-it('remembers exactly what was used, over any number of reopenings', () => {
+it('a run remembers exactly the answers that it used, over any number of reopenings', () => {
   const id = fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 32_760, max: 32_780 }), fc.integer({ min: 1, max: 10_000_000 }));
   fc.assert(
     fc.property(fc.array(fc.array(id, { maxLength: 50 }), { minLength: 1, maxLength: 5 }), fc.array(id), (runs, others) => {

@@ -1,4 +1,4 @@
-/** A process of its own that writes groups of answers until it is killed or has written enough: node writing-child.ts FILE RUN PREFIX FROM TO. */
+/** A child process that writes groups of answers until it is killed or done: node writing-child.ts FILE RUN PREFIX FROM TO. */
 import { writeSync } from 'node:fs';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { seeded } from '../support/leads.ts';
@@ -12,7 +12,7 @@ for (let group = Number(from); group < Number(to); group++) {
   ledger.put(makeGroup(scope, group, prefix));
   if (random() < 0.5) continue;
   ledger.flush();
-  // Written at once, whatever comes after: everything up to here is durable.
+  // This reports that all groups up to here are durable.
   writeSync(1, `${group + 1}\n`);
 }
 ledger.close();

@@ -1,17 +1,32 @@
 import { expect, test } from 'vitest';
+import { readQuotaHeaders } from '../../src/client/quota/quota-headers.ts';
 import { AnswerReader } from '../../src/limiter/answer-reader.ts';
 
 const NOW = Date.UTC(2036, 6, 15, 12);
 
-function listening(): { readonly said: string[]; readonly read: (reset: string, more?: Record<string, string>) => ReturnType<AnswerReader['read']> } {
+function listening(): {
+  readonly said: string[];
+  readonly read: (reset: string, more?: Record<string, string>) => ReturnType<AnswerReader['read']>;
+} {
   const said: string[] = [];
-  const reader = new AnswerReader({ rpm: 180, wallNow: () => NOW, onResetUnit: (how) => said.push(how), onUnreadableReset: (value) => said.push(`unreadable: ${value}`) });
+  const reader = new AnswerReader({
+    rpm: 180,
+    onResetUnit: (how) => said.push(how),
+    onUnreadableReset: (value) => said.push(`unreadable: ${value}`),
+  });
   const read = (reset: string, more: Record<string, string> = {}): ReturnType<AnswerReader['read']> =>
-    reader.read({ headers: { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '9', 'x-ratelimit-reset': reset, ...more }, retryAfterMs: null, throttled: false }, 0);
+    reader.read(
+      {
+        quota: readQuotaHeaders({ 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '9', 'x-ratelimit-reset': reset, ...more }, NOW),
+        retryAfterMs: null,
+        throttled: false,
+      },
+      0,
+    );
   return { said, read };
 }
 
-test('a Go duration is a reset whose unit is sure, and the log is told of it once', () => {
+test('a Go duration is a reset whose unit is certain, and the log reports it once', () => {
   const { said, read } = listening();
   expect(read('0m13.400s').reading).toMatchObject({ resetMs: 13_400, resetSlackMs: 0, resetIsSure: true });
   // It may be rounded to whole seconds.
@@ -20,8 +35,12 @@ test('a Go duration is a reset whose unit is sure, and the log is told of it onc
   expect(said).toEqual(['as a duration']);
 });
 
-test('the words for each form complete a sentence', () => {
-  const forms: [string, string][] = [['2036-07-15T12:00:30Z', 'as a date'], [String(NOW / 1_000 + 30), 'in epoch seconds'], [String(NOW + 30_000), 'in epoch milliseconds']];
+test('each form of reset has words that complete a sentence of the log', () => {
+  const forms: [string, string][] = [
+    ['2036-07-15T12:00:30Z', 'as a date'],
+    [String(NOW / 1_000 + 30), 'in epoch seconds'],
+    [String(NOW + 30_000), 'in epoch milliseconds'],
+  ];
   for (const [reset, words] of forms) {
     const { said, read } = listening();
     for (let i = 0; i < 3; i++) read(reset);
@@ -29,7 +48,7 @@ test('the words for each form complete a sentence', () => {
   }
 });
 
-test('a reset that cannot be read is told of once, also that of a window that has a name', () => {
+test('a reset that cannot be read is reported once, also for a named window', () => {
   const { said, read } = listening();
   for (const reset of ['soon', 'soon', 'later']) expect(read(reset).reading).toMatchObject({ remaining: 9, resetMs: null });
   expect(said).toEqual(['unreadable: soon']);

@@ -5,9 +5,15 @@ import { CallLog } from '../../src/limiter/call-log.ts';
 /** Some sends, and answers in any order, a few milliseconds from each other; enough of them for the rings to grow. */
 const events = fc.array(fc.record({ afterMs: fc.nat(3), send: fc.boolean(), which: fc.nat(1_000) }), { maxLength: 1_200 });
 
-interface Call { readonly sentMs: number; answeredMs: number }
+interface Call {
+  readonly sentMs: number;
+  answeredMs: number;
+}
 
-function play(steps: readonly { afterMs: number; send: boolean; which: number }[], restored: number): { log: CallLog; calls: Call[]; nowMs: number } {
+function play(
+  steps: readonly { afterMs: number; send: boolean; which: number }[],
+  restored: number,
+): { log: CallLog; calls: Call[]; nowMs: number } {
   const log = new CallLog();
   log.restore(restored, 0);
   const calls: Call[] = [];
@@ -41,7 +47,9 @@ describe('CallLog', () => {
         expect(log.sentAfter(from)).toBe(calls.filter(({ sentMs }) => sentMs > from).length);
         expect(log.firstSentAfter(from)).toBe(calls.find(({ sentMs }) => sentMs > from)?.sentMs ?? Infinity);
         expect(log.unansweredAt(from)).toBe(calls.filter(({ answeredMs }) => answeredMs > from).length);
-        expect(log.firstAnsweredAfter(from)).toBe(calls.reduce((first, { answeredMs }) => (answeredMs > from ? Math.min(first, answeredMs) : first), Infinity));
+        expect(log.firstAnsweredAfter(from)).toBe(
+          calls.reduce((first, { answeredMs }) => (answeredMs > from ? Math.min(first, answeredMs) : first), Infinity),
+        );
         expect(log.within(from, to)).toBe(calls.filter(({ sentMs, answeredMs }) => sentMs > from && answeredMs <= to).length);
       }),
       { numRuns: 300 },

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PlanShare } from '../../src/limiter/plan-share.ts';
-import type { RateReading } from '../../src/limiter/rate-headers.ts';
+import type { RateReading } from '../../src/limiter/rate-reading.ts';
 import { MINUTE, mostInAMinute } from './services.ts';
 
 const STEP_MS = 20;
@@ -19,30 +19,36 @@ function sends(share: PlanShare, fromMs: number, toMs: number): number[] {
   return times;
 }
 
-describe('a part of a plan', () => {
-  it('is used, evenly, and no more of it in any minute, with what was spent before', () => {
+describe('PlanShare', () => {
+  it('uses its part evenly and never exceeds it in any minute, earlier calls included', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 120, max: 3_000 }), fc.integer({ min: 1, max: 6 }), fc.nat({ max: MINUTE }), fc.double({ min: 0, max: 1, noNaN: true }), (rpm, of, agoMs, part) => {
-        const share = new PlanShare({ rpm, part: 1 / of });
-        const most = Math.max(1, Math.floor(rpm / of));
-        const before = Math.floor(most * part);
-        share.restore(before, agoMs, 0);
-        const times = sends(share, 0, 3 * MINUTE);
-        expect(mostInAMinute([...Array.from({ length: before }, () => -agoMs), ...times])).toBeLessThanOrEqual(most);
-        expect(times.filter((at) => at >= MINUTE).length).toBeGreaterThanOrEqual(2 * most * 0.97 - 2);
-      }),
+      fc.property(
+        fc.integer({ min: 120, max: 3_000 }),
+        fc.integer({ min: 1, max: 6 }),
+        fc.nat({ max: MINUTE }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (rpm, of, agoMs, part) => {
+          const share = new PlanShare({ rpm, part: 1 / of });
+          const most = Math.max(1, Math.floor(rpm / of));
+          const before = Math.floor(most * part);
+          share.restore(before, agoMs, 0);
+          const times = sends(share, 0, 3 * MINUTE);
+          expect(mostInAMinute([...Array.from({ length: before }, () => -agoMs), ...times])).toBeLessThanOrEqual(most);
+          expect(times.filter((at) => at >= MINUTE).length).toBeGreaterThanOrEqual(2 * most * 0.97 - 2);
+        },
+      ),
       { numRuns: 30 },
     );
   });
 
-  it('is a part of what the service permits when that turns out to be less', () => {
+  it('takes its part of the smaller limit that a 429 reveals', () => {
     const share = new PlanShare({ rpm: 1_000, part: 0.5 });
     share.answered(share.sent(0), 40, { ...FULL, limit: 200 }, true, 1_000);
     expect(share.rpm).toBe(100);
     expect(mostInAMinute(sends(share, 60_000, 4 * MINUTE))).toBeLessThanOrEqual(100);
   });
 
-  it('is so too before a 429, when more of a smaller limit is used than one that keeps to the plan uses of a bucket', () => {
+  it('takes its part of a smaller stated limit before any 429, once much of that limit is used', () => {
     const share = new PlanShare({ rpm: 1_000, part: 0.5 });
     share.answered(share.sent(0), 40, { ...FULL, limit: 200, remaining: 150 });
     expect(share.rpm).toBe(500);
@@ -50,7 +56,7 @@ describe('a part of a plan', () => {
     expect(share.rpm).toBe(100);
   });
 
-  it('waits for the stated reset when none is left, and not when the plan has no limit', () => {
+  it('waits for the stated reset when nothing is left, but not on an unlimited plan', () => {
     const told = (reading: Partial<RateReading>): PlanShare => {
       const share = new PlanShare({ rpm: 1_000, part: 0.5 });
       share.answered(share.sent(0), 40, { ...FULL, limit: 1_000, remaining: 900, ...reading });
@@ -60,7 +66,7 @@ describe('a part of a plan', () => {
     expect(told({ remaining: 0, limit: 0, unlimited: true }).waitMs(1_000)).toBe(0);
   });
 
-  it('never is to be asked again at once', () => {
+  it('never names the present moment for the next check', () => {
     const share = new PlanShare({ rpm: 60, part: 1 });
     share.restore(60, 0.1, 0.3);
     for (let now = 0.3; now < 2 * MINUTE; now = Math.max(share.nextAt, now)) {

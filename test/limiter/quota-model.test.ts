@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { QuotaModel } from '../../src/limiter/quota-model.ts';
-import type { RateReading } from '../../src/limiter/rate-headers.ts';
+import type { RateReading } from '../../src/limiter/rate-reading.ts';
 
-const reading = (remaining: number, resetMs: number, limit = 60): RateReading => ({ remaining, limit, resetMs, resetSlackMs: 0, resetIsSure: true, unlimited: false });
+const reading = (remaining: number, resetMs: number, limit = 60): RateReading => ({
+  remaining,
+  limit,
+  resetMs,
+  resetSlackMs: 0,
+  resetIsSure: true,
+  unlimited: false,
+});
 
 /** Calls that start now; each is granted one by one. */
 function take(model: QuotaModel, nowMs: number, most: number): number[] {
@@ -58,39 +65,44 @@ describe('QuotaModel', () => {
 });
 
 describe('a 429 that nobody could foresee, among calls that were answered', () => {
-  it.each([0, 14])('holds for the second that it asks for, not until the reset that the others state (it says that %d are left)', (left) => {
-    const model = new QuotaModel({ rpm: 600 });
-    const told = (remaining: number): RateReading => ({ ...reading(remaining, 60_000, 600), resetIsSure: false, resetSlackMs: 1_000 });
-    model.answered(model.sent(0), 50, told(599));
-    // A bucket that is drained quickly, so that nothing is known of how it comes back.
-    for (let round = 0; round < 39; round++) for (const [i, ticket] of take(model, 100 + 50 * round, 15).entries()) model.answered(ticket, 150 + 50 * round, told(599 - 15 * round - i - 1));
-    const tickets = take(model, 2_100, 15);
-    expect(tickets.length).toBeGreaterThan(1);
-    const [stray, ...others] = tickets as [number, ...number[]];
-    model.answered(stray, 2_150, told(left), true, 1_000);
-    for (const [i, ticket] of others.entries()) model.answered(ticket, 2_150, told(14 - i));
-    expect(model.permits(2_160)).toBe(0);
-    expect(model.nextAt).toBeLessThanOrEqual(4_200);
-    expect(take(model, 4_200, 10)).toHaveLength(1);
-  });
+  it.each([0, 14])(
+    'holds for the second that it asks for, not until the reset that the others state (it says that %d are left)',
+    (left) => {
+      const model = new QuotaModel({ rpm: 600 });
+      const told = (remaining: number): RateReading => ({ ...reading(remaining, 60_000, 600), resetIsSure: false, resetSlackMs: 1_000 });
+      model.answered(model.sent(0), 50, told(599));
+      // A bucket that is drained quickly, so that nothing is known of how it comes back.
+      for (let round = 0; round < 39; round++)
+        for (const [i, ticket] of take(model, 100 + 50 * round, 15).entries())
+          model.answered(ticket, 150 + 50 * round, told(599 - 15 * round - i - 1));
+      const tickets = take(model, 2_100, 15);
+      expect(tickets.length).toBeGreaterThan(1);
+      const [stray, ...others] = tickets as [number, ...number[]];
+      model.answered(stray, 2_150, told(left), true, 1_000);
+      for (const [i, ticket] of others.entries()) model.answered(ticket, 2_150, told(14 - i));
+      expect(model.permits(2_160)).toBe(0);
+      expect(model.nextAt).toBeLessThanOrEqual(4_200);
+      expect(take(model, 4_200, 10)).toHaveLength(1);
+    },
+  );
 });
 
-describe('what the service offers beyond the plan', () => {
+describe('QuotaModel.beyondPlan', () => {
   /** A bucket of 600 that is asked one call at a time: what is left falls, and comes back evenly. */
-  it('of a bucket: what stood in it at the start, once', () => {
+  it('counts the permits that a bucket held at the start, once', () => {
     const model = new QuotaModel({ rpm: 600 });
     model.answered(model.sent(0), 50, reading(599, 60_000, 600));
     expect([model.beyondPlan(50), model.beyondPlan(90_000)]).toEqual([600, 600]);
   });
 
-  it('of a resume: nothing, for what is left was offered to the run before', () => {
+  it('gives 0 after a resume, because the earlier run had those permits', () => {
     const model = new QuotaModel({ rpm: 600 });
     model.restore(100, 5_000, 0);
     model.answered(model.sent(0), 50, reading(499, 60_000, 600));
     expect(model.beyondPlan(90_000)).toBe(0);
   });
 
-  it('of a window that is not the minute of the plan, or of no headers: nothing', () => {
+  it('gives 0 for a window other than the plan’s minute, and without headers', () => {
     const model = new QuotaModel({ rpm: 600 });
     expect(model.beyondPlan(0)).toBe(0);
     model.answered(model.sent(0), 50, reading(299, 3_600_000, 300));
@@ -98,8 +110,8 @@ describe('what the service offers beyond the plan', () => {
   });
 });
 
-describe('what calls wait for', () => {
-  it('after a run that was killed, before a service without headers: the end of the minute that it may have spent', () => {
+describe('QuotaModel.waiting', () => {
+  it('names the end of the minute that a killed run may have spent, when the service sends no headers', () => {
     const model = new QuotaModel({ rpm: 60 });
     model.restore(60, 1_000, 0);
     expect(model.waiting(0)).toBeNull();
@@ -109,13 +121,13 @@ describe('what calls wait for', () => {
     expect(wait?.untilMs).toBeGreaterThanOrEqual(59_000);
   });
 
-  it('where the headers say that nothing is left: the quota, until its reset', () => {
+  it('names the quota and its reset when the headers say that nothing is left', () => {
     const model = new QuotaModel({ rpm: 60 });
     model.answered(model.sent(0), 50, reading(0, 40_000));
     expect(model.waiting(100)).toMatchObject({ reason: 'quota', untilMs: expect.any(Number) });
   });
 
-  it('while an answer is under way that may change it: nothing of the quota', () => {
+  it('gives null while an answer in flight may change the quota', () => {
     const model = new QuotaModel({ rpm: 60 });
     model.sent(0);
     expect(model.waiting(100)).toBeNull();

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PERIODS_MS } from '../../src/limiter/quota-headers.ts';
-import { withUncounted } from '../../src/limiter/quota-windows.ts';
+import { PERIODS_MS } from '../../src/util/periods.ts';
+import { addUncountedCalls } from '../../src/limiter/quota-windows.ts';
 import type { LimiterOptions } from '../../src/limiter/limiter-options.ts';
 import { casesOf } from '../support/sample.ts';
 import { makeLimiter, stopTime } from './virtual.ts';
@@ -13,8 +13,24 @@ const ADVERBS: Readonly<Record<number, string>> = { [minute]: 'minute', [hour]: 
 
 /** The families as vendors send them. */
 const FAMILIES: Readonly<Record<string, (state: readonly Stated[], now: number) => Record<string, string>>> = {
-  kong: (state) => Object.fromEntries(state.flatMap(({ ms, limit, remaining }) => [[`x-ratelimit-limit-${NAMES[ms]}`, String(limit)], [`x-ratelimit-remaining-${NAMES[ms]}`, String(remaining)]])),
-  apollo: (state) => Object.fromEntries(state.flatMap(({ ms, limit, remaining }) => (ADVERBS[ms] === undefined ? [] : [[`x-rate-limit-${ADVERBS[ms]}`, String(limit)], [`x-${ADVERBS[ms]}-requests-left`, String(remaining)]]))),
+  kong: (state) =>
+    Object.fromEntries(
+      state.flatMap(({ ms, limit, remaining }) => [
+        [`x-ratelimit-limit-${NAMES[ms]}`, String(limit)],
+        [`x-ratelimit-remaining-${NAMES[ms]}`, String(remaining)],
+      ]),
+    ),
+  apollo: (state) =>
+    Object.fromEntries(
+      state.flatMap(({ ms, limit, remaining }) =>
+        ADVERBS[ms] === undefined
+          ? []
+          : [
+              [`x-rate-limit-${ADVERBS[ms]}`, String(limit)],
+              [`x-${ADVERBS[ms]}-requests-left`, String(remaining)],
+            ],
+      ),
+    ),
   json: (state, now) => ({
     'x-ratelimit-limit': `{${state.map(({ ms, limit }) => `'${NAMES[ms]}': ${limit}`).join(', ')}}`,
     'x-ratelimit-remaining': `{${state.map(({ ms, remaining }) => `'${NAMES[ms]}': ${remaining}`).join(', ')}}`,
@@ -34,9 +50,18 @@ const stated = (windows: readonly TestWindow[]): LimiterOptions['windows'] => wi
 
 describe('several quota windows at once', () => {
   it.each([
-    ['kong', 'fixed'], ['json', 'fixed'], ['ietf', 'fixed'], ['kong', 'sliding'], ['json', 'sliding'], ['ietf', 'sliding'],
+    ['kong', 'fixed'],
+    ['json', 'fixed'],
+    ['ietf', 'fixed'],
+    ['kong', 'sliding'],
+    ['json', 'sliding'],
+    ['ietf', 'sliding'],
   ] as const)('told by headers (%s, %s windows): each is kept, no call is refused, and the tightest is used', async (family, kind) => {
-    const windows: TestWindow[] = [{ limit: 10, ms: second, kind }, { limit: 300, ms: minute, kind }, { limit: 2_000, ms: hour, kind }];
+    const windows: TestWindow[] = [
+      { limit: 10, ms: second, kind },
+      { limit: 300, ms: minute, kind },
+      { limit: 2_000, ms: hour, kind },
+    ];
     const service = new WindowedService(windows);
     const limiter = makeLimiter(300);
     const calls = callAlways(limiter, service, FAMILIES[family] as (typeof FAMILIES)[string]);
@@ -47,7 +72,11 @@ describe('several quota windows at once', () => {
   });
 
   it('told without a reset, for the minute, hour and day (Apollo)', async () => {
-    const service = new WindowedService([{ limit: 50, ms: minute }, { limit: 100, ms: hour }, { limit: 150, ms: day }]);
+    const service = new WindowedService([
+      { limit: 50, ms: minute },
+      { limit: 100, ms: hour },
+      { limit: 150, ms: day },
+    ]);
     const limiter = makeLimiter(50);
     const calls = callAlways(limiter, service, FAMILIES['apollo'] as (typeof FAMILIES)[string]);
     await vi.advanceTimersByTimeAsync(2 * hour + 10 * minute);
@@ -56,35 +85,55 @@ describe('several quota windows at once', () => {
     expect([calls.refused(), service.taken.length]).toEqual([0, 150]);
   });
 
-  it.each(['fixed', 'sliding'] as const)('stated in the job alone, before %s windows: each is kept, and the tightest is used', async (kind) => {
-    const windows: TestWindow[] = [{ limit: 5, ms: second, kind }, { limit: 200, ms: minute, kind }, { limit: 1_500, ms: hour, kind }];
-    const service = new WindowedService(windows);
-    const limiter = makeLimiter(null, { windows: stated(windows) ?? [] });
-    const calls = callAlways(limiter, service, FAMILIES['none'] as (typeof FAMILIES)[string]);
-    await vi.advanceTimersByTimeAsync(8 * minute);
-    await calls.stop();
-    expect(calls.refused()).toBe(0);
-    expect(service.taken.length).toBeGreaterThanOrEqual(1_485);
-    expect(service.taken.length).toBeLessThanOrEqual(1_500);
-  });
+  it.each(['fixed', 'sliding'] as const)(
+    'stated in the job alone, before %s windows: each is kept, and the tightest is used',
+    async (kind) => {
+      const windows: TestWindow[] = [
+        { limit: 5, ms: second, kind },
+        { limit: 200, ms: minute, kind },
+        { limit: 1_500, ms: hour, kind },
+      ];
+      const service = new WindowedService(windows);
+      const limiter = makeLimiter(null, { windows: stated(windows) ?? [] });
+      const calls = callAlways(limiter, service, FAMILIES['none'] as (typeof FAMILIES)[string]);
+      await vi.advanceTimersByTimeAsync(8 * minute);
+      await calls.stop();
+      expect(calls.refused()).toBe(0);
+      expect(service.taken.length).toBeGreaterThanOrEqual(1_485);
+      expect(service.taken.length).toBeLessThanOrEqual(1_500);
+    },
+  );
 
-  it('never sends more than a stated window holds within any such period, whatever the windows and however often it is stopped and resumed', async () => {
+  it('never sends more than a stated window allows in any such period, for any windows and any number of stops and resumes', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 2, max: 20 }), fc.integer({ min: 20, max: 120 }), fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1_000, max: 50_000 }), async (perSecond, perMinute, runs, runMs) => {
-        const windows: TestWindow[] = [{ limit: perSecond, ms: second, kind: 'sliding' }, { limit: perMinute, ms: minute, kind: 'sliding' }, { limit: 4 * perMinute, ms: hour, kind: 'sliding' }];
-        const service = new WindowedService(windows);
-        let spent: ReturnType<ReturnType<typeof makeLimiter>['spent']> | null = null;
-        for (let run = 0; run < runs; run++) {
-          const limiter = makeLimiter(null, { windows: stated(windows) ?? [], spent: spent === null ? null : (JSON.parse(JSON.stringify(spent)) as typeof spent) });
-          const calls = callAlways(limiter, service, FAMILIES['none'] as (typeof FAMILIES)[string]);
-          await vi.advanceTimersByTimeAsync(runMs);
-          spent = limiter.spent();
-          await calls.stop();
-          expect(calls.refused()).toBe(0);
-        }
-        await vi.advanceTimersByTimeAsync(2 * hour);
-      }),
-      { numRuns: casesOf(5, 15) },
+      fc.asyncProperty(
+        fc.integer({ min: 2, max: 20 }),
+        fc.integer({ min: 20, max: 120 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1_000, max: 50_000 }),
+        async (perSecond, perMinute, runs, runMs) => {
+          const windows: TestWindow[] = [
+            { limit: perSecond, ms: second, kind: 'sliding' },
+            { limit: perMinute, ms: minute, kind: 'sliding' },
+            { limit: 4 * perMinute, ms: hour, kind: 'sliding' },
+          ];
+          const service = new WindowedService(windows);
+          let spent: ReturnType<ReturnType<typeof makeLimiter>['save']> | null = null;
+          for (let run = 0; run < runs; run++) {
+            const limiter = makeLimiter(null, {
+              windows: stated(windows) ?? [],
+              restored: spent === null ? null : (JSON.parse(JSON.stringify(spent)) as typeof spent),
+            });
+            const calls = callAlways(limiter, service, FAMILIES['none'] as (typeof FAMILIES)[string]);
+            await vi.advanceTimersByTimeAsync(runMs);
+            spent = limiter.save();
+            await calls.stop();
+            expect(calls.refused()).toBe(0);
+          }
+          await vi.advanceTimersByTimeAsync(2 * hour);
+        },
+      ),
+      { numRuns: casesOf(3, 15) },
     );
   });
 
@@ -102,10 +151,17 @@ describe('several quota windows at once', () => {
 describe('a day of 300 that is used up', () => {
   const plain = (state: readonly Stated[]): Record<string, string> => {
     const { limit, remaining, resetMs } = state[0] as Stated;
-    return { 'x-ratelimit-limit': String(limit), 'x-ratelimit-remaining': String(remaining), 'x-ratelimit-reset': String(Math.ceil(resetMs / 1_000)) };
+    return {
+      'x-ratelimit-limit': String(limit),
+      'x-ratelimit-remaining': String(remaining),
+      'x-ratelimit-reset': String(Math.ceil(resetMs / 1_000)),
+    };
   };
 
-  it.each([[5, 'without Retry-After'], [3_000, 'without Retry-After, from slow answers']])('is asked at most once more (latency %d ms, %s), and goes on when the day does', async (latencyMs) => {
+  it.each([
+    [5, 'without Retry-After'],
+    [3_000, 'without Retry-After, from slow answers'],
+  ])('a used-up day gets at most one more request (latency %d ms, %s), and requests continue with the next day', async (latencyMs) => {
     const service = new WindowedService([{ limit: 300, ms: day }]);
     const limiter = makeLimiter(1_000);
     const calls = callAlways(limiter, service, plain, { latencyMs });
@@ -125,9 +181,9 @@ describe('a day of 300 that is used up', () => {
     const before = makeLimiter(1_000);
     const calls = callAlways(before, service, plain);
     await vi.advanceTimersByTimeAsync(10 * minute);
-    const spent = JSON.parse(JSON.stringify(before.spent())) as ReturnType<typeof before.spent>;
+    const spent = JSON.parse(JSON.stringify(before.save())) as ReturnType<typeof before.save>;
     await calls.stop();
-    const limiter = makeLimiter(1_000, { spent });
+    const limiter = makeLimiter(1_000, { restored: spent });
     const again = callAlways(limiter, service, plain);
     await vi.advanceTimersByTimeAsync(hour);
     expect(again.sent).toEqual([]);
@@ -137,31 +193,58 @@ describe('a day of 300 that is used up', () => {
 });
 
 it('a window that is used up is kept with the time at which it opens, also when the job states it and no header tells of it', async () => {
-  const limiter = makeLimiter(1_000, { windows: [{ limit: 30, periodMs: day }, { limit: 500, periodMs: hour }] });
+  const limiter = makeLimiter(1_000, {
+    windows: [
+      { limit: 30, periodMs: day },
+      { limit: 500, periodMs: hour },
+    ],
+  });
   const calls = callAlways(limiter, new WindowedService([{ limit: 1_000, ms: minute }]), () => ({}));
   await vi.advanceTimersByTimeAsync(minute);
-  const kept = limiter.spent().windows ?? [];
+  const kept = limiter.save().windows ?? [];
   const untilMs = limiter.usedUp()?.untilMs ?? 0;
   await calls.stop();
   expect(calls.sent).toHaveLength(30);
-  expect(kept.map(({ periodMs, opensAtMs }) => [periodMs, opensAtMs])).toEqual([[day, Math.round(Date.now() + untilMs - performance.now())], [hour, undefined]]);
+  expect(kept.map(({ periodMs, opensAtMs }) => [periodMs, opensAtMs])).toEqual([
+    [day, Math.round(Date.now() + untilMs - performance.now())],
+    [hour, undefined],
+  ]);
 });
 
-it('what a killed run had claimed counts as spent in each window, and no more than it holds; of a window of a minute or less all does', () => {
-  const kept = [{ periodMs: hour, limit: 500, left: null, resetAtMs: null, spent: [[1, 3]] as const }, { periodMs: second, limit: 10, left: null, resetAtMs: null, spent: [] }];
-  expect(withUncounted(kept, 200, 9).map(({ spent }) => spent)).toEqual([[[1, 3], [9, 200]], [[9, 10]]]);
-  expect(withUncounted(kept, 0, 9).map(({ spent }) => spent)).toEqual([[[1, 3]], [[9, 10]]]);
-  expect(withUncounted(kept, 700, 9)[0]?.spent).toEqual([[1, 3], [9, 500]]);
+it('the claim of a killed run counts as spent in each window, up to its limit; a window of a minute or less counts as used up', () => {
+  const kept = [
+    { periodMs: hour, limit: 500, left: null, resetAtMs: null, spent: [[1, 3]] as const },
+    { periodMs: second, limit: 10, left: null, resetAtMs: null, spent: [] },
+  ];
+  expect(addUncountedCalls(kept, 200, 9).map(({ spent }) => spent)).toEqual([
+    [
+      [1, 3],
+      [9, 200],
+    ],
+    [[9, 10]],
+  ]);
+  expect(addUncountedCalls(kept, 0, 9).map(({ spent }) => spent)).toEqual([[[1, 3]], [[9, 10]]]);
+  expect(addUncountedCalls(kept, 700, 9)[0]?.spent).toEqual([
+    [1, 3],
+    [9, 500],
+  ]);
 });
 
-it.each([['fixed', 600], ['sliding', 600]] as const)('of a quota of %s minutes that is used up every time, the share used is all of what was offered', async (kind, limit) => {
+it.each([
+  ['fixed', 600],
+  ['sliding', 600],
+] as const)('of a quota of %s minutes that is used up every time, the share used is all of what was offered', async (kind, limit) => {
   await vi.advanceTimersByTimeAsync(minute - (Date.now() % minute) + 20_000);
   const service = new WindowedService([{ limit, ms: minute, kind }]);
   const limiter = makeLimiter(limit);
   const begunMs = performance.now();
   const calls = callAlways(limiter, service, (state) => {
     const { remaining, resetMs } = state[0] as Stated;
-    return { 'x-ratelimit-limit': String(limit), 'x-ratelimit-remaining': String(remaining), 'x-ratelimit-reset': String(Math.ceil(resetMs / 1_000)) };
+    return {
+      'x-ratelimit-limit': String(limit),
+      'x-ratelimit-remaining': String(remaining),
+      'x-ratelimit-reset': String(Math.ceil(resetMs / 1_000)),
+    };
   });
   await vi.advanceTimersByTimeAsync(5 * minute - 5_000);
   const offered = (limit * (performance.now() - begunMs)) / minute + limiter.beyondPlan();

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import type { PlanWindow } from '../../src/client/quota/quota-reading.ts';
 import { ResetUnit } from '../../src/limiter/reset-unit.ts';
+import { planOf } from './virtual.ts';
 
-const says = (reset: number, remaining = 5, limit = 100): Record<string, string> => ({ 'x-ratelimit-limit': String(limit), 'x-ratelimit-remaining': String(remaining), 'x-ratelimit-reset': String(reset) });
+const says = (reset: number, remaining = 5, limit = 100): PlanWindow => ({
+  limit,
+  remaining,
+  reset: { form: 'delta', value: reset, unit: null },
+});
 
 describe('ResetUnit', () => {
   it.each([
@@ -28,11 +34,11 @@ describe('ResetUnit', () => {
     ['nonsense', ['soon', 'soon'], null],
   ] as const)('says what resets are: %s', (_name, values, verdict) => {
     const learns = new ResetUnit();
-    for (const value of values) learns.read({ 'x-ratelimit-reset': value }, 0);
-    expect(learns.verdict).toBe(verdict);
+    for (const value of values) learns.read(planOf({ 'x-ratelimit-reset': value }), 0);
+    expect(learns.description).toBe(verdict);
   });
 
-  it('is not hasty with large numbers: an hour in seconds, told often', () => {
+  it('large numbers alone do not settle the unit: an hour in seconds, stated often', () => {
     const learns = new ResetUnit();
     for (let i = 0; i < 30; i++) learns.read(says(3_540), i * 5);
     expect(learns.pinned).toBeNull();
@@ -48,13 +54,25 @@ describe('ResetUnit', () => {
 
   it('starts over when a window does', () => {
     const learns = new ResetUnit();
-    for (const [value, atMs] of [[5, 0], [2, 3_000], [60, 6_000], [57, 9_000]] as const) learns.read(says(value), atMs);
+    for (const [value, atMs] of [
+      [5, 0],
+      [2, 3_000],
+      [60, 6_000],
+      [57, 9_000],
+    ] as const)
+      learns.read(says(value), atMs);
     expect(learns.pinned).toBe('seconds');
   });
 
   it('does not take the milliseconds between the beginnings of windows for the seconds between them', () => {
     const learns = new ResetUnit();
-    for (const [value, atMs] of [[59_900, 0], [59_842, 60_000], [59_781, 120_000], [59_720, 180_000]] as const) learns.read(says(value), atMs);
+    for (const [value, atMs] of [
+      [59_900, 0],
+      [59_842, 60_000],
+      [59_781, 120_000],
+      [59_720, 180_000],
+    ] as const)
+      learns.read(says(value), atMs);
     expect(learns.pinned).not.toBe('seconds');
   });
 

@@ -1,4 +1,4 @@
-/** Every kind of limiter that a service may have, by the time it is told: in virtual time for the simulator, in real time for the bench. */
+/** Every kind of limiter that a service may have, driven by a given time: virtual time for the simulator, real time for the bench. */
 
 export type Kind = 'fixed' | 'sliding' | 'counter' | 'bucket' | 'gcra';
 
@@ -14,7 +14,9 @@ export interface Limited {
   nextMs(t: number): number;
   /** Permits that nobody took in time, from the second window on and up to `t`. */
   lapsed(t: number): number;
-  /** Permits that are there at `t` and would be there later: what a bucket holds, nothing in a window, of which all that was not taken lapses. */
+  /**
+   * Permits at `t` that will not lapse: the content of a bucket. A window has none, because its unused permits lapse.
+   */
   held(t: number): number;
 }
 
@@ -76,10 +78,11 @@ export class Sliding implements Limited {
     this.#untilNewest = untilNewest;
   }
   #expire(t: number): void {
-    for (; this.#head < this.#log.length && (this.#log[this.#head] as number) <= t - MINUTE; this.#head++) this.#lapseUntil((this.#log[this.#head] as number) + MINUTE);
+    for (; this.#head < this.#log.length && (this.#log[this.#head] as number) <= t - MINUTE; this.#head++)
+      this.#lapseUntil((this.#log[this.#head] as number) + MINUTE);
     this.#lapseUntil(t);
   }
-  /** What nobody uses while it is there lapses at the rate at which it could be used. */
+  /** Unused permits lapse at the rate at which they could be used. */
   #lapseUntil(until: number): void {
     const from = Math.max(MINUTE, this.#lastAt);
     if (until > from) this.#lapsed += ((this.#quota - (this.#log.length - this.#head)) * (until - from)) / MINUTE;

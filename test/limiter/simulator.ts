@@ -1,11 +1,12 @@
 /**
- * Services with every kind of limiter, neighbours, clocks and networks, in virtual time: an event queue, no timers.
- * What the model under test may see of them is what a client sees: its own sends, and answers with their headers.
+ * Services with every kind of limiter, other clients, clocks and networks, in virtual time: an event queue, no timers.
+ * The model under test sees only what a client sees: its own requests, and answers with their headers.
  */
-import { readRateHeaders } from '../../src/limiter/rate-headers.ts';
+import { toRateReading } from '../../src/limiter/rate-reading.ts';
 import { ResetUnit } from '../../src/limiter/reset-unit.ts';
 import { QuotaModel } from '../../src/limiter/quota-model.ts';
 import { Bucket, Counter, Fixed, Gcra, MINUTE, mostInAMinute, Sliding, type Kind, type Limited } from './services.ts';
+import { planOf } from './virtual.ts';
 
 export type Unit = 'delta s' | 'delta ms' | 'epoch s' | 'epoch ms' | 'http date';
 export type HeaderFault = 'none' | 'missing' | 'absurd' | 'stuck' | 'stop';
@@ -13,7 +14,7 @@ export type HeaderFault = 'none' | 'missing' | 'absurd' | 'stuck' | 'stop';
 export interface Scenario {
   readonly seed: number;
   readonly kind: Kind;
-  /** What a bucket or GCRA holds: a whole minute's quota, a tenth of it, or one. */
+  /** Size of a bucket or of a GCRA burst: a complete minute's quota, a tenth of it, or one. */
   readonly burst: 'whole' | 'tenth' | 'none';
   readonly rpm: number;
   readonly unit: Unit;
@@ -21,7 +22,7 @@ export interface Scenario {
   readonly latencyMs: number;
   readonly jitterMs: number;
   readonly before: number;
-  /** The service's clock is off by so much. */
+  /** Error of the service's clock, ms. */
   readonly clockMs: number;
   /** Share of the quota that the neighbour asks for. */
   readonly neighbour: number;
@@ -29,7 +30,7 @@ export interface Scenario {
   readonly faults: HeaderFault;
   /** Share of the calls that are never answered and fail after half a minute; half of them never reach the service. */
   readonly hung: number;
-  /** What a 429 asks to wait for: the next permit, or all of them. */
+  /** The Retry-After of a 429 ends with the next permit, or with all of them. */
   readonly retryAfter: 'permit' | 'restored';
   /** How long two grants are apart at least, as the gate takes it. */
   readonly gateMs: number;
@@ -39,7 +40,10 @@ export interface Scenario {
 
 export interface Outcome {
   readonly admitted: number;
-  /** Of what nobody else took, with what a bucket holds more at the end than at the beginning, but what lapsed while a 429 had asked us to wait. */
+  /**
+   * Used share of the available permits: those that no other client took, with the growth of a bucket, without those that lapsed during
+   * the pause of a 429.
+   */
   readonly available: number;
   readonly share: number;
   /** Share of the time for which 429s had asked us to wait. */
@@ -53,7 +57,7 @@ export interface Outcome {
 }
 
 export const WINDOWS = 10;
-/** Of a call that hangs. */
+/** Time limit of a call that hangs. */
 const TIMEOUT_MS = 30_000;
 const END = WINDOWS * MINUTE;
 export const EPOCH = Date.UTC(2036, 6, 15, 12);
@@ -99,8 +103,19 @@ export function headersOf(s: Scenario, service: Limited, t: number, random: () =
   }
   const ms = service.resetMs(t);
   const at = clock + ms;
-  const reset = { 'delta s': String(Math.ceil(ms / 1_000)), 'delta ms': String(Math.ceil(ms)), 'epoch s': String(Math.ceil(at / 1_000)), 'epoch ms': String(Math.ceil(at)), 'http date': new Date(Math.ceil(at / 1_000) * 1_000).toUTCString() }[s.unit];
-  return { date, 'x-ratelimit-limit': String(s.rpm), 'x-ratelimit-remaining': String(s.faults === 'stuck' ? s.rpm - 1 : service.remaining(t)), 'x-ratelimit-reset': reset };
+  const reset = {
+    'delta s': String(Math.ceil(ms / 1_000)),
+    'delta ms': String(Math.ceil(ms)),
+    'epoch s': String(Math.ceil(at / 1_000)),
+    'epoch ms': String(Math.ceil(at)),
+    'http date': new Date(Math.ceil(at / 1_000) * 1_000).toUTCString(),
+  }[s.unit];
+  return {
+    date,
+    'x-ratelimit-limit': String(s.rpm),
+    'x-ratelimit-remaining': String(s.faults === 'stuck' ? s.rpm - 1 : service.remaining(t)),
+    'x-ratelimit-reset': reset,
+  };
 }
 
 /** A binary heap of events by time, then by order of arrival. */
@@ -155,7 +170,7 @@ export function simulate(s: Scenario): Outcome {
   let pausedUntil = 0;
   let timerAt = Infinity;
   let gateAt = 0;
-  /** What had lapsed, and what was held, when the pause began; and what has lapsed in pauses before. */
+  /** Lapsed and held permits at the start of the pause, and lapsed permits of earlier pauses. */
   let pause: { readonly fromMs: number; readonly lapsed: number; readonly held: number } | null = null;
   const inPauses = { ms: 0, lapsed: 0 };
   const endPause = (): void => {
@@ -215,16 +230,25 @@ export function simulate(s: Scenario): Outcome {
         if (ticket === 1 || explained < unseen || (s.neighbour > 0 && leftByHeaders >= 1)) counted.theirs++;
         else {
           counted.ours++;
-          if (counted.firstOurs === '') counted.firstOurs = `ticket ${ticket} sent ${sentAt.toFixed(1)} decided ${decidedAt.toFixed(1)} told ${told.toFixed(1)}; ${model.explain(sentAt)}`;
+          if (counted.firstOurs === '')
+            counted.firstOurs =
+              `ticket ${ticket} sent ${sentAt.toFixed(1)} decided ` +
+              `${decidedAt.toFixed(1)} told ${told.toFixed(1)}; ${model.explain(sentAt)}`;
         }
       }
       if (hangs) return;
       const left = service.remaining(now);
       const headers = headersOf(s, service, now, random);
-      const retryAfterMs = ok ? null : Math.max(1_000, Math.ceil(Math.min(MINUTE, s.retryAfter === 'permit' ? service.nextMs(now) : service.resetMs(now)) / 1_000) * 1_000);
+      const retryAfterMs = ok
+        ? null
+        : Math.max(
+            1_000,
+            Math.ceil(Math.min(MINUTE, s.retryAfter === 'permit' ? service.nextMs(now) : service.resetMs(now)) / 1_000) * 1_000,
+          );
       events.push(now + back, () => {
         inFlight--;
-        const reading = readRateHeaders(headers, EPOCH + now, unit.read(headers, now));
+        const stated = planOf(headers, EPOCH + now);
+        const reading = toRateReading(stated, unit.read(stated, now));
         if (decidedAt > toldUpTo && reading.remaining !== null) [toldUpTo, toldLeft] = [decidedAt, left];
         model.answered(ticket, now, reading, !ok, retryAfterMs);
         if (retryAfterMs !== null) {
@@ -265,11 +289,17 @@ export function simulate(s: Scenario): Outcome {
     event.run();
   }
   now = END;
-  // What comes back while a 429 asks us to wait is not to be had.
+  // Permits that come back during the pause of a 429 are not available.
   const heldAtLast = pause === null ? service.held(END) : (pause as { readonly held: number }).held;
   endPause();
   const available = counted.admitted + service.lapsed(END) - inPauses.lapsed + Math.max(0, heldAtLast - heldAtFirst);
-  return { ...counted, available, share: available <= 0 ? 1 : counted.admitted / available, paused: inPauses.ms / (END - MINUTE), worstMinute: mostInAMinute(sends) };
+  return {
+    ...counted,
+    available,
+    share: available <= 0 ? 1 : counted.admitted / available,
+    paused: inPauses.ms / (END - MINUTE),
+    worstMinute: mostInAMinute(sends),
+  };
 }
 
 function countAfter(times: readonly number[], after: number): number {

@@ -1,10 +1,15 @@
 /** Helpers for tests that run in virtual time. */
 import { vi } from 'vitest';
+import { readQuotaHeaders } from '../../src/client/quota/quota-headers.ts';
+import type { PlanWindow, QuotaReading } from '../../src/client/quota/quota-reading.ts';
 import { Limiter, type LimiterOptions } from '../../src/limiter/limiter.ts';
 
 /** Timers and clocks stand still until a test moves them. */
 export function stopTime(): void {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'], now: Date.UTC(2036, 6, 15, 12) });
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
+    now: Date.UTC(2036, 6, 15, 12),
+  });
 }
 
 export function makeLimiter(rpm: number | null, more: Partial<LimiterOptions> = {}): Limiter {
@@ -15,4 +20,14 @@ export function makeLimiter(rpm: number | null, more: Partial<LimiterOptions> = 
 export async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const open = Symbol('open');
   return (await Promise.race([promise, Promise.resolve(open)])) === open;
+}
+
+/** The headers as the client reads them. */
+export function quotaOf(headers: Readonly<Record<string, string | string[]>>): QuotaReading | null {
+  return readQuotaHeaders(headers, Date.now());
+}
+
+/** The window of the plan that the headers state, for tests that skip the limiter. */
+export function planOf(headers: Readonly<Record<string, string | string[]>>, nowMs = 0): PlanWindow {
+  return readQuotaHeaders(headers, nowMs)?.plan ?? { limit: null, remaining: null, reset: null };
 }

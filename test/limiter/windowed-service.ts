@@ -1,11 +1,19 @@
 /** A service that keeps several fixed or sliding windows at once, and calls of a limiter to it, in virtual time. */
 import { vi } from 'vitest';
 import type { Limiter } from '../../src/limiter/limiter.ts';
+import { quotaOf } from './virtual.ts';
 
-export interface TestWindow { readonly limit: number; readonly ms: number; readonly kind?: 'fixed' | 'sliding' }
+export interface TestWindow {
+  readonly limit: number;
+  readonly ms: number;
+  readonly kind?: 'fixed' | 'sliding';
+}
 
-/** What a window says of itself. */
-export interface Stated extends TestWindow { readonly remaining: number; readonly resetMs: number }
+/** The headers of a window. */
+export interface Stated extends TestWindow {
+  readonly remaining: number;
+  readonly resetMs: number;
+}
 
 export class WindowedService {
   readonly #windows: readonly TestWindow[];
@@ -47,8 +55,22 @@ export interface Calls {
   readonly refused: () => number;
 }
 
-/** Calls without end, `callers` at once. @param headersOf an answer's headers @param retryAfterMs what a 429 asks for; null: it does not say */
-export function callAlways(limiter: Limiter, service: WindowedService, headersOf: (state: readonly Stated[], now: number) => Record<string, string>, options: { readonly callers?: number; readonly latencyMs?: number; readonly retryAfterMs?: (state: readonly Stated[]) => number | null; readonly most?: number } = {}): Calls {
+/**
+ * Calls without end, `callers` at once.
+ * @param headersOf an answer's headers
+ * @param retryAfterMs the Retry-After of a 429; null when it has none
+ */
+export function callAlways(
+  limiter: Limiter,
+  service: WindowedService,
+  headersOf: (state: readonly Stated[], now: number) => Record<string, string>,
+  options: {
+    readonly callers?: number;
+    readonly latencyMs?: number;
+    readonly retryAfterMs?: (state: readonly Stated[]) => number | null;
+    readonly most?: number;
+  } = {},
+): Calls {
   const { callers = 8, latencyMs = 40, retryAfterMs = () => null, most = Infinity } = options;
   const sent: number[] = [];
   let refused = 0;
@@ -64,7 +86,7 @@ export function callAlways(limiter: Limiter, service: WindowedService, headersOf
       const state = service.state(Date.now());
       const headers = { date: new Date(Date.now()).toUTCString(), ...headersOf(state, Date.now()) };
       await sleep(latencyMs / 2);
-      limiter.observe({ ticket, headers, throttled: !ok, retryAfterMs: ok ? null : retryAfterMs(state) });
+      limiter.observe({ ticket, quota: quotaOf(headers), throttled: !ok, retryAfterMs: ok ? null : retryAfterMs(state) });
     }
   };
   const all = Array.from({ length: callers }, caller);

@@ -1,4 +1,4 @@
-/** A dial in front of a service, in virtual time: whatever the limit allows and the quota permits is in flight. */
+/** A closed loop of calls in virtual time: as many are in flight as the concurrency limit and the quota allow. */
 import type { AdaptiveConcurrency } from '../../src/pool/adaptive-concurrency.ts';
 
 export interface Moment {
@@ -10,21 +10,26 @@ export interface Moment {
 }
 
 /**
- * Runs for so long; a moment for each answer.
- * @param rpm the quota, spaced evenly; null: none
- * @param latencyMs of a call that is sent at a moment, as one of so many in flight
+ * Runs for `forMs` milliseconds. Returns one moment for each answer.
+ * @param rpm the quota, spaced evenly; null for no quota
+ * @param latencyMs the latency of a call, by the time at which it is sent and the calls in flight
  */
-export function closedLoop(dial: AdaptiveConcurrency, rpm: number | null, forMs: number, latencyMs: (at: number, inFlight: number) => number): Moment[] {
+export function closedLoop(
+  auto: AdaptiveConcurrency,
+  rpm: number | null,
+  forMs: number,
+  latencyMs: (at: number, inFlight: number) => number,
+): Moment[] {
   const moments: Moment[] = [];
   const spacing = rpm === null ? 0 : 60_000 / rpm;
-  /** Those in flight: when each will be answered and what it took, the last one first. */
+  /** The calls in flight with the time of each answer and its latency, latest first. */
   const answers: { readonly at: number; readonly latencyMs: number }[] = [];
   let [now, permitAt] = [0, 0];
   for (;;) {
     const next = answers.at(-1);
-    if (answers.length < dial.limit && (next === undefined || Math.max(now, permitAt) <= next.at)) {
+    if (answers.length < auto.limit && (next === undefined || Math.max(now, permitAt) <= next.at)) {
       now = Math.max(now, permitAt);
-      // A timer's lateness is made up for, and no more than that.
+      // Permits catch up after a late timer, by 100 ms at most.
       permitAt = Math.max(permitAt, now - 100) + spacing;
       const ms = latencyMs(now, answers.length + 1);
       insert(answers, { at: now + ms, latencyMs: ms });
@@ -33,22 +38,22 @@ export function closedLoop(dial: AdaptiveConcurrency, rpm: number | null, forMs:
     const answer = answers.pop() as (typeof answers)[number];
     now = answer.at;
     if (now > forMs) return moments;
-    dial.observe(answer.latencyMs, true, answers.length + 1);
-    moments.push({ at: now, calls: moments.length + 1, limit: dial.limit, inFlight: answers.length + 1 });
+    auto.observe(answer.latencyMs, true, answers.length + 1);
+    moments.push({ at: now, calls: moments.length + 1, limit: auto.limit, inFlight: answers.length + 1 });
   }
 }
 
-function insert<T extends { readonly at: number }>(answers: T[], one: T): void {
+function insert<T extends { readonly at: number }>(answers: T[], answer: T): void {
   let [low, high] = [0, answers.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((answers[middle] as T).at > one.at) low = middle + 1;
+    if ((answers[middle] as T).at > answer.at) low = middle + 1;
     else high = middle;
   }
-  answers.splice(low, 0, one);
+  answers.splice(low, 0, answer);
 }
 
-/** Calls answered a minute between two moments. */
+/** Answered calls per minute between two times in milliseconds. */
 export function perMinute(moments: readonly Moment[], from: number, to: number): number {
   return (moments.filter(({ at }) => at >= from && at < to).length / (to - from)) * 60_000;
 }

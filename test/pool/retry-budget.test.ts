@@ -1,45 +1,45 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MOST_SAVED, RetryBudget } from '../../src/pool/retry-budget.ts';
+import { MAX_SAVED, RetryBudget } from '../../src/pool/retry-budget.ts';
 
-function spent(budget: RetryBudget, nowMs: number): number {
+function takeAll(budget: RetryBudget, nowMs: number): number {
   let retries = 0;
   while (budget.take(nowMs)) retries++;
   return retries;
 }
 
 describe('RetryBudget', () => {
-  it('begins with ten seconds of its floor, and gains ten a second', () => {
+  it('begins with 100 retries and gains ten a second', () => {
     const budget = new RetryBudget();
-    expect(spent(budget, 5_000)).toBe(MOST_SAVED);
+    expect(takeAll(budget, 5_000)).toBe(MAX_SAVED);
     expect([budget.take(5_099), budget.take(5_100), budget.take(5_101)]).toEqual([false, true, false]);
-    expect(spent(budget, 7_100)).toBe(20);
+    expect(takeAll(budget, 7_100)).toBe(20);
   });
 
-  it('gains one retry for five first attempts', () => {
+  it('gains one retry per five first attempts', () => {
     const budget = new RetryBudget();
-    spent(budget, 0);
+    takeAll(budget, 0);
     for (let i = 0; i < 5; i++) {
       expect(budget.take(0)).toBe(false);
       budget.firstAttempt();
     }
-    expect(spent(budget, 0)).toBe(1);
+    expect(takeAll(budget, 0)).toBe(1);
     for (let i = 0; i < 50; i++) budget.firstAttempt();
-    expect(spent(budget, 0)).toBe(10);
+    expect(takeAll(budget, 0)).toBe(10);
   });
 
-  it('saves no more up, however long all goes well', () => {
+  it('never saves more than it began with', () => {
     const budget = new RetryBudget();
     budget.take(0);
     for (let i = 0; i < 10_000; i++) budget.firstAttempt();
-    expect(spent(budget, 3_600_000)).toBe(MOST_SAVED);
+    expect(takeAll(budget, 3_600_000)).toBe(MAX_SAVED);
   });
 
-  it('says when the next one may go, and keeps to it', () => {
+  it('names the wait until the next retry, and allows the retry then', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.constant('first'), fc.nat(500)), { maxLength: 60 }), (steps) => {
         const budget = new RetryBudget();
-        spent(budget, 0);
+        takeAll(budget, 0);
         let now = 0;
         for (const step of steps) {
           if (step === 'first') budget.firstAttempt();
@@ -54,7 +54,7 @@ describe('RetryBudget', () => {
     );
   });
 
-  it('never lets more go than a fifth of the first attempts, ten a second and what was saved', () => {
+  it('never allows more than a fifth of the first attempts, ten a second and the saved retries', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('first', 'retry', 'time'), { maxLength: 500, size: 'max' }), (steps) => {
         const budget = new RetryBudget();
@@ -65,7 +65,7 @@ describe('RetryBudget', () => {
             budget.firstAttempt();
             firsts++;
           } else if (budget.take(now)) retries++;
-          expect(retries).toBeLessThanOrEqual(MOST_SAVED + firsts * 0.2 + now / 100 + 1e-6);
+          expect(retries).toBeLessThanOrEqual(MAX_SAVED + firsts * 0.2 + now / 100 + 1e-6);
         }
       }),
     );

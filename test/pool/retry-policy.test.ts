@@ -5,8 +5,10 @@ import { MAX_ATTEMPTS, retryDelayMs } from '../../src/pool/retry-policy.ts';
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
 describe('retryDelayMs', () => {
-  it('is anything between nothing and a ceiling that doubles, up to 20 s', () => {
-    expect([1, 2, 3, 4, 7, 8, 60, 2_000].map((attempt) => Math.round(retryDelayMs(attempt, null, 1)))).toEqual([250, 500, 1_000, 2_000, 16_000, 20_000, 20_000, 20_000]);
+  it('returns a random delay from 0 to a ceiling that doubles with each attempt, up to 20 s', () => {
+    expect([1, 2, 3, 4, 7, 8, 60, 2_000].map((attempt) => Math.round(retryDelayMs(attempt, null, 1)))).toEqual([
+      250, 500, 1_000, 2_000, 16_000, 20_000, 20_000, 20_000,
+    ]);
     fc.assert(
       fc.property(fc.integer({ min: 1, max: MAX_ATTEMPTS }), random, (attempt, r) => {
         const delay = retryDelayMs(attempt, null, r);
@@ -18,10 +20,10 @@ describe('retryDelayMs', () => {
     );
   });
 
-  it('is never shorter than what the service asks for', () => {
+  it('never returns less than the Retry-After of the service', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 50 }), fc.nat(), random, (attempt, asked, r) => {
-        expect(retryDelayMs(attempt, asked, r)).toBeGreaterThanOrEqual(asked);
+      fc.property(fc.integer({ min: 1, max: 50 }), fc.nat(), random, (attempt, retryAfterMs, r) => {
+        expect(retryDelayMs(attempt, retryAfterMs, r)).toBeGreaterThanOrEqual(retryAfterMs);
       }),
     );
   });

@@ -1,43 +1,64 @@
-/** A pool in virtual time, in front of a service that answers as it is told. */
+/** A call pool in virtual time, before a service with scripted answers. */
 import { vi } from 'vitest';
 import type { CallMeta, CallResult } from '../../src/client/types.ts';
-import { EXIT, MillraceError } from '../../src/errors.ts';
-import { CallPool, type Call, type CallPoolOptions, type Settled } from '../../src/pool/call-pool.ts';
-import { makeLimiter } from '../limiter/virtual.ts';
+import { EXIT, MillraceError } from '../../src/util/errors.ts';
+import { CallPool, type PoolCall, type CallPoolOptions, type SettledCall } from '../../src/pool/call-pool.ts';
+import { makeLimiter, quotaOf } from '../limiter/virtual.ts';
 
 export type Answer = CallResult<string>;
 
-export function meta(status: number): CallMeta {
-  return { status, headers: {}, requestId: `r-${status}`, credits: 0, latencyMs: 10 };
+export function meta(status: number, headers: Readonly<Record<string, string>> = {}): CallMeta {
+  return { status, headers, quota: quotaOf(headers), requestId: `r-${status}`, credits: 0, latencyMs: 10 };
 }
 
 export const OK: Answer = { kind: 'ok', value: 'yes', meta: meta(200) };
 export const MISS: Answer = { kind: 'miss', meta: meta(404) };
 export const REJECTED: Answer = { kind: 'rejected', code: 'validation_failed', detail: 'no', meta: meta(422) };
-export const DOWN: Answer = { kind: 'retryable', code: 'http_500', detail: 'oops', retryAfterMs: null, meta: meta(500) };
-/** What a gateway says of a service that is not there. */
-export const GONE: Answer = { kind: 'retryable', code: 'http_503', detail: 'gone', retryAfterMs: null, meta: meta(503) };
-/** Nobody listens. */
-export const UNREACHABLE: Answer = { kind: 'retryable', code: 'network', detail: 'connect ECONNREFUSED 127.0.0.1:9', retryAfterMs: null, meta: meta(0) };
-/** A login page, or that of a site which is no data service. */
-export const PAGE: Answer = { kind: 'retryable', code: 'bad_body', detail: 'the answer is an HTML page', retryAfterMs: null, meta: meta(200), page: true };
-export const CUT: Answer = { kind: 'retryable', code: 'network', detail: 'other side closed', retryAfterMs: null, meta: meta(0) };
-export const later = (retryAfterMs: number | null): Answer => ({ kind: 'throttled', retryAfterMs, meta: meta(429) });
+export const HTTP_500: Answer = { kind: 'retryable', code: 'http_500', detail: 'oops', retryAfterMs: null, meta: meta(500) };
+/** The answer of a gateway whose service is down. */
+export const HTTP_503: Answer = { kind: 'retryable', code: 'http_503', detail: 'gone', retryAfterMs: null, meta: meta(503) };
+export const CONNECTION_REFUSED: Answer = {
+  kind: 'retryable',
+  code: 'network',
+  detail: 'connect ECONNREFUSED 127.0.0.1:9',
+  retryAfterMs: null,
+  meta: meta(0),
+};
+/** A login page, or a page of a site that is not the data service. */
+export const HTML_PAGE: Answer = {
+  kind: 'retryable',
+  code: 'bad_body',
+  detail: 'the answer is an HTML page',
+  retryAfterMs: null,
+  meta: meta(200),
+  page: true,
+};
+export const CONNECTION_CLOSED: Answer = {
+  kind: 'retryable',
+  code: 'network',
+  detail: 'other side closed',
+  retryAfterMs: null,
+  meta: meta(0),
+};
+export const throttledFor = (retryAfterMs: number | null): Answer => ({ kind: 'throttled', retryAfterMs, meta: meta(429) });
 
 export interface Bed {
   readonly pool: CallPool;
-  /** Every attempt: which lookup, and when (milliseconds since the start). */
+  /** Every attempt with its lookup and its time in milliseconds since the start. */
   readonly sent: { readonly id: number; readonly at: number }[];
-  readonly settled: Map<number, Settled<string>>;
+  readonly settled: Map<number, SettledCall<string>>;
   readonly fatal: unknown[];
   readonly events: string[];
-  most: number;
+  mostInFlight: number;
   inFlight: number;
-  submit(id: number, more?: Pick<Call<string>, 'divisible'>): void;
+  submit(id: number, more?: Pick<PoolCall<string>, 'divisible'>): void;
 }
 
-/** @param answer what an attempt (from 1) at lookup `id` comes to, and after how many milliseconds (default 10) */
-export function testBed(answer: (id: number, attempt: number, at: number) => Answer | readonly [Answer, number], options: Partial<CallPoolOptions> & { rpm?: number | null; onSettle?: (id: number, settled: Settled<string>) => void } = {}): Bed {
+/** @param answer the result of an attempt (from 1) at lookup `id`, and its latency in milliseconds (default 10) */
+export function testBed(
+  answer: (id: number, attempt: number, at: number) => Answer | readonly [Answer, number],
+  options: Partial<CallPoolOptions> & { rpm?: number | null; onSettle?: (id: number, settled: SettledCall<string>) => void } = {},
+): Bed {
   const start = performance.now();
   const { rpm = null, onSettle, ...more } = options;
   const attempts = new Map<number, number>();
@@ -46,12 +67,12 @@ export function testBed(answer: (id: number, attempt: number, at: number) => Ans
   const pool = new CallPool({
     limiter: makeLimiter(rpm),
     concurrency: 4,
-    mostAtOnce: Infinity,
+    maxConnections: Infinity,
     rpm,
     mayCall: () => true,
     limitReached: () => new MillraceError(EXIT.refused, 'max_calls', 'limits.maxCalls is reached'),
     hasAnswered: false,
-    asksAgain: false,
+    isRetryRun: false,
     maxWaitMs: 900_000,
     maxOutageMs: 600_000,
     events: {
@@ -72,7 +93,7 @@ export function testBed(answer: (id: number, attempt: number, at: number) => Ans
     settled: new Map(),
     fatal,
     events,
-    most: 0,
+    mostInFlight: 0,
     inFlight: 0,
     submit: (id, more = {}) => {
       pool.submit<string>({
@@ -83,9 +104,9 @@ export function testBed(answer: (id: number, attempt: number, at: number) => Ans
           attempts.set(id, attempt);
           const at = performance.now() - start;
           bed.sent.push({ id, at });
-          bed.most = Math.max(bed.most, ++bed.inFlight);
-          const said = answer(id, attempt, at);
-          const [result, latencyMs] = 'kind' in said ? [said, 10] : said;
+          bed.mostInFlight = Math.max(bed.mostInFlight, ++bed.inFlight);
+          const scripted = answer(id, attempt, at);
+          const [result, latencyMs] = 'kind' in scripted ? [scripted, 10] : scripted;
           await new Promise((resolve) => setTimeout(resolve, latencyMs));
           bed.inFlight--;
           return { ...result, meta: { ...result.meta, latencyMs } };
@@ -101,7 +122,7 @@ export function testBed(answer: (id: number, attempt: number, at: number) => Ans
   return bed;
 }
 
-/** Submits lookups as the reader does: no further than there is room. */
+/** Submits lookups as the reader does: it waits while the pool has no room. */
 export async function readAll(bed: Bed, lookups: number): Promise<void> {
   for (let id = 0; id < lookups; id++) {
     for (let room = bed.pool.room(); room !== null; room = bed.pool.room()) await room;
@@ -109,7 +130,7 @@ export async function readAll(bed: Bed, lookups: number): Promise<void> {
   }
 }
 
-export async function pass(ms: number): Promise<void> {
+export async function advance(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
 }
 

@@ -1,26 +1,37 @@
 /** The steps in front of a pool that a test answers by hand, and a ledger in memory. */
 import { DataServiceClient, type EnrichAnswer, type VerifyAnswer } from '../../src/client/data-service-client.ts';
 import type { CallResult, VerificationResult } from '../../src/client/types.ts';
-import type { CompiledJob, Step } from '../../src/job/types.ts';
+import type { CompiledJob, Step } from '../../src/definition/compiled-job.ts';
 import type { LedgerAnswer, LedgerEntry } from '../../src/ledger/ledger.ts';
-import type { Call, Settled } from '../../src/pool/call-pool.ts';
-import type { StepContext } from '../../src/processor/context.ts';
-import { TrustGate, type Trust } from '../../src/processor/trust-gate.ts';
-import type { InputRecord } from '../../src/reader/types.ts';
+import type { PoolCall, SettledCall } from '../../src/pool/call-pool.ts';
+import type { StepContext } from '../../src/processor/step-context.ts';
+import { MissQuarantine, type QuarantineState } from '../../src/processor/miss-quarantine.ts';
+import type { InputRecord } from '../../src/formats/input-record.ts';
 
 export interface Asked {
   readonly step: Step;
   readonly body: string;
   readonly idempotencyKey: string | undefined;
-  settle(settled: Settled<unknown>): void;
-  /** An attempt failed. True: it was the last, and the call is settled. */
+  settle(settled: SettledCall<unknown>): void;
+  /** Fails one attempt. Returns true when it was the last one and the call is settled. */
   fails(failure: FailedAttempt): boolean;
 }
 
-export interface FailedAttempt { readonly code: string; readonly detail: string; readonly status: number; readonly latencyMs: number }
+export interface FailedAttempt {
+  readonly code: string;
+  readonly detail: string;
+  readonly status: number;
+  readonly latencyMs: number;
+}
 
 export function failedAttempt({ code, detail, status, latencyMs }: FailedAttempt): CallResult<never> & { kind: 'retryable' } {
-  return { kind: 'retryable', code, detail, retryAfterMs: null, meta: { status, headers: {}, requestId: null, credits: 0, latencyMs } };
+  return {
+    kind: 'retryable',
+    code,
+    detail,
+    retryAfterMs: null,
+    meta: { status, headers: {}, quota: null, requestId: null, credits: 0, latencyMs },
+  };
 }
 
 export interface Bench {
@@ -29,7 +40,7 @@ export interface Bench {
   readonly asked: Asked[];
   /** Bodies of all calls there ever were, by step; of a company the domain. */
   readonly bodies: Record<Step, string[]>;
-  /** What was put into the ledger, request by request. */
+  /** Entries put into the ledger, one list for each request. */
   readonly kept: LedgerEntry[][];
   readonly ledger: Map<string, LedgerAnswer>;
   readonly distrusted: string[];
@@ -40,7 +51,7 @@ export interface Bench {
   next(step?: Step): Asked;
 }
 
-export function makeBench(options: Partial<Trust> = {}): Bench {
+export function makeBench(options: Partial<QuarantineState> = {}): Bench {
   const client = new DataServiceClient({ baseUrl: 'http://service.test', apiKey: null });
   const ledger = new Map<string, LedgerAnswer>();
   let sending: { body: string; idempotencyKey: string | undefined } = { body: '', idempotencyKey: undefined };
@@ -62,9 +73,17 @@ export function makeBench(options: Partial<Trust> = {}): Bench {
       return bench.asked.splice(at, 1)[0] as Asked;
     },
     context: {
-      client: { enrichBody: client.enrichBody.bind(client), verifyBody: client.verifyBody.bind(client), revealBody: client.revealBody.bind(client), callEnrich: note, callVerify: note, callReveal: note, callCompany: note } as unknown as DataServiceClient,
+      client: {
+        enrichBody: client.enrichBody.bind(client),
+        verifyBody: client.verifyBody.bind(client),
+        revealBody: client.revealBody.bind(client),
+        callEnrich: note,
+        callVerify: note,
+        callReveal: note,
+        callCompany: note,
+      } as unknown as DataServiceClient,
       pool: {
-        submit: (call: Call<unknown>) => {
+        submit: (call: PoolCall<unknown>) => {
           void call.send();
           bench.bodies[call.step].push(sending.body);
           bench.asked.push({
@@ -87,7 +106,7 @@ export function makeBench(options: Partial<Trust> = {}): Bench {
           for (const { scope, key, answer } of entries) ledger.set(`${scope} ${key}`, answer);
         },
       },
-      gate: new TrustGate({
+      quarantine: new MissQuarantine({
         trusted: options.trusted ?? true,
         held: options.held,
         onDistrust: (answers, kind) => {
@@ -95,7 +114,7 @@ export function makeBench(options: Partial<Trust> = {}): Bench {
         },
       }),
       idempotencyKey: (body) => `key of ${body}`,
-      onProgress: () => {
+      onSettled: () => {
         bench.progress++;
       },
       onPending: (addresses, waitMs) => {
@@ -110,22 +129,46 @@ export function emailsIn(body: string): string[] {
   return (JSON.parse(body) as { emails: string[] }).emails;
 }
 
-export function person(fields: Record<string, unknown>): Settled<EnrichAnswer> {
+export function person(fields: Record<string, unknown>): SettledCall<EnrichAnswer> {
   return { kind: 'ok', value: { record: fields, text: JSON.stringify(fields) }, attempts: 1, requestId: 'r1' };
 }
 
-export function verdicts(emails: readonly string[], result: (email: string) => string = () => 'deliverable'): Settled<VerifyAnswer> {
-  const byEmail = new Map(emails.map((email): [string, VerificationResult] => [email.toLowerCase(), { email, result: result(email), confidence: 90, reason: null }]));
+export function verdicts(emails: readonly string[], result: (email: string) => string = () => 'deliverable'): SettledCall<VerifyAnswer> {
+  const byEmail = new Map(
+    emails.map((email): [string, VerificationResult] => [
+      email.toLowerCase(),
+      { email, result: result(email), confidence: 90, reason: null },
+    ]),
+  );
   return { kind: 'ok', value: { byEmail }, attempts: 1, requestId: 'r2' };
 }
 
-export const MISS: Settled<never> & { kind: 'miss' | 'suppressed' } = { kind: 'miss', status: 404, attempts: 1, requestId: 'r3' };
-export const SUPPRESSED: Settled<never> = { kind: 'suppressed', status: 451, attempts: 1, requestId: 'r4' };
-export const REFUSED: Settled<never> = { kind: 'failed', rejected: true, status: 422, code: 'validation_failed', attempts: 1, requestId: 'r5' };
-export const GAVE_UP: Settled<never> = { kind: 'failed', rejected: false, status: 500, code: 'http_500', attempts: 5, requestId: 'r6' };
+export const MISS: SettledCall<never> & { kind: 'miss' | 'suppressed' } = { kind: 'miss', status: 404, attempts: 1, requestId: 'r3' };
+export const SUPPRESSED: SettledCall<never> = { kind: 'suppressed', status: 451, attempts: 1, requestId: 'r4' };
+export const REFUSED: SettledCall<never> = {
+  kind: 'failed',
+  rejected: true,
+  status: 422,
+  code: 'validation_failed',
+  attempts: 1,
+  requestId: 'r5',
+};
+export const GAVE_UP: SettledCall<never> = { kind: 'failed', rejected: false, status: 500, code: 'http_500', attempts: 5, requestId: 'r6' };
 
 export function record(email: string, domain = '', bad: string | null = null, linkedinUrl = ''): InputRecord {
-  return { file: 0, line: 2, end: { file: 0, line: 3, offset: 10, frame: null }, values: [email, domain], json: null, email, domain, linkedinUrl, bad, raw: null, surplus: false };
+  return {
+    file: 0,
+    line: 2,
+    end: { file: 0, line: 3, offset: 10, frame: null },
+    values: [email, domain],
+    json: null,
+    email,
+    domain,
+    linkedinUrl,
+    bad,
+    raw: null,
+    surplus: false,
+  };
 }
 
 export function job(steps: readonly Step[], when: 'always' | 'unverified' = 'always'): CompiledJob {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { PersonRecord } from '../../src/client/types.ts';
 import { EnrichStep } from '../../src/processor/enrich.ts';
 import type { LookupOutcome } from '../../src/processor/lookup-step.ts';
-import type { Trust } from '../../src/processor/trust-gate.ts';
+import type { QuarantineState } from '../../src/processor/miss-quarantine.ts';
 import { GAVE_UP, makeBench, MISS, person, REFUSED, SUPPRESSED, type Bench } from './bench.ts';
 
 type EnrichOutcome = LookupOutcome<PersonRecord>;
@@ -16,7 +16,7 @@ function ask(step: EnrichStep, key: string): EnrichOutcome[] {
   return got;
 }
 
-function make(options: Partial<Trust> = {}): { bench: Bench; step: EnrichStep } {
+function make(options: Partial<QuarantineState> = {}): { bench: Bench; step: EnrichStep } {
   const bench = makeBench(options);
   return { bench, step: new EnrichStep(bench.context, SCOPES) };
 }
@@ -27,7 +27,11 @@ describe('EnrichStep', () => {
     ask(step, 'ada@example.com');
     ask(step, 'example.com');
     expect(bench.asked).toEqual([
-      expect.objectContaining({ step: 'enrich', body: '{"email":"ada@example.com"}', idempotencyKey: 'key of {"email":"ada@example.com"}' }),
+      expect.objectContaining({
+        step: 'enrich',
+        body: '{"email":"ada@example.com"}',
+        idempotencyKey: 'key of {"email":"ada@example.com"}',
+      }),
       expect.objectContaining({ step: 'enrich', body: '{"domain":"example.com"}' }),
     ]);
     expect(step.callsPending).toBe(2);
@@ -35,29 +39,39 @@ describe('EnrichStep', () => {
 
   it('makes one call for all records of one key, wherever they come, and keeps its answer once', () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof({ weight: 4, arbitrary: fc.nat(6) }, { weight: 1, arbitrary: fc.constant('answer') }), { maxLength: 80 }), (steps) => {
-        const { bench, step } = make();
-        const got: EnrichOutcome[][] = [];
-        const keys: string[] = [];
-        const answerOne = (): void => {
-          const call = bench.next();
-          call.settle(person({ name: call.body }));
-        };
-        for (const one of steps) {
-          if (one === 'answer') {
-            if (bench.asked.length > 0) answerOne();
-          } else {
-            keys.push(`p${one}@example.com`);
-            got.push(ask(step, `p${one}@example.com`));
+      fc.property(
+        fc.array(fc.oneof({ weight: 4, arbitrary: fc.nat(6) }, { weight: 1, arbitrary: fc.constant('answer') }), { maxLength: 80 }),
+        (steps) => {
+          const { bench, step } = make();
+          const got: EnrichOutcome[][] = [];
+          const keys: string[] = [];
+          const answerOne = (): void => {
+            const call = bench.next();
+            call.settle(person({ name: call.body }));
+          };
+          for (const one of steps) {
+            if (one === 'answer') {
+              if (bench.asked.length > 0) answerOne();
+            } else {
+              keys.push(`p${one}@example.com`);
+              got.push(ask(step, `p${one}@example.com`));
+            }
           }
-        }
-        while (bench.asked.length > 0) answerOne();
-        expect(bench.bodies.enrich).toEqual([...new Set(keys)].map((email) => JSON.stringify({ email })));
-        expect(bench.kept.map((entries) => entries.map(({ key }) => key)).flat().sort()).toEqual([...new Set(keys)].sort());
-        expect(got.map((outcomes) => outcomes.map((o) => (o.kind === 'hit' ? o.answer.record.name : o.kind)))).toEqual(keys.map((email) => [JSON.stringify({ email })]));
-        expect(step.callsPending).toBe(0);
-        expect(bench.progress).toBe(new Set(keys).size);
-      }),
+          while (bench.asked.length > 0) answerOne();
+          expect(bench.bodies.enrich).toEqual([...new Set(keys)].map((email) => JSON.stringify({ email })));
+          expect(
+            bench.kept
+              .map((entries) => entries.map(({ key }) => key))
+              .flat()
+              .sort(),
+          ).toEqual([...new Set(keys)].sort());
+          expect(got.map((outcomes) => outcomes.map((o) => (o.kind === 'hit' ? o.answer.record.name : o.kind)))).toEqual(
+            keys.map((email) => [JSON.stringify({ email })]),
+          );
+          expect(step.callsPending).toBe(0);
+          expect(bench.progress).toBe(new Set(keys).size);
+        },
+      ),
     );
   });
 
@@ -84,7 +98,10 @@ describe('EnrichStep', () => {
     ask(step, 'example.com');
     bench.next().settle(MISS);
     bench.next().settle(MISS);
-    expect(bench.kept.flat().map(({ scope, key }) => [scope, key])).toEqual([[1, 'ada@example.com'], [2, 'example.com']]);
+    expect(bench.kept.flat().map(({ scope, key }) => [scope, key])).toEqual([
+      [1, 'ada@example.com'],
+      [2, 'example.com'],
+    ]);
   });
 
   it('holds misses back from ledger and records until the service is trusted; later records of the key wait with them', () => {
@@ -100,13 +117,16 @@ describe('EnrichStep', () => {
     expect(bench.kept.flat().map(({ key }) => key)).toEqual(['a@example.com', 'b@example.com']);
   });
 
-  it('is told once what the run before held back, without a call; the rest is asked for', () => {
+  it('delivers once what the run before held back, without a call, and asks for the rest', () => {
     const before = make({ trusted: false });
-    for (const [email, settled] of [['a@example.com', MISS], ['b@example.com', MISS]] as const) {
+    for (const [email, settled] of [
+      ['a@example.com', MISS],
+      ['b@example.com', MISS],
+    ] as const) {
       ask(before.step, email);
       before.bench.next().settle(settled);
     }
-    const { bench, step } = make(JSON.parse(JSON.stringify(before.bench.context.gate.trust)) as Trust);
+    const { bench, step } = make(JSON.parse(JSON.stringify(before.bench.context.quarantine.trust)) as QuarantineState);
     const told = [ask(step, 'b@example.com'), ask(step, 'b@example.com'), ask(step, 'a@example.com')];
     expect([told, bench.asked, bench.kept, step.callsPending]).toEqual([[[], [], []], [], [], 0]);
     ask(step, 'c@example.com');

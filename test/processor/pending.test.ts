@@ -2,18 +2,25 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { VerificationResult } from '../../src/client/types.ts';
 import type { VerifyAnswer } from '../../src/client/data-service-client.ts';
-import type { Settled } from '../../src/pool/call-pool.ts';
+import type { SettledCall } from '../../src/pool/call-pool.ts';
 import { pendingMs, readGroup, withGroup } from '../../src/processor/pending.ts';
-import { VerifyStep, type VerifyOutcome } from '../../src/processor/verify.ts';
+import type { VerifyOutcome } from '../../src/processor/verify-outcome.ts';
+import { VerifyStep } from '../../src/processor/verify.ts';
 import { emailsIn, GAVE_UP, makeBench, SUPPRESSED, type Bench } from './bench.ts';
 
 const NOW = Date.parse('2026-05-01T12:00:00Z');
 const at = (ms: number): string => new Date(NOW + ms).toISOString();
-const unknown = (fields: Record<string, unknown>): VerificationResult => ({ email: 'a@a.test', result: 'unknown', confidence: 30, reason: null, ...fields });
+const unknown = (fields: Record<string, unknown>): VerificationResult => ({
+  email: 'a@a.test',
+  result: 'unknown',
+  confidence: 30,
+  reason: null,
+  ...fields,
+});
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-describe('pendingMs', () => {
+describe('the wait before a pending verdict is polled', () => {
   it.each([
     ['a verdict is final', { result: 'risky', retry_at: at(5_000) }, 1, null],
     ['unknown for good', { reason: 'dns_failed' }, 1, null],
@@ -25,45 +32,67 @@ describe('pendingMs', () => {
     ['a time that is over', { retry_at: at(-HOUR_MS) }, 1, 1_000],
     ['the same for the fourth time', { retry_at: at(-HOUR_MS) }, 4, 8_000],
     ['and for the twentieth', { retry_at: at(-HOUR_MS) }, 20, MINUTE_MS],
-  ])('%s', (_name, fields, round, expected) => {
+  ])('follows the rule "%s"', (_name, fields, round, expected) => {
     expect(pendingMs(unknown(fields), round, NOW)).toBe(expected);
   });
 });
 
-it('the ledger gives back the record to the letter, and the group', () => {
+it('a ledger entry gives back its record byte for byte, with its group', () => {
   fc.assert(
-    fc.property(fc.jsonValue(), fc.record({ id: fc.string(), round: fc.nat(), size: fc.nat(), dueMs: fc.nat(), endMs: fc.nat() }), (record, group) => {
-      const text = JSON.stringify(record);
-      expect(readGroup(withGroup(text, group))).toEqual({ text, group });
-      expect(readGroup(text)).toEqual({ text, group: null });
-    }),
+    fc.property(
+      fc.jsonValue(),
+      fc.record({ id: fc.string(), round: fc.nat(), size: fc.nat(), dueMs: fc.nat(), endMs: fc.nat() }),
+      (record, group) => {
+        const text = JSON.stringify(record);
+        expect(readGroup(withGroup(text, group))).toEqual({ text, group });
+        expect(readGroup(text)).toEqual({ text, group: null });
+      },
+    ),
   );
 });
 
-describe('VerifyStep with patience', () => {
+describe('VerifyStep that polls pending verdicts', () => {
   beforeEach(() => void vi.useFakeTimers({ now: NOW }));
   afterEach(() => void vi.useRealTimers());
 
-  const patient = (bench: Bench, patienceMs = HOUR_MS): VerifyStep => new VerifyStep(bench.context, 3, { patienceMs, batch: 3 });
+  const polling = (bench: Bench, pollForMs = HOUR_MS): VerifyStep => new VerifyStep(bench.context, 3, { pollForMs, batch: 3 });
   const askAll = (step: VerifyStep, emails: readonly string[]): Map<string, VerifyOutcome> => {
     const got = new Map<string, VerifyOutcome>();
     for (const email of emails) step.ask(email, (outcome) => got.set(email, outcome));
     return got;
   };
-  const inWords = (got: ReadonlyMap<string, VerifyOutcome>): unknown => Object.fromEntries([...got].map(([email, outcome]) => [email.slice(0, 1), outcome.kind === 'verdict' ? outcome.answer.record.result : outcome.kind]));
+  const inWords = (got: ReadonlyMap<string, VerifyOutcome>): unknown =>
+    Object.fromEntries(
+      [...got].map(([email, outcome]) => [email.slice(0, 1), outcome.kind === 'verdict' ? outcome.answer.record.result : outcome.kind]),
+    );
   /** `later`: who is pending, and for how long from now. All others are deliverable. */
-  const answer = (emails: readonly string[], later: Readonly<Record<string, number>> = {}): Settled<VerifyAnswer> => ({
-    kind: 'ok', attempts: 1, requestId: null,
-    value: { byEmail: new Map(emails.map((email) => {
-      const waitMs = later[email.slice(0, 1)];
-      return [email, { email, result: waitMs === undefined ? 'deliverable' : 'unknown', confidence: 1, reason: 'r', ...(waitMs === undefined ? {} : { retry_at: new Date(Date.now() + waitMs).toISOString() }) }];
-    })) },
+  const answer = (emails: readonly string[], later: Readonly<Record<string, number>> = {}): SettledCall<VerifyAnswer> => ({
+    kind: 'ok',
+    attempts: 1,
+    requestId: null,
+    value: {
+      byEmail: new Map(
+        emails.map((email) => {
+          const waitMs = later[email.slice(0, 1)];
+          return [
+            email,
+            {
+              email,
+              result: waitMs === undefined ? 'deliverable' : 'unknown',
+              confidence: 1,
+              reason: 'r',
+              ...(waitMs === undefined ? {} : { retry_at: new Date(Date.now() + waitMs).toISOString() }),
+            },
+          ];
+        }),
+      ),
+    },
   });
   const EMAILS = ['a@a.test', 'b@a.test', 'c@a.test'];
 
-  it('asks together and once more for those that are pending, when the last of them may be asked, under a key of its own', async () => {
+  it('asks once more for all pending addresses together, when the last is due, under a new key', async () => {
     const bench = makeBench();
-    const got = askAll(patient(bench), EMAILS);
+    const got = askAll(polling(bench), EMAILS);
     const first = bench.next();
     first.settle(answer(EMAILS, { a: 6 * MINUTE_MS, c: MINUTE_MS }));
     expect([inWords(got), bench.pending]).toEqual([{ b: 'deliverable' }, [[2, 6 * MINUTE_MS]]]);
@@ -79,14 +108,21 @@ describe('VerifyStep with patience', () => {
     expect(emailsIn(third.body)).toEqual(['a@a.test']);
     third.settle(answer(['a@a.test']));
     expect(inWords(got)).toEqual({ a: 'deliverable', b: 'deliverable', c: 'deliverable' });
-    // The whole request may be pending: its key is another one all the same, else the service would repeat itself.
+    // A whole request may be pending. It still gets another key, or the service would replay its first answer.
     expect(new Set([first, second, third].map(({ idempotencyKey }) => idempotencyKey)).size).toBe(3);
-    expect(bench.kept.flat().map(({ key, again }) => [key.slice(0, 1), again])).toEqual([['b', false], ['a', false], ['c', false], ['c', true], ['a', true], ['a', true]]);
+    expect(bench.kept.flat().map(({ key, again }) => [key.slice(0, 1), again])).toEqual([
+      ['b', false],
+      ['a', false],
+      ['c', false],
+      ['c', true],
+      ['a', true],
+      ['a', true],
+    ]);
   });
 
-  it('patience bounds it: what could be learnt only later stays unknown at once, and what is still pending at its end', async () => {
+  it('settles at once a verdict that only a later poll could learn, and the rest when polling ends', async () => {
     const bench = makeBench();
-    const got = askAll(patient(bench, 5 * MINUTE_MS), EMAILS);
+    const got = askAll(polling(bench, 5 * MINUTE_MS), EMAILS);
     bench.next().settle(answer(EMAILS, { a: 6 * MINUTE_MS, b: 2 * MINUTE_MS }));
     expect(inWords(got)).toEqual({ a: 'unknown', c: 'deliverable' });
     await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
@@ -96,9 +132,9 @@ describe('VerifyStep with patience', () => {
     expect([...bench.ledger.values()].map((known) => ('text' in known ? readGroup(known.text).group : null))).toEqual([null, null, null]);
   });
 
-  it('what it has is not lost to an asking that comes to nothing, or leaves somebody out', async () => {
+  it('keeps the verdicts it has when a poll fails or leaves an address out', async () => {
     const bench = makeBench();
-    const got = askAll(patient(bench), EMAILS);
+    const got = askAll(polling(bench), EMAILS);
     bench.next().settle(answer(EMAILS, { a: 1_000, b: 1_000, c: 1_000 }));
     await vi.advanceTimersByTimeAsync(1_000);
     bench.next().settle(answer(['a@a.test', 'b@a.test'], { a: 2_000 }));
@@ -108,24 +144,27 @@ describe('VerifyStep with patience', () => {
     expect(inWords(got)).toEqual({ a: 'unknown', b: 'deliverable', c: 'unknown' });
   });
 
-  it('of a person who asked to be removed meanwhile nothing is left', async () => {
+  it('keeps nothing of a person who asked to be removed in the meantime', async () => {
     const bench = makeBench();
-    const got = askAll(patient(bench), EMAILS);
+    const got = askAll(polling(bench), EMAILS);
     bench.next().settle(answer(EMAILS, { a: 1_000 }));
     await vi.advanceTimersByTimeAsync(1_000);
     bench.next().settle(SUPPRESSED);
-    expect([inWords(got), bench.kept.flat().at(-1)]).toEqual([{ a: 'suppressed', b: 'deliverable', c: 'deliverable' }, { scope: 3, key: 'a@a.test', answer: { kind: 'suppressed' }, again: true }]);
+    expect([inWords(got), bench.kept.flat().at(-1)]).toEqual([
+      { a: 'suppressed', b: 'deliverable', c: 'deliverable' },
+      { scope: 3, key: 'a@a.test', answer: { kind: 'suppressed' }, again: true },
+    ]);
   });
 
-  it('a run that was killed sends the same request again as soon as all of its group have come by, and pays for nobody else', async () => {
+  it('sends the request of a killed run again once its whole group has come by, and pays for no other address', async () => {
     const bench = makeBench();
-    const before = patient(bench);
+    const before = polling(bench);
     askAll(before, EMAILS);
     bench.next().settle(answer(EMAILS, { a: MINUTE_MS, c: MINUTE_MS }));
     await vi.advanceTimersByTimeAsync(MINUTE_MS);
     const lost = bench.next();
     before.stop();
-    const step = patient(bench);
+    const step = polling(bench);
     const got = askAll(step, ['a@a.test', 'b@a.test']);
     await vi.advanceTimersByTimeAsync(HOUR_MS);
     expect([bench.asked.length, step.groupsIncomplete, inWords(got)]).toEqual([0, 1, { b: 'deliverable' }]);
@@ -137,13 +176,13 @@ describe('VerifyStep with patience', () => {
     expect([inWords(got), inWords(rest)]).toEqual([{ a: 'deliverable', b: 'deliverable' }, { c: 'deliverable' }]);
   });
 
-  it('who does not come by is not waited for for ever', async () => {
+  it('stops waiting for addresses that never come by', async () => {
     const bench = makeBench();
-    const before = patient(bench);
+    const before = polling(bench);
     askAll(before, EMAILS);
     bench.next().settle(answer(EMAILS, { a: MINUTE_MS, c: MINUTE_MS }));
     before.stop();
-    const step = patient(bench);
+    const step = polling(bench);
     const got = askAll(step, ['a@a.test']);
     step.giveUpOnMissing();
     await vi.advanceTimersByTimeAsync(MINUTE_MS);

@@ -1,23 +1,38 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Group } from '../../src/processor/address-queue.ts';
+import type { AddressGroup } from '../../src/processor/address-queue.ts';
 import { RequestQueue } from '../../src/processor/request-queue.ts';
 import { RequestSize, type KeptSize } from '../../src/processor/request-size.ts';
 
 const LIMIT_MS = 30_000;
 
 /** A job whose process is killed at some answers: the requests in flight at each kill, and those that each resume sent. */
-function killedJob(addresses: number, msPerAddress: number, groupRows: number, kills: readonly number[], pick: (flights: number) => number): { inFlight: string[][]; resumed: string[][] }[] {
+function killedJob(
+  addresses: number,
+  msPerAddress: number,
+  groupRows: number,
+  kills: readonly number[],
+  pick: (flights: number) => number,
+): { inFlight: string[][]; resumed: string[][] }[] {
   const answered = new Set<string>();
   let kept: KeptSize | null = null;
   const found: { inFlight: string[][]; resumed: string[][] }[] = [];
   for (const kill of [...kills, Infinity]) {
     const sizes = new RequestSize({ largest: 1_000, limitMs: LIMIT_MS, from: kept });
-    let flights: Group[] = [];
+    let flights: AddressGroup[] = [];
     const sent: string[][] = [];
     const queue = new RequestQueue({
       batch: 1_000,
-      pace: { sizes, limitMs: LIMIT_MS, tooLarge: () => undefined, note: () => undefined, keep: (_, then) => { kept = sizes.kept; then(); } },
+      pace: {
+        sizes,
+        limitMs: LIMIT_MS,
+        tooLarge: () => undefined,
+        note: () => undefined,
+        keep: (_, then) => {
+          kept = sizes.kept;
+          then();
+        },
+      },
       send: (group) => {
         queue.left();
         flights.push(group);
@@ -31,7 +46,7 @@ function killedJob(addresses: number, msPerAddress: number, groupRows: number, k
     }
     queue.flush();
     for (let ended = 0; flights.length > 0 && ended < kill; ended++) {
-      const [flight] = flights.splice(pick(flights.length), 1) as [Group];
+      const [flight] = flights.splice(pick(flights.length), 1) as [AddressGroup];
       const count = flight.emails.length;
       const ms = count * msPerAddress;
       if (ms < LIMIT_MS || count === 1) {
@@ -74,8 +89,17 @@ it('a resume sends what was in flight at a kill in the same requests, whatever t
   const rows = fc.integer({ min: 1, max: 3_000 });
   const perAddress = fc.oneof(fc.double({ min: 1, max: 4_000, noNaN: true }), fc.constantFrom(40, 400, 700, 1_500));
   const kills = fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 1, maxLength: 4 });
-  fc.assert(fc.property(rows, perAddress, fc.integer({ min: 200, max: 3_000 }), kills, fc.array(fc.nat(), { minLength: 1, maxLength: 40 }), (some, ms, groupRows, moments, picks) => {
-    let at = 0;
-    expectSameRequests(killedJob(some, ms, groupRows, moments, (flights) => (picks[at++ % picks.length] as number) % flights));
-  }));
+  fc.assert(
+    fc.property(
+      rows,
+      perAddress,
+      fc.integer({ min: 200, max: 3_000 }),
+      kills,
+      fc.array(fc.nat(), { minLength: 1, maxLength: 40 }),
+      (some, ms, groupRows, moments, picks) => {
+        let at = 0;
+        expectSameRequests(killedJob(some, ms, groupRows, moments, (flights) => (picks[at++ % picks.length] as number) % flights));
+      },
+    ),
+  );
 });

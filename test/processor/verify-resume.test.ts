@@ -2,21 +2,22 @@ import { hash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { seeded } from '../../fixtures/generate/random.ts';
-import type { Settled } from '../../src/pool/call-pool.ts';
-import { VerifyStep, type VerifyOutcome } from '../../src/processor/verify.ts';
+import type { SettledCall } from '../../src/pool/call-pool.ts';
+import type { VerifyOutcome } from '../../src/processor/verify-outcome.ts';
+import { VerifyStep } from '../../src/processor/verify.ts';
 import { emailsIn, GAVE_UP, makeBench, REFUSED, verdicts, type Asked, type Bench } from './bench.ts';
 
 const SCOPE = 3;
 const BATCH = 8;
 
-/** What a service does with an address: `left out` of its first answer, or of all; `refused` and `breaks` with all that stand beside it. */
+/** How a service treats an address. `never` is left out of all answers; `refused` and `breaks` affect their whole request. */
 const KINDS = ['fine', 'fine', 'fine', 'fine', 'left out', 'never', 'refused', 'breaks', 'pending'] as const;
 type Kind = (typeof KINDS)[number];
 
 /** A service that honours Idempotency-Key: it charges each verdict once for each key. */
 class HonestService {
   readonly charged = new Map<string, number>();
-  readonly #answers = new Map<string, { readonly body: string; readonly answer: Settled<unknown> }>();
+  readonly #answers = new Map<string, { readonly body: string; readonly answer: SettledCall<unknown> }>();
   readonly #seen = new Map<string, number>();
   readonly #kindOf: (email: string) => Kind;
 
@@ -24,7 +25,7 @@ class HonestService {
     this.#kindOf = kindOf;
   }
 
-  take({ body, idempotencyKey = '' }: Asked): Settled<unknown> {
+  take({ body, idempotencyKey = '' }: Asked): SettledCall<unknown> {
     const before = this.#answers.get(idempotencyKey);
     if (before !== undefined) {
       expect(body).toBe(before.body);
@@ -36,7 +37,7 @@ class HonestService {
     return answer;
   }
 
-  #answer(emails: readonly string[]): Settled<unknown> {
+  #answer(emails: readonly string[]): SettledCall<unknown> {
     const kinds = emails.map((email) => this.#kindOf(email));
     if (kinds.includes('refused')) return REFUSED;
     if (kinds.includes('breaks')) return GAVE_UP;
@@ -49,18 +50,23 @@ class HonestService {
       this.charged.set(email, (this.charged.get(email) ?? 0) + 1);
     }
     const said = verdicts(known, (email) => (this.#kindOf(email) === 'pending' && this.#seen.get(email) === 1 ? 'unknown' : 'deliverable'));
-    if (said.kind === 'ok') for (const record of said.value.byEmail.values()) if (record.result === 'unknown') Object.assign(record, { reason: 'greylisted' });
+    if (said.kind === 'ok')
+      for (const record of said.value.byEmail.values()) if (record.result === 'unknown') Object.assign(record, { reason: 'greylisted' });
     return said;
   }
 }
 
-interface Run { readonly bench: Bench; readonly step: VerifyStep; readonly got: Map<string, VerifyOutcome> }
+interface Run {
+  readonly bench: Bench;
+  readonly step: VerifyStep;
+  readonly got: Map<string, VerifyOutcome>;
+}
 
-function start(emails: readonly string[], ledger: Iterable<Bench['kept'][number]>, patienceMs: number): Run {
+function start(emails: readonly string[], ledger: Iterable<Bench['kept'][number]>, pollForMs: number): Run {
   const bench = makeBench();
   Object.assign(bench.context, { idempotencyKey: (body: string) => hash('sha256', body, 'base64url') });
   for (const entries of ledger) for (const { scope, key, answer } of entries) bench.ledger.set(`${scope} ${key}`, answer);
-  const step = new VerifyStep(bench.context, SCOPE, { patienceMs, batch: BATCH });
+  const step = new VerifyStep(bench.context, SCOPE, { pollForMs, batch: BATCH });
   const got = new Map<string, VerifyOutcome>();
   for (const email of emails) step.ask(email, (outcome) => got.set(email, outcome));
   return { bench, step, got };
@@ -69,7 +75,7 @@ function start(emails: readonly string[], ledger: Iterable<Bench['kept'][number]
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it('a run that is killed at any moment resumes with the same requests: a service that honours Idempotency-Key charges no verdict twice', () => {
+it('a run killed at any moment resumes with the same requests, so a service that honours Idempotency-Key charges no verdict twice', () => {
   const addresses = fc.array(fc.constantFrom(...KINDS), { minLength: 1, maxLength: 24 });
   let resumedInParts = 0;
   fc.assert(
@@ -79,7 +85,7 @@ it('a run that is killed at any moment resumes with the same requests: a service
       const kindOf = (email: string): Kind => kinds[emails.indexOf(email)] as Kind;
       const service = new HonestService(kindOf);
       const first = start(emails, [], 3_600_000);
-      const answers = new Map<Asked, Settled<unknown>>();
+      const answers = new Map<Asked, SettledCall<unknown>>();
       first.step.flush();
       for (let i = 0; i < moves; i++) {
         if (first.bench.asked.length === 0) {
@@ -88,7 +94,7 @@ it('a run that is killed at any moment resumes with the same requests: a service
         }
         const call = first.bench.asked[random.int(0, first.bench.asked.length - 1)] as Asked;
         const answer = answers.get(call);
-        // First it comes to the service, then the answer comes back.
+        // A call first reaches the service. Its answer comes back later.
         if (answer === undefined) answers.set(call, service.take(call));
         else {
           first.bench.asked.splice(first.bench.asked.indexOf(call), 1);
@@ -96,7 +102,7 @@ it('a run that is killed at any moment resumes with the same requests: a service
         }
       }
       vi.clearAllTimers();
-      // What was put last is lost with the process.
+      // The last puts are lost with the process.
       const durable = first.bench.kept.slice(0, Math.max(0, first.bench.kept.length - lost));
       const { bench, step, got } = start(emails, durable, 3_600_000);
       if (durable.flat().some(({ answer }) => answer.kind === 'asking')) resumedInParts++;

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { InputError } from '../../src/errors.ts';
+import { InputError } from '../../src/util/errors.ts';
 import { compareManifests, describeChange, type FreezeOptions } from '../../src/reader/freeze.ts';
-import { freeze, put, readAll, scratchFolder, utf16 } from './helpers.ts';
+import { freeze, put, readAll, scratchFolder, utf16 } from '../formats/helpers.ts';
 
 const folder = scratchFolder();
 const ROW = 'email\na@x.example\n';
@@ -18,14 +18,15 @@ async function failure(uris: string | readonly string[], overrides: Partial<Free
 }
 
 describe('finding files', () => {
-  it('takes a directory’s data files by name, not what lies deeper, nor the job’s own', async () => {
-    for (const name of ['b.csv', 'a.csv.gz', 'own.csv', 'readme.md', 'deep/c.csv']) await put(folder, `dir/${name}`, name.endsWith('.gz') ? gzipSync(ROW) : ROW);
+  it('takes a directory’s data files by name, without subfolders and the job’s own files', async () => {
+    for (const name of ['b.csv', 'a.csv.gz', 'own.csv', 'readme.md', 'deep/c.csv'])
+      await put(folder, `dir/${name}`, name.endsWith('.gz') ? gzipSync(ROW) : ROW);
     const own = join(folder, 'dir/own.csv');
     const manifest = await freeze(join(folder, 'dir'), { isOwn: (path) => path === own });
     expect(manifest.files.map(({ path }) => path)).toEqual([join(folder, 'dir/a.csv.gz'), join(folder, 'dir/b.csv')]);
   });
 
-  it('takes a glob’s matches in order, a list in its own, and no file twice', async () => {
+  it('takes a glob’s matches in order, a list in its own order, and each file once', async () => {
     for (const name of ['2.csv', '10.csv', '1.csv', 'out.csv']) await put(folder, `glob/${name}`, ROW);
     const out = join(folder, 'glob/out.csv');
     const manifest = await freeze([join(folder, 'glob/2.csv'), join(folder, 'glob/*.csv')], { isOwn: (path) => path === out });
@@ -33,27 +34,43 @@ describe('finding files', () => {
     expect(manifest.files.map(({ start }) => start.file)).toEqual([0, 1, 2]);
   });
 
-  it('takes no glob for whole of which a match cannot be looked at', async () => {
+  it('fails when a match of a glob cannot be inspected', async () => {
     await put(folder, 'partly/1.csv', ROW);
     await symlink('2.csv', join(folder, 'partly/2.csv'));
     await symlink('gone.csv', join(folder, 'partly/3.csv'));
-    await expect(freeze([join(folder, 'partly/*.csv')])).rejects.toMatchObject({ code: 'input_unreadable', message: expect.stringContaining('partly/2.csv') });
-    // What is not there is not meant.
+    await expect(freeze([join(folder, 'partly/*.csv')])).rejects.toMatchObject({
+      code: 'input_unreadable',
+      message: expect.stringContaining('partly/2.csv'),
+    });
+    // A match that vanished does not count.
     await rm(join(folder, 'partly/2.csv'));
     expect((await freeze([join(folder, 'partly/*.csv')])).files).toHaveLength(1);
   });
 
-  it('takes no glob for whole that goes through a folder which may not be listed', async () => {
+  it('fails when a glob passes a folder that may not be listed', async () => {
     const isRoot = process.getuid?.() === 0;
     for (const name of ['open/1.csv', 'shut/2.csv', 'aside.csv', 'open/deep/3.csv']) await put(folder, `by/${name}`, ROW);
-    const find = (glob: string): Promise<number | string> => freeze([join(folder, glob)]).then(({ files }) => files.length, (error: { code: string; message: string }) => `${error.code} ${error.message}`);
+    const find = (glob: string): Promise<number | string> =>
+      freeze([join(folder, glob)]).then(
+        ({ files }) => files.length,
+        (error: { code: string; message: string }) => `${error.code} ${error.message}`,
+      );
     await chmod(folder, 0o755);
     await chmod(join(folder, 'by/shut'), 0o000);
-    // Nothing is shut to the superuser.
+    // The superuser may list any folder.
     if (isRoot) process.seteuid?.(65_534);
     const found = [];
     try {
-      for (const glob of ['by/*/*.csv', 'by/**/*.csv', 'by/shut/*.csv', 'by/{open,shut}/*.csv', 'by/*.csv', 'by/open/**/*.csv', 'by/{open/1,aside}.csv']) found.push(await find(glob));
+      for (const glob of [
+        'by/*/*.csv',
+        'by/**/*.csv',
+        'by/shut/*.csv',
+        'by/{open,shut}/*.csv',
+        'by/*.csv',
+        'by/open/**/*.csv',
+        'by/{open/1,aside}.csv',
+      ])
+        found.push(await find(glob));
     } finally {
       if (isRoot) process.seteuid?.(0);
     }
@@ -66,14 +83,14 @@ describe('finding files', () => {
     expect((await freeze(path)).files.length).toBe(1);
   });
 
-  it('names what is missing, or succeeds with nothing', async () => {
+  it('names missing input, or succeeds with no records', async () => {
     for (const uri of [join(folder, 'nowhere.csv'), join(folder, 'nowhere/*.csv'), join(folder, 'dir/deep/*.tsv')]) {
       expect(await failure(uri)).toMatchObject({ code: 'input_missing', message: expect.stringContaining(uri) as string });
       expect(await freeze(uri, { ifMissing: 'succeed' })).toMatchObject({ files: [], columns: [] });
     }
   });
 
-  it('says what it may not read', async () => {
+  it('reports input that may not be read', async () => {
     const path = await put(folder, 'secret.csv', ROW);
     await chmod(path, 0o000);
     // The superuser may read it all the same.
@@ -82,7 +99,7 @@ describe('finding files', () => {
     expect(await failure(join(folder, 'device.csv'))).toMatchObject({ code: 'input_unreadable' });
   });
 
-  it('keeps standard input in a file that only its owner may read', async () => {
+  it('spools standard input into a file that only its owner may read', async () => {
     const spoolPath = join(folder, 'spool/stdin');
     const manifest = await freeze('-', { spoolPath, stdin: Readable.from([Buffer.from('email\na@x'), Buffer.from('.example\n')]) });
     expect(manifest.files[0]).toMatchObject({ uri: '-', path: spoolPath, size: 18 });
@@ -91,7 +108,7 @@ describe('finding files', () => {
   });
 });
 
-describe('what a file is', () => {
+describe('the format of a file', () => {
   it.each([
     ['no extension, csv', 'data', 'email;n\na@x.example;1\n', 'csv', ';'],
     ['no extension, tsv', 'data', 'email\tn\na@x.example\t1\n', 'tsv', '\t'],
@@ -108,23 +125,26 @@ describe('what a file is', () => {
     expect((await readAll(manifest)).length).toBe(1);
   });
 
-  it('lets the configured format and delimiter win', async () => {
+  it('gives the configured format and delimiter precedence', async () => {
     const path = await put(folder, 'wins.txt', 'email|n;m\na@x.example|1;2\n');
     const manifest = await freeze(path, { format: 'csv', delimiter: '|' });
     expect(manifest.columns).toEqual(['email', 'n;m']);
     for (const delimiter of ['', '::', '"', '\n', 'é']) expect((await failure(path, { delimiter })).code).toBe('input_delimiter');
   });
 
-  it('finds an archive by its first bytes, and says when a name lies', async () => {
+  it('recognises an archive by its first bytes, and reports a misleading name', async () => {
     const unnamed = await freeze(await put(folder, 'unnamed.csv', gzipSync(ROW)));
     expect(unnamed.files[0]?.compression).toBe('gzip');
     const wrong = await freeze(await put(folder, 'wrong.csv.gz', zstdCompressSync(ROW)));
     expect(wrong.files[0]?.compression).toBe('zstd');
-    expect(await failure(await put(folder, 'lies.csv.gz', ROW))).toMatchObject({ code: 'input_compression', message: expect.stringContaining('no gzip') as string });
+    expect(await failure(await put(folder, 'lies.csv.gz', ROW))).toMatchObject({
+      code: 'input_compression',
+      message: expect.stringContaining('no gzip') as string,
+    });
     expect((await freeze(await put(folder, 'nothing.csv.gz', ''))).columns).toEqual([]);
   });
 
-  it('reads UTF-16 without a mark when told to, and suggests it when not', async () => {
+  it('reads UTF-16 without a mark when configured, and suggests it otherwise', async () => {
     for (const order of ['le', 'be'] as const) {
       const path = await put(folder, `bare-${order}.csv`, utf16(ROW, order).subarray(2));
       expect(await failure(path)).toMatchObject({ code: 'input_encoding', hint: expect.stringContaining('utf-16') as string });
@@ -147,42 +167,65 @@ describe('what a file is', () => {
     expect((await failure(await put(folder, `refused/${name}`, content))).code).toBe(wanted);
   });
 
-  it('takes one damaged place for a bad row, not for another encoding', async () => {
-    const path = await put(folder, 'stray.csv', Buffer.concat([Buffer.from('email,n\na@x.example,Zoë\n'), Buffer.from([0x62, 0xe9, 0x0a])]));
+  it('reads one damaged place as a bad row, not as another encoding', async () => {
+    const path = await put(
+      folder,
+      'stray.csv',
+      Buffer.concat([Buffer.from('email,n\na@x.example,Zoë\n'), Buffer.from([0x62, 0xe9, 0x0a])]),
+    );
     expect((await readAll(await freeze(path))).map(({ bad }) => bad)).toEqual([null, 'not valid utf-8']);
   });
 
-  it('does not take a character cut by the sample’s end for a damaged one', async () => {
+  it('accepts a character that the end of the sample cuts', async () => {
     const path = await put(folder, 'edge.csv', `email\n${'x'.repeat(256 * 1024 - 8)}\né\n`);
     await expect(freeze(path)).resolves.toMatchObject({ format: 'csv' });
   });
 });
 
 describe('columns', () => {
-  it('names blank header cells, and keeps them apart from real ones', async () => {
+  it('gives blank header cells names that no real column has', async () => {
     const manifest = await freeze(await put(folder, 'blank.csv', 'email,,column_2, \na@x.example,1,2,3\n'));
     expect(manifest.columns).toEqual(['email', 'column_2_', 'column_2', 'column_4']);
   });
 
   it('refuses duplicates, reserved names and files without a key, naming them', async () => {
-    expect(await failure(await put(folder, 'dup.csv', 'email,b,b,c,c\n'))).toMatchObject({ code: 'input_duplicate_columns', message: expect.stringContaining('"b", "c"') as string });
-    expect(await failure(await put(folder, 'res.csv', 'email,enrich.title\n'), { reservedColumns: ['enrich.title'] })).toMatchObject({ code: 'input_reserved_column' });
-    expect(await failure(await put(folder, 'res.jsonl', '{"email":"a","enrich.title":1}\n'), { reservedColumns: ['enrich.title'], needColumns: true })).toMatchObject({ code: 'input_reserved_column' });
+    expect(await failure(await put(folder, 'dup.csv', 'email,b,b,c,c\n'))).toMatchObject({
+      code: 'input_duplicate_columns',
+      message: expect.stringContaining('"b", "c"') as string,
+    });
+    expect(await failure(await put(folder, 'res.csv', 'email,enrich.title\n'), { reservedColumns: ['enrich.title'] })).toMatchObject({
+      code: 'input_reserved_column',
+    });
+    expect(
+      await failure(await put(folder, 'res.jsonl', '{"email":"a","enrich.title":1}\n'), {
+        reservedColumns: ['enrich.title'],
+        needColumns: true,
+      }),
+    ).toMatchObject({ code: 'input_reserved_column' });
     const many = Array.from({ length: 50 }, (_, index) => `c${index}`).join(',');
     const error = await failure(await put(folder, 'none.csv', `${many}\n1\n`));
-    expect(error).toMatchObject({ code: 'input_no_columns', hint: expect.stringMatching(/--input\.columns\.email .*above the header/) as string });
+    expect(error).toMatchObject({
+      code: 'input_no_columns',
+      hint: expect.stringMatching(/--input\.columns\.email .*above the header/) as string,
+    });
     expect(error.message).toContain('"c19" and 30 more; none is an email');
-    expect(await failure(await put(folder, 'none.jsonl', '{"name":"x"}\n'))).toMatchObject({ code: 'input_no_columns', hint: expect.not.stringContaining('header') as string });
+    expect(await failure(await put(folder, 'none.jsonl', '{"name":"x"}\n'))).toMatchObject({
+      code: 'input_no_columns',
+      hint: expect.not.stringContaining('header') as string,
+    });
   });
 
-  it('takes configured names, and lists what there is when one is not', async () => {
+  it('takes configured names, and lists the columns when one is missing', async () => {
     const path = await put(folder, 'mapped.csv', 'email,Primary,Web\na@x.example,b@x.example,y.example\n');
     const manifest = await freeze(path, { columns: { email: 'Primary' } });
     expect((await readAll(manifest)).map(({ email, domain }) => [email, domain])).toEqual([['b@x.example', 'y.example']]);
-    expect(await failure(path, { columns: { email: 'Secondary' } })).toMatchObject({ code: 'input_no_columns', message: expect.stringContaining('"Secondary" (input.columns.email). Found columns: "email", "Primary", "Web"') as string });
+    expect(await failure(path, { columns: { email: 'Secondary' } })).toMatchObject({
+      code: 'input_no_columns',
+      message: expect.stringContaining('"Secondary" (input.columns.email). Found columns: "email", "Primary", "Web"') as string,
+    });
   });
 
-  it('does not ask for a key where there is no record', async () => {
+  it('needs no key in a file without records', async () => {
     expect((await freeze(await put(folder, 'no-key-no-rows.csv', 'name,city\n'))).columns).toEqual(['name', 'city']);
     expect((await freeze(await put(folder, 'blank.jsonl', '\n\n'))).keyName.email).toBeNull();
     expect((await failure(await put(folder, 'only-bad.jsonl', 'x\n'))).code).toBe('input_no_columns');
@@ -199,15 +242,22 @@ describe('columns', () => {
     ]);
   });
 
-  it('refuses mixed formats, and a file that has none of the keys of the others', async () => {
+  it('refuses mixed formats, and a file that has no key of the others', async () => {
     const csv = await put(folder, 'mixed/a.csv', ROW);
     expect((await failure([csv, await put(folder, 'mixed/b.jsonl', '{"email":"a"}\n')])).code).toBe('input_mixed_formats');
-    expect(await failure([csv, await put(folder, 'mixed/c.csv', 'name\nAna\n')])).toMatchObject({ code: 'input_no_columns', message: expect.stringContaining('c.csv') as string });
+    expect(await failure([csv, await put(folder, 'mixed/c.csv', 'name\nAna\n')])).toMatchObject({
+      code: 'input_no_columns',
+      message: expect.stringContaining('c.csv') as string,
+    });
   });
 
-  it('finds the keys of each jsonl file by its own first 200 objects, but for one that is longer than what is looked at', async () => {
+  it('finds the keys of each jsonl file in its own first 200 objects, except in overlong ones', async () => {
     const own = await put(folder, 'own/a.jsonl', '{"email":"a@x.example","site":"a.example"}\n');
-    const other = await put(folder, 'own/b.jsonl', '{"Work Email":"b@x.example"}\n{"Work Email":"c@x.example","email":"late@x.example"}'.padEnd(300_000));
+    const other = await put(
+      folder,
+      'own/b.jsonl',
+      '{"Work Email":"b@x.example"}\n{"Work Email":"c@x.example","email":"late@x.example"}'.padEnd(300_000),
+    );
     const late = await put(folder, 'own/c.jsonl', `${'{"n":1}\n'.repeat(200)}{"email":"d@x.example","E-MAIL":"e@x.example"}\n`);
     const manifest = await freeze([own, other, late]);
     expect(manifest.files.map(({ keys }) => keys.email)).toEqual(['email', 'Work Email', null]);
@@ -220,14 +270,18 @@ describe('columns', () => {
 
   it('finds jsonl keys in the first 200 objects of a file', async () => {
     const early = await put(folder, 'keys/a.jsonl', '{"n":1}\n'.repeat(150));
-    const late = await put(folder, 'keys/b.jsonl', `${'{"n":1}\n'.repeat(199)}{"E-Mail":"a@x.example"}\n{"website":"x.example","__proto__":1}\n`);
+    const late = await put(
+      folder,
+      'keys/b.jsonl',
+      `${'{"n":1}\n'.repeat(199)}{"E-Mail":"a@x.example"}\n{"website":"x.example","__proto__":1}\n`,
+    );
     expect((await freeze([early, late])).keyName).toEqual({ email: 'E-Mail', domain: null, linkedin_url: null });
     expect((await freeze([early, late], { needColumns: true })).columns).toEqual(['n', 'E-Mail', 'website', '__proto__']);
   });
 });
 
 describe('changes', () => {
-  it('notices another size, other content at either end, a file that is gone; not another mtime', async () => {
+  it('notices another size, other content at either end, a missing file; not another mtime', async () => {
     const content = `email\n${'a@x.example\n'.repeat(20_000)}`;
     const path = await put(folder, 'change.csv', content);
     const manifest = await freeze(path);
@@ -237,7 +291,8 @@ describe('changes', () => {
     expect(compareManifests(manifest, await freeze(path))).toBeNull();
     for (const changed of [`${content}b`, content.replace('a@', 'b@'), `${content.slice(0, -2)}f\n`]) {
       await put(folder, 'change.csv', changed);
-      const sentence = changed.length === content.length ? 'same size but other content' : `had ${content.length} bytes and has ${changed.length}`;
+      const sentence =
+        changed.length === content.length ? 'same size but other content' : `had ${content.length} bytes and has ${changed.length}`;
       expect(await describeChange(manifest)).toContain(sentence);
       expect(compareManifests(manifest, await freeze(path))).toContain(sentence);
     }
@@ -245,7 +300,7 @@ describe('changes', () => {
     expect(await describeChange(manifest)).toBe(`${path} is no longer there.`);
   });
 
-  it('notices files that came and went', async () => {
+  it('notices added and removed files', async () => {
     const names = await Promise.all(['a', 'b', 'c'].map((name) => put(folder, `list/${name}.csv`, ROW)));
     const [a = '', b = '', c = ''] = names;
     const all = await freeze([a, b]);
@@ -254,7 +309,7 @@ describe('changes', () => {
     expect(compareManifests(all, await freeze([c, a, b]))).toBe(`${c} was added to the input before ${a}.`);
   });
 
-  it('survives a trip through JSON, as in the checkpoint', async () => {
+  it('survives JSON, as in the checkpoint', async () => {
     const manifest = await freeze(await put(folder, 'json.csv.gz', gzipSync(ROW)));
     expect(JSON.parse(JSON.stringify(manifest))).toEqual(manifest);
   });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { openServer, readRedisUri } from '../../src/redis/client.ts';
 
-test('a connection may fail twice: TLS tells of a server\'s alert after its certificate was refused', async () => {
+test('a connection may fail twice: after refusing its certificate, TLS reports an alert of the server', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');

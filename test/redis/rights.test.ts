@@ -1,12 +1,12 @@
-/** The rights that the documentation names are enough, and none of them is too many: real users of a real server with an ACL. */
+/** The rights in the documentation are sufficient, and each is necessary: real users of a real server with an ACL. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { beforeAll, afterAll, expect, onTestFinished, test } from 'vitest';
-import { LEDGER_RIGHTS } from '../../src/ledger/redis/answers.ts';
+import { LEDGER_RIGHTS } from '../../src/ledger/redis/redis-keys.ts';
 import { RedisContents } from '../../src/ledger/redis/redis-contents.ts';
-import { RedisPeek } from '../../src/ledger/redis/redis-peek.ts';
-import { tellNobody } from '../../src/ledger/options.ts';
+import { RedisReadOnlyLedger } from '../../src/ledger/redis/redis-read-only-ledger.ts';
+import { silentTeller } from '../../src/ledger/options.ts';
 import { openSharedQuota } from '../../src/limiter/shared/open-shared-quota.ts';
 import { QUOTA_RIGHTS, RedisQuotaStore } from '../../src/limiter/shared/redis-store.ts';
 import { redisSite, START, temporaryFolder } from '../ledger/shared.ts';
@@ -19,11 +19,11 @@ const commandsOf = (rights: string): string[] => rights.split(' ').filter((right
 
 let opened = 0;
 
-/** All that is ever done with a ledger, in its order: runs, `plan`, `stats` and `purge`. */
+/** Every use of a ledger, in order: runs, `plan`, `stats` and `purge`. */
 async function useLedger(uri: string): Promise<void> {
   const site = redisSite(uri);
   const ledger = await site.open();
-  // Whatever is missing for a run shows here, before anything is called for.
+  // A missing right of a run shows here, before the run calls the service.
   opened++;
   const scope = ledger.scope('https://api.example', 'enrich', 'by email');
   await new Promise<void>((resolve, reject) => {
@@ -33,7 +33,10 @@ async function useLedger(uri: string): Promise<void> {
   ledger.put([{ scope, key: 'k', answer: { kind: 'miss' } }]);
   await ledger.keep();
   await ledger.close();
-  const peek = RedisPeek.open({ uri, path: `${temporaryFolder()}/peek` }, { job: 'nightly', run: 'run-1', maxAgeDays: 0, now: () => START, since: START, maxOutageMs: 1_000, keySeed: '', tell: tellNobody });
+  const peek = RedisReadOnlyLedger.open(
+    { uri, path: `${temporaryFolder()}/peek` },
+    { job: 'nightly', run: 'run-1', maxAgeDays: 0, now: () => START, since: START, maxOutageMs: 1_000, keySeed: '', tell: silentTeller },
+  );
   const contents = RedisContents.open(uri);
   try {
     const peeked = peek.scope('https://api.example', 'enrich', 'by email');
@@ -47,9 +50,16 @@ async function useLedger(uri: string): Promise<void> {
   }
 }
 
-/** All that is ever done with a shared quota. */
+/** Every use of a shared quota. */
 async function useQuota(uri: string): Promise<void> {
-  const quota = await openSharedQuota({ uri, account: randomUUID(), rpm: 600, place: 'a', podsAtLeast: 1, onStanding: () => undefined });
+  const quota = await openSharedQuota({
+    uri,
+    account: randomUUID(),
+    rpm: 600,
+    workload: 'a',
+    podsAtLeast: 1,
+    onStateChange: () => undefined,
+  });
   opened++;
   await quota.close();
   const store = new RedisQuotaStore(uri, randomUUID());
@@ -86,25 +96,32 @@ await describeWith('redis', 'the rights of a user', () => {
     return `redis://${name}:pw@127.0.0.1:${server.port}/${database}`;
   };
 
-  test.each(USES)('$what: the line in docs/$page is enough', async ({ rights, page, use }) => {
+  test.each(USES)('$what: the ACL line in docs/$page is sufficient', async ({ rights, page, use }) => {
     expect(docs(page)).toContain(`${rights}\n`);
     await use(await asUser(rights.split(' ')));
   });
 
-  test.each(USES)('$what: without any one of them a run is refused before it calls anything, with the whole line as the remedy', async ({ rights, use, later }) => {
-    for (const missing of commandsOf(rights).filter((right) => right !== '+cluster|slots')) {
-      const fewer = rights.split(' ').filter((right) => right !== missing);
-      opened = 0;
-      await client.flushall();
-      await client.script('FLUSH');
-      await expect(use(await asUser(fewer)), missing).rejects.toMatchObject({ exitCode: 78, code: 'redis_rights', hint: expect.stringContaining(`ACL SETUSER <user> ${rights};`) });
-      expect([missing, opened]).toEqual([missing, later.includes(missing) ? 1 : 0]);
-    }
-    const elsewhere = rights.replace(/~\S+/, '~other:*').split(' ');
-    await expect(use(await asUser(elsewhere))).rejects.toMatchObject({ exitCode: 78, code: 'redis_rights' });
-  });
+  test.each(USES)(
+    '$what: without any one right a run is refused before its first call, and the remedy is the whole line',
+    async ({ rights, use, later }) => {
+      for (const missing of commandsOf(rights).filter((right) => right !== '+cluster|slots')) {
+        const fewer = rights.split(' ').filter((right) => right !== missing);
+        opened = 0;
+        await client.flushall();
+        await client.script('FLUSH');
+        await expect(use(await asUser(fewer)), missing).rejects.toMatchObject({
+          exitCode: 78,
+          code: 'redis_rights',
+          hint: expect.stringContaining(`ACL SETUSER <user> ${rights};`),
+        });
+        expect([missing, opened]).toEqual([missing, later.includes(missing) ? 1 : 0]);
+      }
+      const elsewhere = rights.replace(/~\S+/, '~other:*').split(' ');
+      await expect(use(await asUser(elsewhere))).rejects.toMatchObject({ exitCode: 78, code: 'redis_rights' });
+    },
+  );
 
-  test.each(USES)('$what: in a cluster, too', async ({ rights, use }) => {
+  test.each(USES)('$what: the same line is sufficient in a cluster', async ({ rights, use }) => {
     const cluster = await RedisCluster.start();
     onTestFinished(() => cluster.end());
     for (const port of cluster.ports) {

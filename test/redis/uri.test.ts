@@ -2,7 +2,17 @@ import { expect, it } from 'vitest';
 import { redisError, redisFaultOf } from '../../src/redis/failure.ts';
 import { parseRedisUri, withoutSecret } from '../../src/redis/uri.ts';
 
-const PLAIN = { host: 'cache.example', port: 6379, database: 0, tls: false, username: null, password: null, cacert: null, cert: null, key: null };
+const PLAIN = {
+  host: 'cache.example',
+  port: 6379,
+  database: 0,
+  tls: false,
+  username: null,
+  password: null,
+  cacert: null,
+  cert: null,
+  key: null,
+};
 
 it.each([
   ['redis://cache.example', PLAIN],
@@ -30,7 +40,7 @@ it.each([
   expect(parseRedisUri(uri)).toEqual(expected);
 });
 
-it('shows no user and no password', () => {
+it('the shown address has no user and no password', () => {
   expect(withoutSecret('redis://me:secret@cache.example:7000/3')).toBe('redis://cache.example:7000/3');
   expect(withoutSecret('rediss://me:secret@cache.example/0?cert=/run/tls.crt&key=/run/tls.key')).toBe('rediss://cache.example/0');
   expect(withoutSecret('rediss://:a@b@cache.example')).toBe('rediss://cache.example');
@@ -60,9 +70,15 @@ it.each([
   expect(redisFaultOf(Object.assign(new Error(message), { name }))).toBe(fault);
 });
 
-it('asks about the spelling of a host without an address, until the server has answered once', () => {
+it("the hint asks about the host's spelling while no address was found and the server never answered", () => {
   const error = Object.assign(new Error('getaddrinfo ENOTFOUND cahce.example'), { code: 'ENOTFOUND' });
   const circumstances = { uri: 'redis://cahce.example', waitedMs: 30_000, rights: '+get' };
-  expect(redisError(error, { ...circumstances, answered: false })).toMatchObject({ exitCode: 74, hint: expect.stringContaining('spelling') });
-  expect(redisError(error, { ...circumstances, answered: true })).toMatchObject({ exitCode: 74, hint: expect.not.stringContaining('spelling') });
+  expect(redisError(error, { ...circumstances, answered: false })).toMatchObject({
+    exitCode: 74,
+    hint: expect.stringContaining('spelling'),
+  });
+  expect(redisError(error, { ...circumstances, answered: true })).toMatchObject({
+    exitCode: 74,
+    hint: expect.not.stringContaining('spelling'),
+  });
 });

@@ -1,6 +1,13 @@
-/** A bucket of its own on the real server, and the environment that leads the SDK to it. */
+/** A bucket of its own on the real server, and the environment that points the SDK at it. */
 import { randomUUID } from 'node:crypto';
-import { CreateBucketCommand, GetObjectCommand, ListMultipartUploadsCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  CreateBucketCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { SILENT } from '../../src/s3/client.ts';
 import type { Facts } from '../services/needed.ts';
 
@@ -8,15 +15,15 @@ export interface TestBucket {
   readonly name: string;
   readonly client: S3Client;
   put(key: string, body: string | Buffer): Promise<void>;
-  /** Null: there is none. */
+  /** Null when the object does not exist. */
   get(key: string): Promise<Buffer | null>;
-  /** All keys that begin so. */
+  /** All keys with this prefix. */
   names(prefix?: string): Promise<string[]>;
   /** Keys of the multipart uploads that have not ended. */
   uploads(): Promise<string[]>;
 }
 
-/** What leads a process's SDK to a server: nothing of the machine's own settings counts. */
+/** The environment that points a process's SDK at a server. No setting of the machine applies. */
 export function s3Environment(server: Facts, endpoint = server['endpoint'] ?? ''): Record<string, string> {
   return {
     AWS_ENDPOINT_URL: endpoint,
@@ -31,7 +38,7 @@ export function s3Environment(server: Facts, endpoint = server['endpoint'] ?? ''
   };
 }
 
-/** A client without a retry of its own, as the product has. `user`: the owner of all buckets, or a stranger. */
+/** A client without retries of its own, as in the product. `user`: the owner of all buckets, or a stranger. */
 export function clientOf(server: Facts, endpoint = server['endpoint'] ?? '', user: 'owner' | 'stranger' = 'owner'): S3Client {
   return new S3Client({
     endpoint,
@@ -56,7 +63,7 @@ export async function makeBucket(server: Facts): Promise<TestBucket> {
       await client.send(new PutObjectCommand({ Bucket: name, Key: key, Body: body, ContentLength: Buffer.byteLength(body) }));
     },
     get: async (key) => {
-      const answer = await client.send(new GetObjectCommand({ Bucket: name, Key: key })).catch(noneIfMissing);
+      const answer = await client.send(new GetObjectCommand({ Bucket: name, Key: key })).catch(nullIfMissing);
       return answer === null ? null : Buffer.from((await answer.Body?.transformToByteArray()) ?? []);
     },
     names: async (prefix = '') => {
@@ -70,7 +77,7 @@ export async function makeBucket(server: Facts): Promise<TestBucket> {
   };
 }
 
-function noneIfMissing(error: unknown): null {
+function nullIfMissing(error: unknown): null {
   if ((error as Error).name === 'NoSuchKey') return null;
   throw error;
 }

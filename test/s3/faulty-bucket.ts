@@ -1,7 +1,7 @@
-/** A bucket of a file's own, behind a proxy that breaks what a test tells it to break. Before each test it breaks nothing, and has counted nothing. */
+/** A bucket for one test file, behind a proxy that injects faults. Before each test the proxy has no faults and its counters are 0. */
 import { afterAll, beforeEach } from 'vitest';
 import type { S3Access } from '../../src/s3/objects.ts';
-import type { Patience } from '../../src/s3/patience.ts';
+import type { RetryPolicy } from '../../src/s3/retry.ts';
 import { FaultProxy } from '../services/fault-proxy.ts';
 import type { Facts } from '../services/needed.ts';
 import { clientOf, makeBucket, s3Environment, type TestBucket } from './bucket.ts';
@@ -9,14 +9,14 @@ import { clientOf, makeBucket, s3Environment, type TestBucket } from './bucket.t
 export interface FaultyBucket {
   readonly bucket: TestBucket;
   readonly proxy: FaultProxy;
-  /** Leads a process's SDK to the proxy. */
+  /** Points a process's SDK at the proxy. */
   readonly env: Record<string, string>;
   readonly at: (key: string) => string;
-  /** Through the proxy, in this process. */
-  readonly access: (patience: Patience) => S3Access;
+  /** Access through the proxy, in this process. */
+  readonly access: (retryPolicy: RetryPolicy) => S3Access;
 }
 
-/** To be called within a `describe`. */
+/** Call it within a `describe`. */
 export async function faultyBucket(server: Facts): Promise<FaultyBucket> {
   const bucket = await makeBucket(server);
   const proxy = await FaultProxy.start(server['endpoint'] ?? '');
@@ -30,6 +30,6 @@ export async function faultyBucket(server: Facts): Promise<FaultyBucket> {
     proxy,
     env: s3Environment(server, proxy.url),
     at: (key) => `s3://${bucket.name}/${key}`,
-    access: (patience) => ({ client: clientOf(server, proxy.url), patience }),
+    access: (retryPolicy) => ({ client: clientOf(server, proxy.url), retryPolicy }),
   };
 }

@@ -1,4 +1,4 @@
-/** A bucket that lies in another region than the environment says. */
+/** A bucket in another region than the environment's. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { assemble } from '../../src/s3/assemble.ts';
@@ -11,12 +11,22 @@ import { faultyBucket } from './faulty-bucket.ts';
 
 const QUICK = { attempts: 2, baseMs: 1, capMs: 5, idleMs: 60_000 };
 const THERE = 'eu-central-1';
-const MOVED: Fault = { kind: 'answer', status: 301, headers: { 'x-amz-bucket-region': THERE }, body: '<Error><Code>PermanentRedirect</Code><Message>elsewhere</Message></Error>' };
-const MALFORMED: Fault = { kind: 'answer', status: 400, body: `<Error><Code>AuthorizationHeaderMalformed</Code><Message>expecting ${THERE}</Message><Region>${THERE}</Region></Error>` };
-/** As HEAD is answered. */
+const MOVED: Fault = {
+  kind: 'answer',
+  status: 301,
+  headers: { 'x-amz-bucket-region': THERE },
+  body: '<Error><Code>PermanentRedirect</Code><Message>elsewhere</Message></Error>',
+};
+const MALFORMED: Fault = {
+  kind: 'answer',
+  status: 400,
+  body: `<Error><Code>AuthorizationHeaderMalformed</Code><Message>expecting ${THERE}</Message><Region>${THERE}</Region></Error>`,
+};
+/** The answer to a HEAD. */
 const BAD: Fault = { kind: 'answer', status: 400, headers: { 'x-amz-bucket-region': THERE } };
 
-const signedFor = ({ headers }: Pick<Relayed, 'headers'>): string | undefined => /Credential=[^/]+\/\d+\/([^/]+)\//.exec(String(headers['authorization']))?.[1];
+const signedFor = ({ headers }: Pick<Relayed, 'headers'>): string | undefined =>
+  /Credential=[^/]+\/\d+\/([^/]+)\//.exec(String(headers['authorization']))?.[1];
 
 await describeWith('s3', 'a bucket of another region', async (server) => {
   const { bucket, proxy, env } = await faultyBucket(server);
@@ -29,8 +39,8 @@ await describeWith('s3', 'a bucket of another region', async (server) => {
     proxy.faultFor = (request) => (signedFor(request) === THERE ? null : MOVED);
   });
 
-  test.each([1_000, 200_000])('gets uploads of %d bytes whole, and is asked in the wrong region once', async (size) => {
-    const access = { client: await makeS3Client(), patience: QUICK };
+  test.each([1_000, 200_000])('uploads of %d bytes arrive complete, and the wrong region is asked once', async (size) => {
+    const access = { client: await makeS3Client(), retryPolicy: QUICK };
     const bytes = randomBytes(size);
     await putSmall(access, place('one'), bytes);
     expect(await bucket.get('one')).toEqual(bytes);
@@ -42,23 +52,28 @@ await describeWith('s3', 'a bucket of another region', async (server) => {
     expect(proxy.relayed.map(signedFor)).toEqual(['us-east-1', ...Array.from({ length: proxy.relayed.length - 1 }, () => THERE)]);
   });
 
-  test('is found by all requests that are under way at once', async () => {
-    const access = { client: await makeS3Client(), patience: QUICK };
+  test('concurrent requests find the region at once', async () => {
+    const access = { client: await makeS3Client(), retryPolicy: QUICK };
     const all = Array.from({ length: 8 }, (_, i) => ({ key: `many/${i}`, bytes: randomBytes(100_000) }));
     await Promise.all(all.map(({ key, bytes }) => putSmall(access, place(key), bytes)));
     for (const { key, bytes } of all) expect(await bucket.get(key)).toEqual(bytes);
   });
 
-  test.each<[string, Fault]>([['a body', MALFORMED], ['a header', BAD]])('is found when a 400 tells it by %s', async (_what, fault) => {
+  test.each<[string, Fault]>([
+    ['a body', MALFORMED],
+    ['a header', BAD],
+  ])('a 400 reveals the region by %s', async (_what, fault) => {
     proxy.faultFor = (request) => (signedFor(request) === THERE ? null : fault);
     await bucket.put('known', 'x');
-    expect(await headObject({ client: await makeS3Client(), patience: QUICK }, place('known'))).toMatchObject({ size: 1 });
-    expect((await getSmall({ client: await makeS3Client(), patience: QUICK }, place('known'), Infinity))?.bytes.toString()).toBe('x');
+    expect(await headObject({ client: await makeS3Client(), retryPolicy: QUICK }, place('known'))).toMatchObject({ size: 1 });
+    expect((await getSmall({ client: await makeS3Client(), retryPolicy: QUICK }, place('known'), Infinity))?.bytes.toString()).toBe('x');
   });
 
-  test.each(['nowhere.example.com/#', 'us-east-1', 'eu-west-1'])('is not looked for on and on when S3 tells %s', async (region) => {
+  test.each(['nowhere.example.com/#', 'us-east-1', 'eu-west-1'])('the search for the region ends when S3 answers %s', async (region) => {
     proxy.faultFor = () => ({ ...MOVED, headers: { 'x-amz-bucket-region': region } });
-    await expect(putSmall({ client: await makeS3Client(), patience: QUICK }, place('x'), randomBytes(100_000))).rejects.toMatchObject({ name: 'PermanentRedirect' });
+    await expect(putSmall({ client: await makeS3Client(), retryPolicy: QUICK }, place('x'), randomBytes(100_000))).rejects.toMatchObject({
+      name: 'PermanentRedirect',
+    });
     expect(proxy.relayed.length).toBe(region === 'eu-west-1' ? 2 : 1);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * An S3 server in this process, for tests that need hundreds of whole runs: the requests that Millrace makes, as AWS answers
- * them (API reference). It checks no signature; what must hold on a real server is shown on one.
+ * An S3 server in this process, for tests that need hundreds of complete runs. It answers Millrace's requests as AWS does (API reference).
+ * It does not check signatures; other tests show on a real server that they are valid.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -19,18 +19,21 @@ interface Upload {
   readonly parts: Map<number, Buffer>;
 }
 
-/** What becomes of a request. `cut` and `stall`: it is done, and its answer ends or stops half-way; `flip`: one bit of the answer's body is another. */
+/**
+ * A fault of a request. `cut` and `stall`: the request is executed, and its answer ends or hangs half-way. `flip`: one bit of the answer's
+ * body is flipped.
+ */
 export type Trouble = 'denied' | 'expired' | 'throttled' | 'cut' | 'stall' | 'flip';
 
 export interface Requested {
   readonly method: string;
-  /** Path and query, without what differs from run to run. */
+  /** Path and query, without parts that differ from run to run. */
   readonly name: string;
-  /** From 1, since `requests` was emptied. */
+  /** From 1, counted since `requests` was emptied. */
   readonly number: number;
 }
 
-/** All there is; keys begin with the bucket. */
+/** All objects and uploads. Keys begin with the bucket. */
 export interface Contents {
   readonly objects: ReadonlyMap<string, Stored>;
   readonly uploads: ReadonlyMap<string, Upload>;
@@ -38,9 +41,9 @@ export interface Contents {
 
 export class S3StandIn {
   url = '';
-  /** The key id that is accepted; null: any. */
+  /** The accepted key id. Null accepts any. */
   accepts: string | null = null;
-  /** What any other is told. */
+  /** The answer to any other key id. */
   refusal: readonly [status: number, code: string] = [403, 'InvalidAccessKeyId'];
   onRefused: (keyId: string) => void = () => undefined;
   troubleFor: (request: Requested) => Trouble | null = () => null;
@@ -109,7 +112,8 @@ export class S3StandIn {
     const { method, headers } = request;
     const body = Buffer.concat(chunks);
     if (query.has('list-type')) return this.#list(name, query.get('prefix') ?? '', response);
-    if (query.has('uploads')) return method === 'POST' ? this.#begin(name, response) : this.#listUploads(name, query.get('prefix') ?? '', response);
+    if (query.has('uploads'))
+      return method === 'POST' ? this.#begin(name, response) : this.#listUploads(name, query.get('prefix') ?? '', response);
     const id = query.get('uploadId');
     if (id !== null) return this.#upload(id, name, request, query, response);
     const found = this.#objects.get(name);
@@ -118,7 +122,8 @@ export class S3StandIn {
       case 'GET':
         return this.#send(found, request, response);
       case 'PUT': {
-        if (headers['content-md5'] !== undefined && headers['content-md5'] !== createHash('md5').update(body).digest('base64')) return refuse(response, 400, 'BadDigest');
+        if (headers['content-md5'] !== undefined && headers['content-md5'] !== createHash('md5').update(body).digest('base64'))
+          return refuse(response, 400, 'BadDigest');
         const match = headers['if-match'];
         if (headers['if-none-match'] === '*' && found !== undefined) return refuse(response, 412, 'PreconditionFailed');
         if (match !== undefined && found === undefined) return refuse(response, 404, 'NoSuchKey');
@@ -151,7 +156,11 @@ export class S3StandIn {
     const keys = this.names(`${bucket.replace(/\/$/, '')}/${prefix}`);
     const contents = keys.map((name) => {
       const { bytes, etag, modified } = this.#objects.get(name) as Stored;
-      return `<Contents><Key>${name.slice(name.indexOf('/') + 1)}</Key><Size>${bytes.length}</Size><ETag>${etag.replaceAll('"', '&quot;')}</ETag><LastModified>${modified.toISOString()}</LastModified></Contents>`;
+      const quotedEtag = etag.replaceAll('"', '&quot;');
+      return (
+        `<Contents><Key>${name.slice(name.indexOf('/') + 1)}</Key><Size>${bytes.length}</Size>` +
+        `<ETag>${quotedEtag}</ETag><LastModified>${modified.toISOString()}</LastModified></Contents>`
+      );
     });
     answer(response, `<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`);
   }
@@ -164,7 +173,11 @@ export class S3StandIn {
 
   #listUploads(bucket: string, prefix: string, response: ServerResponse): void {
     const begun = [...this.#uploads].filter(([, { key }]) => key.startsWith(`${bucket.replace(/\/$/, '')}/${prefix}`));
-    const uploads = begun.map(([id, { key, initiated }]) => `<Upload><Key>${key.slice(key.indexOf('/') + 1)}</Key><UploadId>${id}</UploadId><Initiated>${initiated.toISOString()}</Initiated></Upload>`);
+    const uploads = begun.map(
+      ([id, { key, initiated }]) =>
+        `<Upload><Key>${key.slice(key.indexOf('/') + 1)}</Key><UploadId>${id}</UploadId>` +
+        `<Initiated>${initiated.toISOString()}</Initiated></Upload>`,
+    );
     answer(response, `<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>${uploads.join('')}</ListMultipartUploadsResult>`);
   }
 
@@ -183,29 +196,45 @@ export class S3StandIn {
       case 'POST': {
         const parts = [...upload.parts].sort(([one], [other]) => one - other).map(([, bytes]) => bytes);
         this.#uploads.delete(id);
-        const etag = `"${createHash('md5').update(Buffer.concat(parts.map((bytes) => Buffer.from(md5(bytes), 'hex')))).digest('hex')}-${parts.length}"`;
+        const etag = `"${createHash('md5')
+          .update(Buffer.concat(parts.map((bytes) => Buffer.from(md5(bytes), 'hex'))))
+          .digest('hex')}-${parts.length}"`;
         this.#objects.set(name, { bytes: Buffer.concat(parts), etag, modified: new Date() });
-        return answer(response, `<CompleteMultipartUploadResult><ETag>${etag.replaceAll('"', '&quot;')}</ETag></CompleteMultipartUploadResult>`);
+        return answer(
+          response,
+          `<CompleteMultipartUploadResult><ETag>${etag.replaceAll('"', '&quot;')}</ETag></CompleteMultipartUploadResult>`,
+        );
       }
       case 'DELETE':
         this.#uploads.delete(id);
         return void response.writeHead(204).end();
       default: {
-        const parts = [...upload.parts].map(([number, bytes]) => `<Part><PartNumber>${number}</PartNumber><ETag>&quot;${md5(bytes)}&quot;</ETag><Size>${bytes.length}</Size></Part>`);
+        const parts = [...upload.parts].map(
+          ([number, bytes]) =>
+            `<Part><PartNumber>${number}</PartNumber><ETag>&quot;${md5(bytes)}&quot;</ETag><Size>${bytes.length}</Size></Part>`,
+        );
         answer(response, `<ListPartsResult><IsTruncated>false</IsTruncated>${parts.join('')}</ListPartsResult>`);
       }
     }
   }
 }
 
-const REFUSALS: Partial<Record<Trouble, readonly [status: number, code: string]>> = { denied: [403, 'AccessDenied'], expired: [400, 'ExpiredToken'], throttled: [503, 'SlowDown'] };
+const REFUSALS: Partial<Record<Trouble, readonly [status: number, code: string]>> = {
+  denied: [403, 'AccessDenied'],
+  expired: [400, 'ExpiredToken'],
+  throttled: [503, 'SlowDown'],
+};
 
-/** Runs and uploads have names of their own each time. */
+/** Runs and uploads have new names each time, so this replaces them. */
 function nameOf({ pathname, search }: URL): string {
-  return `${pathname}${search}`.replace(/\.partial\.[0-9a-f]{8}/, '.partial.RUN').replace(/uploadId=[^&]*/, 'uploadId=ID').replace(/ledger\/.*\.gz/, 'ledger/SEGMENT').replace(/[?&]x-id=\w+/, '');
+  return `${pathname}${search}`
+    .replace(/\.partial\.[0-9a-f]{8}/, '.partial.RUN')
+    .replace(/uploadId=[^&]*/, 'uploadId=ID')
+    .replace(/ledger\/.*\.gz/, 'ledger/SEGMENT')
+    .replace(/[?&]x-id=\w+/, '');
 }
 
-/** The answer's head goes out whole, and what follows does not. */
+/** Sends the head of the answer completely, and breaks the body. */
 function spoil(response: ServerResponse, trouble: Trouble): void {
   const end = response.end.bind(response) as (body?: string | Buffer) => ServerResponse;
   response.end = ((body?: string | Buffer) => {
@@ -216,7 +245,7 @@ function spoil(response: ServerResponse, trouble: Trouble): void {
       return end(bytes);
     }
     const half = bytes.subarray(0, bytes.length >> 1);
-    // An answer without a body does not come at all.
+    // An answer without a body is not sent at all.
     if (trouble === 'stall') return half.length > 0 ? response.write(half) : undefined;
     if (half.length > 0) response.write(half, () => response.socket?.destroy());
     else response.socket?.destroy();
@@ -234,5 +263,7 @@ function answer(response: ServerResponse, xml: string): void {
 }
 
 function refuse(response: ServerResponse, status: number, code: string, method?: string): void {
-  response.writeHead(status, { 'content-type': 'application/xml' }).end(method === 'HEAD' ? undefined : `<?xml version="1.0"?><Error><Code>${code}</Code></Error>`);
+  response
+    .writeHead(status, { 'content-type': 'application/xml' })
+    .end(method === 'HEAD' ? undefined : `<?xml version="1.0"?><Error><Code>${code}</Code></Error>`);
 }

@@ -1,4 +1,4 @@
-/** What is sent to a server that stands still, and what dead runs have left on it. */
+/** Uploads to a server that hangs, and uploads that dead runs have left. */
 import { randomBytes } from 'node:crypto';
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { expect, test, vi } from 'vitest';
@@ -10,7 +10,7 @@ import { faultyBucket } from './faulty-bucket.ts';
 
 const PART = randomBytes(8 * 1024 * 1024);
 const QUICK = { attempts: 3, baseMs: 1, capMs: 5, idleMs: 60_000 };
-/** Far less than the time that a part would take at the slowest speed which is still one. */
+/** Far below the time that a part needs at the slowest permitted speed. */
 const IDLE_MS = 4_000;
 
 await describeWith('s3', 'a part of an output', async (server) => {
@@ -18,14 +18,14 @@ await describeWith('s3', 'a part of an output', async (server) => {
   const place = { bucket: bucket.name, key: 'part' };
   const puts = (): number => proxy.relayed.filter(({ method }) => method === 'PUT').length;
 
-  test('that is lost on its way is sent again, whole, and only it', async () => {
+  test('an upload that was lost on its way is sent again, and no other request is', async () => {
     proxy.faultFor = ({ number }) => (number === 1 ? { kind: 'reset' } : number === 2 ? { kind: 'lost' } : null);
     await putSmall(access(QUICK), place, PART);
     expect(await bucket.get('part')).toEqual(PART);
     expect(puts()).toBe(3);
   });
 
-  test('is sent again when nothing of it goes any more, and given up after as many attempts, however large it is', async () => {
+  test('an upload whose bytes stop moving is sent again, and fails after the permitted attempts, whatever its size', async () => {
     proxy.faultFor = ({ number }) => (number === 1 ? { kind: 'hang' } : null);
     await putSmall(access({ ...QUICK, idleMs: IDLE_MS }), place, PART);
     proxy.faultFor = () => ({ kind: 'hang' });
@@ -33,22 +33,24 @@ await describeWith('s3', 'a part of an output', async (server) => {
     expect(puts()).toBe(4);
   });
 
-  test('is given up at last, whatever attempts are left', async () => {
+  test('an upload fails when its time is over, whatever attempts are left', async () => {
     proxy.faultFor = () => ({ kind: 'hang' });
-    await expect(putSmall(access({ ...QUICK, attempts: 100, idleMs: IDLE_MS, longestMs: 1 }), place, PART)).rejects.toThrow('nothing came for 4 s');
+    await expect(putSmall(access({ ...QUICK, attempts: 100, idleMs: IDLE_MS, longestMs: 1 }), place, PART)).rejects.toThrow(
+      'nothing came for 4 s',
+    );
     expect(puts()).toBe(1);
   });
 
-  test('that goes slowly is waited for', async () => {
-    // Each piece is let through only when the one before has long arrived; together they take longer than an attempt may stand still.
+  test('a slow upload is not aborted', async () => {
+    // Each chunk passes only after the one before has arrived. Together they take longer than the idle time of an attempt.
     proxy.faultFor = () => ({ kind: 'slow', eachMs: 40 });
     await putSmall(access({ ...QUICK, attempts: 1, idleMs: IDLE_MS }), place, PART);
     expect(puts()).toBe(1);
   });
 
-  test('that the server copies is asked for again when the copy hangs, although it was waited for longer than any other request', async () => {
+  test('a server-side copy that hangs is repeated, after a longer time than any other request', async () => {
     await bucket.put('source', PART.subarray(0, 8_192));
-    // By this clock the first copy stands still for longer than S3 is tried, and not for as much longer as the copy may take.
+    // The first copy hangs longer by this clock than other requests are tried, but not as long as a copy may take.
     let now = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
     try {
@@ -59,7 +61,12 @@ await describeWith('s3', 'a part of an output', async (server) => {
         return { kind: 'hang' };
       };
       const guard = { begins: async () => {}, begun: async () => {}, check: async () => {} };
-      await assemble(access({ ...QUICK, idleMs: 1_000, longestMs: 10_000 }), place, [{ place: { ...place, key: 'source' }, at: 0, bytes: 8_192 }], guard);
+      await assemble(
+        access({ ...QUICK, idleMs: 1_000, longestMs: 10_000 }),
+        place,
+        [{ place: { ...place, key: 'source' }, at: 0, bytes: 8_192 }],
+        guard,
+      );
       expect(await bucket.get('part')).toEqual(PART.subarray(0, 8_192));
       expect(proxy.relayed.filter(isCopy).length).toBeGreaterThan(1);
     } finally {
@@ -67,20 +74,27 @@ await describeWith('s3', 'a part of an output', async (server) => {
     }
   });
 
-  test('of uploads that others left, all empty ones are found, on whichever page they stand', async () => {
+  test('all empty uploads of others are found, on whichever page of the listing they are', async () => {
     const client = clientOf(server);
-    const begin = async (key: string): Promise<string> => (await client.send(new CreateMultipartUploadCommand({ Bucket: bucket.name, Key: key }))).UploadId ?? '';
+    const begin = async (key: string): Promise<string> =>
+      (await client.send(new CreateMultipartUploadCommand({ Bucket: bucket.name, Key: key }))).UploadId ?? '';
     const left = [await begin('out.csv'), await begin('out.csv'), await begin('out.csv')];
     const used = await begin('out.csv');
     await begin('out.csv.other');
     await client.send(new UploadPartCommand({ Bucket: bucket.name, Key: 'out.csv', UploadId: used, PartNumber: 1, Body: 'x' }));
     client.middlewareStack.add((next) => (args) => next({ ...args, input: { ...args.input, MaxUploads: 1 } }), { step: 'initialize' });
     let pages = 0;
-    client.middlewareStack.add((next, { commandName }) => (args) => {
-      if (commandName === ListMultipartUploadsCommand.name) pages++;
-      return next(args);
-    }, { step: 'initialize' });
-    expect((await emptyUploads({ client, patience: QUICK }, { bucket: bucket.name, key: 'out.csv' }, new Date(0))).sort()).toEqual(left.sort());
+    client.middlewareStack.add(
+      (next, { commandName }) =>
+        (args) => {
+          if (commandName === ListMultipartUploadsCommand.name) pages++;
+          return next(args);
+        },
+      { step: 'initialize' },
+    );
+    expect((await emptyUploads({ client, retryPolicy: QUICK }, { bucket: bucket.name, key: 'out.csv' }, new Date(0))).sort()).toEqual(
+      left.sort(),
+    );
     expect(pages).toBeGreaterThan(3);
   });
 });

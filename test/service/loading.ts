@@ -1,46 +1,87 @@
-/** Rows into a store, as `millrace import` puts them there. */
-import { ALIASES, plainName } from '../../src/reader/aliases.ts';
-import type { ImportCounts, Rejection } from '../../src/service/import/counts.ts';
-import { importRows } from '../../src/service/import/import-rows.ts';
-import type { ImportKind } from '../../src/service/import/names.ts';
-import { rowPreparer, type ImportRow, type PreparedBatch } from '../../src/service/import/prepared-rows.ts';
-import { readerOf } from '../../src/service/import/row-values.ts';
-import type { SparseRecord } from '../../src/service/records.ts';
+/** Loads rows into a store as `millrace import` does. */
+import type { ImportCounts, Rejection } from '../../src/service/admin/import/import-counts.ts';
+import { storeRows } from '../../src/service/admin/import/store-rows.ts';
+import type { ImportKind } from '../../src/service/admin/import/column-names.ts';
+import { rowNormaliser, type ParsedRow, type NormalisedBatch } from '../../src/service/admin/import/normalise-rows.ts';
+import { rowMapperOf } from '../../src/service/admin/import/map-row.ts';
+import type { SparseRecord } from '../../src/service/records/whole-record.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import type { Store } from '../../src/service/store/store.ts';
-import { temporaryFolder } from './harness.ts';
+import { copyStore } from './harness.ts';
+
+const leaveEmpty = (): void => undefined;
 
 export async function emptyStore(): Promise<Store> {
-  return openStore(`${await temporaryFolder()}/store.sqlite`);
+  return openStore(await copyStore(leaveEmpty));
 }
 
 export interface Given {
   readonly kind?: ImportKind;
   readonly name?: string;
   readonly columns?: Record<string, string>;
-  /** Null: not said. */
+  /** Null when not given. */
   readonly asOf?: string | null;
   readonly nowMs?: number;
-  readonly expectsNews?: boolean;
+  readonly expectsNew?: boolean;
 }
 
-export async function load(store: Store, rows: readonly (readonly string[])[] | readonly SparseRecord[], { kind = 'contacts', name = 'crm.csv', columns = {}, asOf = '2026-01-01', nowMs = Date.parse('2026-06-01'), expectsNews = true }: Given = {}): Promise<{ counts: ImportCounts; rejected: Rejection[] }> {
+export async function load(
+  store: Store,
+  rows: readonly (readonly string[])[] | readonly SparseRecord[],
+  {
+    kind = 'contacts',
+    name = 'crm.csv',
+    columns = {},
+    asOf = '2026-01-01',
+    nowMs = Date.parse('2026-06-01'),
+    expectsNew = true,
+  }: Given = {},
+): Promise<{ counts: ImportCounts; rejected: Rejection[] }> {
   const rejected: Rejection[] = [];
   const isTable = Array.isArray(rows[0]);
-  const given = (isTable ? rows.slice(1) : rows).map((row, index): ImportRow => ({ line: index + 2, cells: isTable ? (row as readonly string[]) : null, object: isTable ? null : (JSON.parse(JSON.stringify(row)) as SparseRecord), bad: null, surplus: false, size: 100 }));
+  const given = (isTable ? rows.slice(1) : rows).map((row, index): ParsedRow => ({
+    line: index + 2,
+    cells: isTable ? (row as readonly string[]) : null,
+    object: isTable ? null : (JSON.parse(JSON.stringify(row)) as SparseRecord),
+    bad: null,
+    surplus: false,
+    size: 100,
+  }));
   const header = isTable ? (rows[0] as readonly string[]) : [];
-  const reader = readerOf(kind, new Map(Object.entries(columns)), ALIASES, plainName);
-  const preparer = rowPreparer({ kind, header, reader, asOfMs: asOf === null ? null : Date.parse(asOf), nowMs, expectsNews: () => expectsNews });
-  for (const row of given) preparer.add(row);
-  const file = { name, header, batches: (async function* () { yield preparer.take(); })(), expect: () => undefined };
-  const counts = await importRows(store, file, { nowMs, signal: new AbortController().signal, onReject: (some) => rejected.push(...some) });
+  const mapper = rowMapperOf(kind, new Map(Object.entries(columns)));
+  const normaliser = rowNormaliser({
+    kind,
+    header,
+    mapper,
+    asOfMs: asOf === null ? null : Date.parse(asOf),
+    nowMs,
+    expectsNew: () => expectsNew,
+  });
+  for (const row of given) normaliser.add(row);
+  const file = {
+    name,
+    header,
+    batches: (async function* () {
+      yield normaliser.take();
+    })(),
+    expect: () => undefined,
+  };
+  const counts = await storeRows(store, file, { nowMs, signal: new AbortController().signal, onReject: (some) => rejected.push(...some) });
   return { counts, rejected };
 }
 
-/** Contacts made ready to be written. */
-export function prepared(contacts: readonly SparseRecord[]): PreparedBatch {
+/** A batch of normalised contacts. */
+export function normalised(contacts: readonly SparseRecord[]): NormalisedBatch {
   const nowMs = Date.parse('2026-06-01');
-  const preparer = rowPreparer({ kind: 'contacts', header: [], reader: readerOf('contacts', new Map(), ALIASES, plainName), asOfMs: null, nowMs, expectsNews: () => true });
-  for (const [index, contact] of contacts.entries()) preparer.add({ line: index + 1, cells: null, object: { ...contact }, bad: null, surplus: false, size: 100 });
-  return preparer.take();
+  const normaliser = rowNormaliser({
+    kind: 'contacts',
+    header: [],
+    mapper: rowMapperOf('contacts', new Map()),
+    asOfMs: null,
+    nowMs,
+    expectsNew: () => true,
+  });
+  for (const [index, contact] of contacts.entries())
+    normaliser.add({ line: index + 1, cells: null, object: { ...contact }, bad: null, surplus: false, size: 100 });
+  return normaliser.take();
 }

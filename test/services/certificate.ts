@@ -1,4 +1,8 @@
-/** A certificate that signs itself, and its key, for servers of tests on the loopback interface alone. Made by: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=localhost -addext "subjectAltName=DNS:localhost,IP:127.0.0.1" */
+/**
+ * A self-signed certificate and its key, for test servers on the loopback interface only.
+ * Created by: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=localhost -addext
+ * "subjectAltName=DNS:localhost,IP:127.0.0.1"
+ */
 export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgTR7IZOyejpqhNuTB
 dMKQmRzUCuzb+G5SrE4EM6mluNqhRANCAAQDO6ZCoCT6nHP4Ds8AhicDQg9HqbiX
@@ -19,7 +23,7 @@ CKiXv6HXbdtNf3Yn6kPO6U7DzofOCbzzsJhZEe4m
 -----END CERTIFICATE-----
 `;
 
-/** The same for localhost, which was over before it began. Made by: openssl x509 -req -days -1 -signkey KEY */
+/** A certificate for localhost that has already expired. Created by: openssl x509 -req -days -1 -signkey KEY */
 export const EXPIRED_KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgRS/40W4MGXjDwHl4
 0X1vRTJQvweycnyEEU4MzrKr9lGhRANCAARoEY5MsfKfkP1oIP7H+hRTQQ3nm739

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
-/** Ceph's tools take a second on a quiet machine. */
+/** Milliseconds. Ceph's tools take a second on an idle machine. */
 const COMMAND_MS = 180_000;
 
 export class Daemons {
@@ -28,23 +28,24 @@ export class Daemons {
     return join(this.folder, name);
   }
 
-  /** Runs a command to its end. @returns what it printed */
+  /** Runs a command to its end. @returns its standard output */
   async run(command: string, args: readonly string[]): Promise<string> {
     return (await execute(command, args, { cwd: this.folder, timeout: COMMAND_MS })).stdout;
   }
 
-  /** Starts a server that stays in the foreground; what it prints goes to `<name>.out`. It dies with whoever started it. */
+  /** Starts a server in the foreground; its output goes to `<name>.out`. It dies with this process. */
   start(name: string, command: string, args: readonly string[]): void {
     const out = openSync(this.at(`${name}.out`), 'a');
     this.#running.set(name, spawn('setpriv', ['--pdeathsig', 'KILL', command, ...args], { cwd: this.folder, stdio: ['ignore', out, out] }));
   }
 
-  /** Resolves when the port of a server takes connections. Throws, with what it printed, when the server ends before. */
+  /** Resolves when the server accepts connections on its port. @throws with the server's output when it ends before */
   async listens(name: string, port: number): Promise<void> {
     for (;;) {
       if (await accepts(port)) return;
       const child = this.#running.get(name);
-      if (child === undefined || child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} ended: ${await readFile(this.at(`${name}.out`), 'utf8')}`);
+      if (child === undefined || child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`${name} ended: ${await readFile(this.at(`${name}.out`), 'utf8')}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
@@ -58,12 +59,12 @@ export class Daemons {
     await ended;
   }
 
-  /** The server gets a signal and is still looked after. */
+  /** Sends a signal to a server, which stays under control here. */
   signal(name: string, signal: NodeJS.Signals): void {
     this.#running.get(name)?.kill(signal);
   }
 
-  /** Ends everything and removes the folder. */
+  /** Ends all servers and removes the folder. */
   async end(): Promise<void> {
     await Promise.all([...this.#running.keys()].map((name) => this.kill(name)));
     await rm(this.folder, { recursive: true, force: true });

@@ -1,52 +1,56 @@
-/** An HTTP proxy that stands before a real server and breaks what a test tells it to break. */
+/** An HTTP proxy in front of a real server that injects the faults of a test. */
 import { once } from 'node:events';
 import { createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Transform } from 'node:stream';
 
 export type Fault =
-  /** Answered by the proxy; the server never sees it. */
+  /** The proxy answers; the server never sees the request. */
   | { readonly kind: 'answer'; readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
   /** The connection ends without an answer. */
   | { readonly kind: 'reset' }
-  /** The server does what it is asked for; its answer does not arrive. `whenDone` comes right before the connection ends. */
+  /** The server executes the request, and its answer is lost. `whenDone` is called right before the connection ends. */
   | { readonly kind: 'lost'; readonly whenDone?: () => void }
-  /** It reaches the server only then. */
+  /** The request reaches the server after `until`. */
   | { readonly kind: 'held'; readonly until: Promise<unknown> }
-  /** The object in the answer was written so much earlier. */
+  /** The object in the answer appears older by `byMs`. */
   | { readonly kind: 'aged'; readonly byMs: number }
-  /** It is taken piece by piece, and so long after each nothing more is. */
+  /** The request's body is read in pieces, with a pause after each. */
   | { readonly kind: 'slow'; readonly eachMs: number }
-  /** No answer, ever. */
+  /** The request is never answered. */
   | { readonly kind: 'hang' }
-  /** The answer's body ends after so many bytes, and the connection with it. */
+  /** The answer's body and the connection end after `afterBytes`. */
   | { readonly kind: 'cut'; readonly afterBytes: number }
-  /** The answer's body stops after so many bytes, and the connection stays open. */
+  /** The answer's body stops after `afterBytes`, and the connection stays open. */
   | { readonly kind: 'stall'; readonly afterBytes: number };
 
-/** What S3 says when it is asked too fast. */
-export const SLOW_DOWN: Fault = { kind: 'answer', status: 503, body: '<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>' };
+/** The answer of S3 to too many requests. */
+export const SLOW_DOWN: Fault = {
+  kind: 'answer',
+  status: 503,
+  body: '<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>',
+};
 
 export interface Relayed {
   readonly method: string;
-  /** Path and query; the whole url where it is used as a forward proxy. */
+  /** Path and query; the whole url for a forward proxy. */
   readonly url: string;
   readonly range: string | null;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** From 1. */
   readonly number: number;
   readonly fault: Fault | null;
-  /** Body bytes that went to the client. */
+  /** Body bytes sent to the client. */
   bytes: number;
-  /** The server's answer has come. */
+  /** True when the server's answer has arrived. */
   answered: boolean;
-  /** Body bytes that came from it. */
+  /** Body bytes of the request. */
   sent: number;
 }
 
 export class FaultProxy {
   url = '';
-  /** What to do with a request; null: nothing. */
+  /** The fault of a request. Null for none. */
   faultFor: (request: Omit<Relayed, 'fault' | 'bytes' | 'sent' | 'answered'>) => Fault | null = () => null;
   readonly relayed: Relayed[] = [];
   readonly #target: URL;
@@ -71,7 +75,13 @@ export class FaultProxy {
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
-    const seen = { method: request.method ?? '', url: request.url ?? '', range: request.headers.range ?? null, headers: request.headers, number: this.relayed.length + 1 };
+    const seen = {
+      method: request.method ?? '',
+      url: request.url ?? '',
+      range: request.headers.range ?? null,
+      headers: request.headers,
+      number: this.relayed.length + 1,
+    };
     const relayed: Relayed = { ...seen, fault: this.faultFor(seen), bytes: 0, sent: 0, answered: false };
     this.relayed.push(relayed);
     const { fault } = relayed;
@@ -83,7 +93,9 @@ export class FaultProxy {
         return;
       case 'answer':
         request.resume();
-        response.writeHead(fault.status, { 'content-type': 'application/xml', ...fault.headers }).end(seen.method === 'HEAD' ? '' : fault.body);
+        response
+          .writeHead(fault.status, { 'content-type': 'application/xml', ...fault.headers })
+          .end(seen.method === 'HEAD' ? '' : fault.body);
         return;
       case 'held':
         void fault.until.then(() => this.#pass(request, response, relayed));
@@ -101,11 +113,11 @@ export class FaultProxy {
     }
   }
 
-  /** On to the server as it came: the signature covers the host that the client knows. */
+  /** Forwards the request unchanged, because its signature covers the host that the client knows. */
   #pass(request: IncomingMessage, response: ServerResponse, relayed: Relayed): void {
     const { fault } = relayed;
     const { method, rawHeaders: headers } = request;
-    // A client that was told of a proxy asks it by the whole url (RFC 9112, 3.2.2).
+    // A client with a configured proxy sends the whole url (RFC 9112, 3.2.2).
     const path = request.url?.replace(/^http:\/\/[^/]+/, '');
     const onward = send({ host: this.#target.hostname, port: this.#target.port, method, path, headers, setHost: false }, (answer) => {
       relayed.answered = true;
@@ -123,7 +135,7 @@ export class FaultProxy {
         response.write(passed);
         if (relayed.bytes < most) return;
         answer.destroy();
-        // What was written arrives: a reset would take back what the other side has not read yet.
+        // Waits for the write: a reset would discard bytes that the other side has not read yet.
         if (fault?.kind === 'cut') response.write('', () => response.socket?.destroy());
       });
       answer.on('end', () => response.end());
@@ -138,9 +150,12 @@ export class FaultProxy {
   }
 }
 
-/** Lets through a piece at a time. */
+/** Passes one piece at a time. */
 function slowly(eachMs: number): Transform {
-  return new Transform({ highWaterMark: 1, transform: (bytes: Buffer, _encoding, done) => void setTimeout(() => done(null, bytes), eachMs) });
+  return new Transform({
+    highWaterMark: 1,
+    transform: (bytes: Buffer, _encoding, done) => void setTimeout(() => done(null, bytes), eachMs),
+  });
 }
 
 function agedHeaders({ headers }: IncomingMessage, byMs: number): IncomingMessage['headers'] {

@@ -1,15 +1,15 @@
-/** Ports for what must know its own before it listens, or listens on it again. */
+/** Ports for servers that must know their port before they listen, or listen on it again. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below those that a system gives to whoever asks for any (32,768 and more on Linux, 49,152 elsewhere), and above those that have names. */
+/** Below the ports that a system assigns (from 32,768 on Linux, 49,152 elsewhere), and above the well-known ones. */
 const FIRST = 20_000;
-/** Each process that runs tests has as many of its own, and so has the one that starts the servers that all share. */
+/** Ports reserved for each process that runs tests, and for the one that starts the shared servers. */
 const EACH = 1_500;
 const PROCESSES = 8;
 const MINE = FIRST + EACH * (Number(process.env['VITEST_POOL_ID'] ?? 0) % PROCESSES);
 
-/** A port of the loopback interface that nobody listens on, and that nobody else is given: it stays free until it is used, and while it is not. */
+/** A free loopback port that no other caller gets. It stays reserved before and after its use. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = MINE + Math.floor(Math.random() * EACH);

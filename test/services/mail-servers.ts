@@ -1,4 +1,4 @@
-/** BIND, Postfix and postgrey from Debian, on loopback addresses and free ports, each in a folder of its own and ended by its process id. */
+/** BIND, Postfix and postgrey from Debian, on loopback addresses and free ports. Each has its own folder and is ended by its process id. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { Resolver } from 'node:dns/promises';
@@ -13,17 +13,17 @@ import { makePublicFolder } from './public-folder.ts';
 export interface MailServers {
   /** `HOST:PORT` of BIND. */
   readonly dnsServer: string;
-  /** Where all the mail hosts listen, each on an address of its own. */
+  /** The port of all mail hosts, each on its own address. */
   readonly smtpPort: number;
   end(): Promise<void>;
 }
 
 const HOSTS = { plain: '127.0.53.10', blocking: '127.0.53.11', encrypted: '127.0.53.12', dead: '127.0.53.13' } as const;
-/** A second on a machine that does nothing else. */
+/** Milliseconds. An idle machine needs a second. */
 const STARTED_WITHIN_MS = 120_000;
 
 export async function startMailServers(): Promise<MailServers> {
-  // postgrey and Postfix work as users of their own.
+  // postgrey and Postfix run as users of their own.
   const folder = await makePublicFolder('millrace-mail-');
   const log = openSync(join(folder, 'servers.log'), 'a');
   const children: ChildProcess[] = [];
@@ -34,7 +34,7 @@ export async function startMailServers(): Promise<MailServers> {
       child.kill('SIGTERM');
       await ended;
     }
-    // Postfix has processes of its own, which end a moment later.
+    // Postfix has child processes that end a moment later.
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   const start = (command: string, ...args: string[]): ChildProcess => {
@@ -65,7 +65,8 @@ export async function startMailServers(): Promise<MailServers> {
 async function writeZones(folder: string, port: number): Promise<void> {
   await writeFile(
     join(folder, 'named.conf'),
-    `options { directory "${folder}"; listen-on port ${port} { 127.0.0.1; }; listen-on-v6 { none; }; recursion no; dnssec-validation no; notify no; pid-file "${folder}/named.pid"; session-keyfile "${folder}/session.key"; };
+    `options { directory "${folder}"; listen-on port ${port} { 127.0.0.1; }; listen-on-v6 { none; }; recursion no;
+  dnssec-validation no; notify no; pid-file "${folder}/named.pid"; session-keyfile "${folder}/session.key"; };
 controls { };
 zone "test" { type primary; file "test.zone"; };
 zone "broken.test" { type primary; file "missing.zone"; };
@@ -105,7 +106,25 @@ async function writePostfix(folder: string, smtpPort: number, greyPort: number):
   spawnSync('chown', ['postfix', join(folder, 'data')]);
   await writeFile(join(folder, 'tls.pem'), KEY + CERTIFICATE, { mode: 0o600 });
   const domains = ['plain', 'anybody', 'grey', 'encrypted', 'deputy', 'implicit', 'many', 'blocking'].map((name) => `${name}.test`);
-  const mailboxes = ['jane@plain.test', 'full@plain.test', 'off@plain.test', 'refused@plain.test', 'jane@grey.test', 'jane@encrypted.test', '用户@encrypted.test', 'jane@deputy.test', 'jane@implicit.test', 'jane@many.test', 'jane@blocking.test'];
+  const mailboxes = [
+    'jane@plain.test',
+    'full@plain.test',
+    'off@plain.test',
+    'refused@plain.test',
+    'jane@grey.test',
+    'jane@encrypted.test',
+    '用户@encrypted.test',
+    'jane@deputy.test',
+    'jane@implicit.test',
+    'jane@many.test',
+    'jane@blocking.test',
+  ];
+  const refused = [
+    'full@plain.test = 452 4.2.2 mailbox full',
+    'off@plain.test = 550 5.2.1 mailbox disabled',
+    'refused@plain.test = 554 5.7.1 not from you',
+    'grey.test = greylisting',
+  ];
   const table = (entries: readonly string[]): string => `inline:{ ${entries.map((entry) => `{ ${entry} }`).join(', ')} }`;
   await writeFile(
     join(config, 'main.cf'),
@@ -123,14 +142,15 @@ virtual_mailbox_domains = ${domains.join(', ')}
 virtual_mailbox_maps = ${table([...mailboxes.map((mailbox) => `${mailbox} = x`), '@anybody.test = x'])}
 virtual_transport = discard
 smtpd_relay_restrictions = reject_unauth_destination
-smtpd_recipient_restrictions = reject_unlisted_recipient, check_recipient_access ${table(['full@plain.test = 452 4.2.2 mailbox full', 'off@plain.test = 550 5.2.1 mailbox disabled', 'refused@plain.test = 554 5.7.1 not from you', 'grey.test = greylisting'])}
+smtpd_recipient_restrictions = reject_unlisted_recipient, check_recipient_access ${table(refused)}
 smtpd_restriction_classes = greylisting
 greylisting = check_policy_service inet:127.0.0.1:${greyPort}
 smtpd_error_sleep_time = 0
 smtpd_client_connection_count_limit = 3
 `,
   );
-  const smtpd = (address: string, ...options: string[]): string => `${address}:${smtpPort} inet n - n - - smtpd${options.map((option) => ` -o ${option}`).join('')}`;
+  const smtpd = (address: string, ...options: string[]): string =>
+    `${address}:${smtpPort} inet n - n - - smtpd${options.map((option) => ` -o ${option}`).join('')}`;
   await writeFile(
     join(config, 'master.cf'),
     `${smtpd(HOSTS.plain)}
@@ -147,7 +167,7 @@ postlog unix-dgram n - n - 1 postlogd
   );
 }
 
-/** Resolves when `port` takes connections. Throws when the server ends before, or takes too long. */
+/** Resolves when `port` accepts connections. @throws when the server ends before, or takes too long */
 async function listens(child: ChildProcess, host: string, port: number): Promise<void> {
   const until = performance.now() + STARTED_WITHIN_MS;
   while (performance.now() < until && child.exitCode === null && child.signalCode === null) {

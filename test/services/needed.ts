@@ -1,11 +1,11 @@
-/** What a test file asks for: tests with a server that all share, or the loud word that they are skipped. */
+/** Declares the shared server that a test file needs. Its tests are skipped loudly without the server. */
 import { describe, inject, test } from 'vitest';
 
 export type Facts = Readonly<Record<string, string>>;
 
 /**
- * A suite with a shared server, whose facts it is given. Where there is none it is skipped; under `CI=true` there must be
- * one, because a test that is never run shows nothing. To be awaited at the top of a test file.
+ * A suite with the facts of a shared server. Without the server the suite is skipped, or fails under `CI=true`. Await it at the top of a
+ * test file.
  */
 export async function describeWith(service: string, title: string, suite: (facts: Facts) => void | Promise<void>): Promise<void> {
   const facts = await neededFacts(service);
@@ -19,7 +19,7 @@ export async function describeWith(service: string, title: string, suite: (facts
   test.skip(message, () => undefined);
 }
 
-/** What a test must know of a shared server, or why there is none. */
+/** The facts of a shared server, or the reason why it is missing. */
 export async function neededFacts(service: string): Promise<Facts | string> {
   const { facts, lacking } = (await (await fetch(`${inject('servicesUrl')}/${service}`)).json()) as { facts?: Facts; lacking?: string };
   return facts ?? lacking ?? 'it does not say why';

@@ -3,13 +3,10 @@ import { mkdtemp, chmod } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** Where servers that give up root's rights can reach what a test leaves for them. */
+/** Folders that servers without root's rights can reach. */
 const PLACES = [tmpdir(), '/tmp', '/var/tmp'];
 
-/**
- * A folder that every user can enter: TMPDIR may be root's own. The caller removes it.
- * @throws Error when there is no place for one
- */
+/** A folder that every user can enter; TMPDIR may be root's own. The caller removes it. @throws Error when no such place exists */
 export async function makePublicFolder(prefix: string): Promise<string> {
   const place = PLACES.find(everybodyEnters);
   if (place === undefined) throw new Error(`no folder for all users among ${PLACES.join(', ')}`);
@@ -18,7 +15,7 @@ export async function makePublicFolder(prefix: string): Promise<string> {
   return folder;
 }
 
-/** Whether all folders on the way there can be passed by anybody. */
+/** True when every user can pass all folders of the path. */
 function everybodyEnters(path: string): boolean {
   const { mode } = statSync(path, { throwIfNoEntry: false }) ?? { mode: 0 };
   return (mode & 0o001) !== 0 && (dirname(path) === path || everybodyEnters(dirname(path)));

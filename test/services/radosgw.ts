@@ -1,7 +1,4 @@
-/**
- * A real S3 server: Ceph's gateway with the smallest cluster that serves it, its objects in memory. About 15 s to start,
- * and 25 s to install where it is not there.
- */
+/** A real S3 server: Ceph's gateway with a minimal cluster, objects in memory. It takes about 15 s to start, and 25 s to install. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { Daemons } from './daemons.ts';
@@ -11,10 +8,10 @@ import type { Service } from './services.ts';
 
 const PACKAGES = ['radosgw', 'ceph-mon', 'ceph-osd', 'ceph-common'];
 const COMMANDS = ['radosgw', 'radosgw-admin', 'ceph-mon', 'ceph-osd', 'ceph', 'ceph-authtool', 'monmaptool', 'setpriv'];
-/** The owner of all buckets, and somebody to whom none of them belongs. */
+/** The owner of all buckets, and a user without any. */
 const USERS = { owner: 'owner-secret', stranger: 'stranger-secret' };
 
-/** @returns why there is none, where it can be neither found nor installed */
+/** @returns the reason when it can be neither found nor installed */
 export async function startRadosgw(): Promise<Service | string> {
   const lacking = await lackingPackages(PACKAGES, COMMANDS);
   if (lacking !== null) return lacking;
@@ -25,7 +22,20 @@ export async function startRadosgw(): Promise<Service | string> {
     await makeStore(daemons);
     await ceph(daemons, 'auth', 'add', 'client.rgw', '-i', 'rgw.keyring');
     for (const [user, secret] of Object.entries(USERS)) {
-      await daemons.run('radosgw-admin', ['-c', 'ceph.conf', 'user', 'create', '--uid', user, '--display-name', user, '--access-key', user, '--secret', secret]);
+      await daemons.run('radosgw-admin', [
+        '-c',
+        'ceph.conf',
+        'user',
+        'create',
+        '--uid',
+        user,
+        '--display-name',
+        user,
+        '--access-key',
+        user,
+        '--secret',
+        secret,
+      ]);
     }
     daemons.start('radosgw', 'radosgw', ['-f', '-c', 'ceph.conf', '-n', 'client.rgw', '-k', 'rgw.keyring']);
     await daemons.listens('radosgw', port);
@@ -36,11 +46,12 @@ export async function startRadosgw(): Promise<Service | string> {
   }
 }
 
-/** The monitor, and the keys of everyone. */
+/** The monitor, and the keys of all daemons. */
 async function makeMonitor(daemons: Daemons, monitorPort: number, port: number): Promise<void> {
   const cluster = randomUUID();
   await writeFile(daemons.at('ceph.conf'), configuration(daemons.folder, cluster, monitorPort, port));
-  const keyring = (file: string, name: string, ...caps: string[]): Promise<string> => daemons.run('ceph-authtool', [file, '--create-keyring', '--gen-key', '-n', name, ...caps]);
+  const keyring = (file: string, name: string, ...caps: string[]): Promise<string> =>
+    daemons.run('ceph-authtool', [file, '--create-keyring', '--gen-key', '-n', name, ...caps]);
   const all = ['--cap', 'mon', 'allow *', '--cap', 'osd', 'allow *', '--cap', 'mgr', 'allow *'];
   await keyring('mon.keyring', 'mon.', '--cap', 'mon', 'allow *');
   await keyring('admin.keyring', 'client.admin', ...all);
@@ -56,11 +67,35 @@ async function makeMonitor(daemons: Daemons, monitorPort: number, port: number):
 async function makeStore(daemons: Daemons): Promise<void> {
   const id = randomUUID();
   await mkdir(daemons.at('osd'));
-  await daemons.run('ceph-authtool', ['osd.keyring', '--create-keyring', '--gen-key', '-n', 'osd.0', '--cap', 'osd', 'allow *', '--cap', 'mon', 'allow profile osd']);
+  await daemons.run('ceph-authtool', [
+    'osd.keyring',
+    '--create-keyring',
+    '--gen-key',
+    '-n',
+    'osd.0',
+    '--cap',
+    'osd',
+    'allow *',
+    '--cap',
+    'mon',
+    'allow profile osd',
+  ]);
   await ceph(daemons, 'osd', 'new', id);
   await ceph(daemons, 'auth', 'add', 'osd.0', '-i', 'osd.keyring');
   await ceph(daemons, 'osd', 'crush', 'add', 'osd.0', '1.0', 'root=default', 'host=here');
-  await daemons.run('ceph-osd', ['-c', 'ceph.conf', '-i', '0', '--mkfs', '--osd-uuid', id, '--osd-data', daemons.at('osd'), '--keyring', 'osd.keyring']);
+  await daemons.run('ceph-osd', [
+    '-c',
+    'ceph.conf',
+    '-i',
+    '0',
+    '--mkfs',
+    '--osd-uuid',
+    id,
+    '--osd-data',
+    daemons.at('osd'),
+    '--keyring',
+    'osd.keyring',
+  ]);
   daemons.start('osd', 'ceph-osd', ['-f', '-c', 'ceph.conf', '-i', '0', '--keyring', 'osd.keyring']);
 }
 

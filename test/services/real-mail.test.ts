@@ -9,7 +9,7 @@ import { startMailServers, type MailServers } from './mail-servers.ts';
 
 const ready = ensureRoot() && ensurePackage('bind9', 'named') && ensurePackage('postfix') && ensurePackage('postgrey');
 
-describe.skipIf(!ready)('with BIND, Postfix and postgrey', () => {
+describe.skipIf(!ready)('the verifier with BIND, Postfix and postgrey', () => {
   let servers: MailServers;
   beforeAll(async () => {
     servers = await startMailServers();
@@ -21,7 +21,7 @@ describe.skipIf(!ready)('with BIND, Postfix and postgrey', () => {
       resolver: dnsResolver([servers.dnsServer]),
       smtp: smtpSettings({ ehloName: 'verifier.test', connect: connectTo(servers.smtpPort) }),
       privateAddresses: true,
-    ownDns: true,
+      ownDns: true,
       clock: () => performance.now(),
       now: () => Date.now(),
     });
@@ -44,31 +44,38 @@ describe.skipIf(!ready)('with BIND, Postfix and postgrey', () => {
     ['jane@blocking.test', 'unknown', 'policy_rejected', '5.7.1'],
     ['jane@deputy.test', 'deliverable', 'accepted', null],
     ['jane@implicit.test', 'deliverable', 'accepted', null],
-    // Eighty MX records and one more: the answer comes by TCP.
+    // 81 MX records do not fit into UDP, so the answer comes by TCP.
     ['jane@many.test', 'deliverable', 'accepted', null],
     ['jane@null-mx.test', 'undeliverable', 'null_mx', null],
     ['jane@text-alone.test', 'undeliverable', 'no_mail_host', null],
     ['jane@nowhere.test', 'undeliverable', 'no_domain', null],
     ['jane@broken.test', 'unknown', 'dns_failed', null],
-    // BIND only says who would know: the platform's resolver takes that for an empty answer.
+    // BIND only refers to another server, and the platform's resolver takes that for an empty answer.
     ['jane@delegated.test', 'unknown', 'dns_failed', null],
     ['jane@elsewhere.example', 'unknown', 'dns_failed', null],
   ];
 
-  it('tells each case for what it is', async () => {
+  it('tells the verdict of each case', async () => {
     const found = await verify(CASES.map(([email]) => email));
-    expect(found.map(({ email, result, reason, smtp }) => [email, result, reason, result === 'deliverable' || reason === 'accept_all' ? null : (smtp?.enhanced_code ?? null)])).toEqual(CASES);
+    expect(
+      found.map(({ email, result, reason, smtp }) => [
+        email,
+        result,
+        reason,
+        result === 'deliverable' || reason === 'accept_all' ? null : (smtp?.enhanced_code ?? null),
+      ]),
+    ).toEqual(CASES);
     expect(found.find(({ email }) => email === 'jane@encrypted.test')?.smtp).toMatchObject({ tls: true });
     expect(found.find(({ email }) => email === 'jane@many.test')?.mx?.records.length).toBe(81);
   });
 
-  it('is not put off by a server that hangs up after twenty unknown recipients, and has three conversations at most', async () => {
+  it('survives a server that hangs up after twenty unknown recipients, with three conversations at most', async () => {
     const emails = Array.from({ length: 150 }, (_, n) => `user${n}@plain.test`);
     const found = await verify([...emails, 'jane@plain.test']);
     expect(found.map(({ reason }) => reason)).toEqual([...emails.map(() => 'no_mailbox'), 'accepted']);
   });
 
-  it('is greylisted at first, and answered when it comes again', async () => {
+  it('gets a greylisting at first, and an answer at the second attempt', async () => {
     const [first] = await verify(['jane@grey.test']);
     expect(first).toMatchObject({ result: 'unknown', reason: 'greylisted', smtp: { code: 450, greylisted: true } });
     expect(first?.retry_at).not.toBeNull();

@@ -1,14 +1,18 @@
-/** A real Redis Cluster of three masters on the loopback interface, made by hand: about a second to start. */
+/** A real Redis Cluster of three masters on the loopback interface. It starts in about a second. */
 import { Cluster, Redis } from 'ioredis';
 import { Daemons } from './daemons.ts';
 import { freePort } from './free-port.ts';
 
 const MASTERS = 3;
 const SLOTS = 16_384;
-/** After this long without an answer a node is taken for dead. */
+/** Milliseconds without an answer after which a node counts as dead. */
 const NODE_TIMEOUT_MS = 1_000;
 
-interface Node { readonly name: string; readonly port: number; readonly busPort: number }
+interface Node {
+  readonly name: string;
+  readonly port: number;
+  readonly busPort: number;
+}
 
 export class RedisCluster {
   readonly #daemons: Daemons;
@@ -20,7 +24,9 @@ export class RedisCluster {
   }
 
   static async start(): Promise<RedisCluster> {
-    const nodes = await Promise.all(Array.from({ length: MASTERS + 1 }, async (_, i) => ({ name: `node${i}`, port: await freePort(), busPort: await freePort() })));
+    const nodes = await Promise.all(
+      Array.from({ length: MASTERS + 1 }, async (_, i) => ({ name: `node${i}`, port: await freePort(), busPort: await freePort() })),
+    );
     const cluster = new RedisCluster(await Daemons.make('redis-cluster'), nodes);
     for (const [i, node] of nodes.slice(0, MASTERS).entries()) {
       await cluster.#startNode(node);
@@ -31,11 +37,15 @@ export class RedisCluster {
         await cluster.#meet(client);
       });
     }
-    for (const node of nodes.slice(0, MASTERS)) await cluster.#until(node, async (client) => (await client.cluster('INFO')).includes('cluster_state:ok') && (await client.cluster('SLOTS')).length === MASTERS);
+    for (const node of nodes.slice(0, MASTERS))
+      await cluster.#until(
+        node,
+        async (client) => (await client.cluster('INFO')).includes('cluster_state:ok') && (await client.cluster('SLOTS')).length === MASTERS,
+      );
     return cluster;
   }
 
-  /** By its first node. */
+  /** The address of its first node. */
   get uri(): string {
     return `redis://127.0.0.1:${this.#first.port}/0`;
   }
@@ -44,7 +54,7 @@ export class RedisCluster {
     return this.#nodes.slice(0, MASTERS).map(({ port }) => port);
   }
 
-  /** The port of the master that has a key. */
+  /** The port of the master that owns a key. */
   masterOf(key: string): Promise<number> {
     return this.#on(this.#first, async (client) => {
       const slot = await client.cluster('KEYSLOT', key);
@@ -52,7 +62,7 @@ export class RedisCluster {
     });
   }
 
-  /** A replica for a master, with all that it has. */
+  /** Adds a replica, and resolves when it is in sync. */
   async addReplica(master: number): Promise<void> {
     const node = this.#nodes[MASTERS] as Node;
     await this.#startNode(node);
@@ -61,15 +71,18 @@ export class RedisCluster {
     await this.#until(node, async (client) => String(await client.call('CLUSTER', 'NODES')).includes(id));
     await this.#on(node, (client) => client.call('CLUSTER', 'REPLICATE', id));
     await this.#until(node, async (client) => (await client.info('replication')).includes('master_link_status:up'));
-    // The others know it as well, so that they can vote for it.
-    for (const other of this.#nodes.slice(0, MASTERS)) await this.#until(other, async (client) => new RegExp(`:${node.port}@\\d+ slave`).test(String(await client.call('CLUSTER', 'NODES'))));
+    // The other masters must know it too, so that they can vote for it.
+    for (const other of this.#nodes.slice(0, MASTERS))
+      await this.#until(other, async (client) =>
+        new RegExp(`:${node.port}@\\d+ slave`).test(String(await client.call('CLUSTER', 'NODES'))),
+      );
   }
 
   kill(port: number): Promise<void> {
     return this.#daemons.kill(this.#at(port).name);
   }
 
-  /** Resolves when it listens: the cluster may need a moment more. */
+  /** Resolves when the node listens; the cluster may need a moment more. */
   startAgain(port: number): Promise<void> {
     return this.#startNode(this.#at(port));
   }
@@ -80,7 +93,11 @@ export class RedisCluster {
 
   /** All keys of all masters, by the master's port. */
   async keys(): Promise<Map<number, string[]>> {
-    return new Map(await Promise.all(this.#nodes.slice(0, MASTERS).map(async (node) => [node.port, await this.#on(node, (client) => client.keys('*'))] as const)));
+    return new Map(
+      await Promise.all(
+        this.#nodes.slice(0, MASTERS).map(async (node) => [node.port, await this.#on(node, (client) => client.keys('*'))] as const),
+      ),
+    );
   }
 
   client(): Cluster {
@@ -102,8 +119,35 @@ export class RedisCluster {
   }
 
   async #startNode({ name, port, busPort }: Node): Promise<void> {
-    const ofCluster = ['--cluster-enabled', 'yes', '--cluster-config-file', `${name}.conf`, '--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-port', String(busPort), '--cluster-replica-validity-factor', '0'];
-    this.#daemons.start(name, 'redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--dir', this.#daemons.folder, '--save', '', '--appendonly', 'yes', '--appendfsync', 'always', '--appenddirname', `${name}.aof`, ...ofCluster]);
+    const ofCluster = [
+      '--cluster-enabled',
+      'yes',
+      '--cluster-config-file',
+      `${name}.conf`,
+      '--cluster-node-timeout',
+      String(NODE_TIMEOUT_MS),
+      '--cluster-port',
+      String(busPort),
+      '--cluster-replica-validity-factor',
+      '0',
+    ];
+    this.#daemons.start(name, 'redis-server', [
+      '--port',
+      String(port),
+      '--bind',
+      '127.0.0.1',
+      '--dir',
+      this.#daemons.folder,
+      '--save',
+      '',
+      '--appendonly',
+      'yes',
+      '--appendfsync',
+      'always',
+      '--appenddirname',
+      `${name}.aof`,
+      ...ofCluster,
+    ]);
     await this.#daemons.listens(name, port);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Servers that tests share: started when the first test asks, once for the whole run, ended with it. The tests' processes
- * ask the run's own over a loopback port, because each of them would otherwise start its own.
+ * Servers that tests share. Each starts when the first test asks for it, and ends with the run. Test processes ask the main process over a
+ * loopback port, because each would otherwise start its own.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -10,12 +10,12 @@ import { startRadosgw } from './radosgw.ts';
 import { startRedis } from './redis.ts';
 
 export interface Service {
-  /** What a test must know to use it. */
+  /** The facts that a test needs to use the server. */
   readonly facts: Readonly<Record<string, string>>;
   end(): Promise<void>;
 }
 
-/** By name: each starts, or says why it cannot. */
+/** Starts each service by name; it returns the reason when it cannot start. */
 const SERVICES: Readonly<Record<string, () => Promise<Service | string>>> = {
   s3: startRadosgw,
   redis: startRedis,
@@ -27,7 +27,7 @@ declare module 'vitest' {
   }
 }
 
-/** Vitest's global set-up: listens for the tests; what it returns ends every server. */
+/** Global set-up of Vitest: listens for the tests, and returns a function that ends every server. */
 export default async function serveServices(project: TestProject): Promise<() => Promise<void>> {
   const started = new Map<string, Promise<Service | string>>();
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

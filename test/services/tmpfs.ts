@@ -1,15 +1,15 @@
-/** A small disk that can be full: a tmpfs, which only root may mount. */
+/** A small disk that can fill up: a tmpfs, which only root may mount. */
 import { spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
 export interface SmallDisk {
-  /** Where it is mounted, until the test is over. */
+  /** The mount point, until the test ends. */
   readonly path: string;
-  /** Leaves no byte free, also none that is given back, until `until` settles. */
+  /** Keeps every byte occupied, including bytes that are freed meanwhile, until `until` settles. */
   keepFull(until: Promise<unknown>): Promise<void>;
-  /** Room again. */
+  /** Frees the occupied bytes. */
   free(): void;
 }
 

@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { beginWriting, rollback, transaction } from '../../src/sqlite/transaction.ts';
 
-/** Has the file most of the time, and lets go of it for so short a moment that one who looks ten times a second misses it. */
+/** Holds the file most of the time, and releases it for moments that a waiter with ten attempts a second would miss. */
 const HOLDER = `
   const { workerData } = require('node:worker_threads');
   const db = new (require('node:sqlite').DatabaseSync)(workerData.path, { timeout: 60_000 });
@@ -23,7 +23,7 @@ const HOLDER = `
   db.close();
 `;
 const [STOP, , ROUNDS] = [0, 1, 2];
-/** A holder that died is not waited for. */
+/** Milliseconds. The test ends if the holder died. */
 const WAIT_MS = 10_000;
 
 describe('beginWriting', () => {
@@ -42,14 +42,14 @@ describe('beginWriting', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('finds the moments between the transactions of somebody who writes all the time', async () => {
+  it('finds the moments between the transactions of a continuous writer', async () => {
     const state = new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT));
     const holder = new Worker(HOLDER, { eval: true, workerData: { path, state } });
     const ended = once(holder, 'exit');
     await Atomics.waitAsync(state, ROUNDS, 0, WAIT_MS).value;
     let most = 0;
     for (let turn = 0; turn < 4; turn++) {
-      // The other one has just begun.
+      // The other writer has just begun.
       Atomics.wait(state, ROUNDS, Atomics.load(state, ROUNDS), WAIT_MS);
       const before = Atomics.load(state, ROUNDS);
       transaction(db, () => db.exec("INSERT INTO notes VALUES ('mine')"));
@@ -58,11 +58,11 @@ describe('beginWriting', () => {
     Atomics.store(state, STOP, 1);
     await ended;
     expect(db.prepare('SELECT count(*) AS notes FROM notes').get()).toEqual({ notes: 4 });
-    // SQLite by itself lets a dozen go by.
+    // SQLite alone misses a dozen of them.
     expect(most).toBeLessThanOrEqual(5);
   });
 
-  it('gives up when its time is over, waits not at all where that is none, and leaves the time as it was', () => {
+  it('fails after its busy timeout, does not wait when that is 0, and restores the timeout', () => {
     const other = new DatabaseSync(path);
     beginWriting(other);
     for (const waitMs of [0, 20]) {
@@ -79,7 +79,7 @@ describe('beginWriting', () => {
     other.close();
   });
 
-  it('tells at once what is no matter of waiting', () => {
+  it('throws at once for an error that waiting does not fix', () => {
     beginWriting(db);
     expect(() => beginWriting(db)).toThrow(/within a transaction/);
     rollback(db);

@@ -16,7 +16,7 @@ function digestOf(...pieces: readonly Buffer[]): BlockDigest {
 
 const sizes = fc.oneof(fc.nat(200), fc.integer({ min: MIB - 2, max: MIB + 2 }), fc.nat(2 * MIB + 9_999));
 
-it('is the same however the bytes are cut, and whoever goes on with it', () => {
+it('a digest is independent of chunk sizes and of the processes that continued it', () => {
   fc.assert(
     fc.property(sizes, sizes, fc.nat(255), (length, cut, seed) => {
       const bytes = bytesOf(length, seed);
@@ -30,7 +30,7 @@ it('is the same however the bytes are cut, and whoever goes on with it', () => {
   );
 });
 
-it('is another when any bit is, and is not gone on with when the bit is in the open block', () => {
+it('a digest changes with any bit, and is not continued when the bit is in the open block', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2 * MIB + 9_999 }), fc.nat(), fc.nat(7), (length, where, bit) => {
       const bytes = bytesOf(length, 7);
@@ -45,6 +45,6 @@ it('is another when any bit is, and is not gone on with when the bit is in the o
   );
 });
 
-it('goes on with nothing that is no state of it', () => {
+it('a digest does not continue from a text that is not its state', () => {
   expect(BlockDigest.from('nonsense', Buffer.alloc(0))).toBeNull();
 });

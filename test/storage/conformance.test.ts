@@ -1,14 +1,14 @@
-/** What every storage of a job's files does alike: a disk, and S3. */
+/** The behaviour that every storage of a job's files shares: a disk, and S3. */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { Fence } from '../../src/checkpoint/fence.ts';
+import type { Fence } from '../../src/storage/fence.ts';
 import { localStorage } from '../../src/storage/local-storage.ts';
 import { S3Storage } from '../../src/storage/s3-storage.ts';
-import type { GrowingFile, KeptFile, Storage } from '../../src/storage/storage.ts';
+import type { GrowingFile, ResumeState, Storage } from '../../src/storage/storage.ts';
 import { clientOf, makeBucket } from '../s3/bucket.ts';
 import { describeWith } from '../services/needed.ts';
 import { ALONE } from '../support/fence.ts';
@@ -17,7 +17,7 @@ const MIB = 1024 * 1024;
 const QUICK = { attempts: 4, baseMs: 1, capMs: 5, idleMs: 60_000 };
 const LOST = new Error('lost');
 
-/** Each run has an id of its own. */
+/** Each run has its own id. */
 const fenceOf = (more: Partial<Fence> = {}): Fence => {
   const id = randomUUID().slice(0, 8);
   return { ...ALONE, id, temporary: (path) => `${path}.${id}.tmp`, ...more };
@@ -27,7 +27,7 @@ const LOSER = (): Fence => fenceOf({ check: () => Promise.reject(LOST) });
 interface Place {
   readonly storage: Storage;
   readonly folder: string;
-  /** Names of all that is there. */
+  /** Names of all existing files. */
   readonly names: () => Promise<string[]>;
 }
 
@@ -38,7 +38,7 @@ conform('a disk', { storage: localStorage, folder, names: async () => [] }, { ch
 
 await describeWith('s3', 'S3', async (server) => {
   const bucket = await makeBucket(server);
-  const storage = new S3Storage({ client: clientOf(server), patience: QUICK });
+  const storage = new S3Storage({ client: clientOf(server), retryPolicy: QUICK });
   conform('S3', { storage, folder: `s3://${bucket.name}`, names: () => bucket.names() }, { chunkBytes: 3 * MIB, runs: 4 });
 });
 
@@ -56,7 +56,7 @@ function conform(name: string, { storage, folder: at, names }: Place, { chunkByt
   };
 
   describe(name, () => {
-    test('a text comes back as it was written last; there may be none', async () => {
+    test('a text is read as it was last written, and is null before that', async () => {
       const path = newPath();
       const fence = fenceOf();
       expect([await storage.exists(path), await storage.readText(path, 100)]).toEqual([false, null]);
@@ -80,7 +80,7 @@ function conform(name: string, { storage, folder: at, names }: Place, { chunkByt
       expect(await storage.readText(path, 100)).toBe('theirs');
     });
 
-    test('a growing file is whole or not there, and leaves nothing beside it', async () => {
+    test('a growing file is published completely or not at all, and leaves nothing beside it', async () => {
       const path = newPath();
       const fence = fenceOf();
       const file = await storage.open(path, 0, undefined, fence);
@@ -104,7 +104,7 @@ function conform(name: string, { storage, folder: at, names }: Place, { chunkByt
       expect((await names()).filter((one) => one.includes(`files/${files}/`))).toHaveLength((await names()).length === 0 ? 0 : 1);
     });
 
-    test('an empty one, and one that is not wanted', async () => {
+    test('an empty file is published, and a discarded one is not', async () => {
       const [empty, unwanted] = [newPath(), newPath()];
       expect(await finish(await storage.open(empty, 0, undefined, fenceOf()))).toBe(createHash('sha256').digest('hex'));
       expect(await storage.readText(empty, 10)).toBe('');
@@ -115,34 +115,39 @@ function conform(name: string, { storage, folder: at, names }: Place, { chunkByt
       expect([await storage.exists(unwanted), await storage.unfinished(unwanted)]).toEqual([false, null]);
     });
 
-    test('after any number of crashes it has the bytes of one that nobody crashed', async () => {
-      const step = fc.oneof({ weight: 4, arbitrary: fc.integer({ min: 1, max: chunkBytes }) }, { weight: 2, arbitrary: fc.constant('keep' as const) }, { weight: 1, arbitrary: fc.constant('keep an earlier place' as const) }, { weight: 1, arbitrary: fc.constant('crash' as const) });
+    test('after any number of crashes a file has the bytes of an uninterrupted run', async () => {
+      const step = fc.oneof(
+        { weight: 4, arbitrary: fc.integer({ min: 1, max: chunkBytes }) },
+        { weight: 2, arbitrary: fc.constant('keep' as const) },
+        { weight: 1, arbitrary: fc.constant('keep an earlier place' as const) },
+        { weight: 1, arbitrary: fc.constant('crash' as const) },
+      );
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 20 }), async (steps) => {
           const path = newPath();
           let expected = Buffer.alloc(0);
           let file = await storage.open(path, 0, undefined, fenceOf());
-          let mark: { size: number; kept: KeptFile | undefined } = { size: 0, kept: undefined };
-          let earlier = file.here();
+          let mark: { size: number; kept: ResumeState | undefined } = { size: 0, kept: undefined };
+          let earlier = file.position();
           for (const [i, one] of steps.entries()) {
             if (typeof one === 'number') {
-              earlier = file.here();
+              earlier = file.position();
               const bytes = bytesOf(i, one);
               expected = Buffer.concat([expected, bytes]);
               file.append(bytes);
               await file.room();
             } else if (one === 'crash') {
               await file.close();
-              // Through the checkpoint, as JSON.
+              // The state passes through the checkpoint as JSON.
               const { size, kept } = JSON.parse(JSON.stringify(mark)) as typeof mark;
               expect(await storage.flaw(path, size, kept)).toBeNull();
               file = await storage.open(path, size, kept, fenceOf());
-              earlier = file.here();
+              earlier = file.position();
               expected = expected.subarray(0, size);
             } else {
-              const here = one === 'keep' ? file.here() : earlier;
+              const position = one === 'keep' ? file.position() : earlier;
               await file.sync();
-              mark = { size: here.bytes, kept: file.kept(here) };
+              mark = { size: position.bytes, kept: file.resumeState(position) };
               await file.settled(mark.kept);
             }
           }
@@ -155,28 +160,40 @@ function conform(name: string, { storage, folder: at, names }: Place, { chunkByt
       );
     });
 
-    test('what a checkpoint counts on and is not there is noticed, and nothing is made in its place', async () => {
+    test('missing bytes that a checkpoint refers to are reported, and nothing is created in their place', async () => {
       const path = newPath();
       const file = await storage.open(path, 0, undefined, fenceOf());
       file.append(bytesOf(1, 100));
       await file.sync();
-      const kept = file.kept(file.here());
+      const kept = file.resumeState(file.position());
       await file.close();
-      expect([await storage.flaw(path, 100, kept), await storage.flaw(path, 101, kept)]).toEqual([null, expect.stringMatching(/^(?:was cut|lacks parts)/)]);
-      await expect(storage.open(path, 101, kept, fenceOf())).rejects.toMatchObject({ exitCode: 74, code: 'partial_too_short', hint: expect.stringContaining('--fresh') });
+      expect([await storage.flaw(path, 100, kept), await storage.flaw(path, 101, kept)]).toEqual([
+        null,
+        expect.stringMatching(/^(?:was cut|lacks parts)/),
+      ]);
+      await expect(storage.open(path, 101, kept, fenceOf())).rejects.toMatchObject({
+        exitCode: 74,
+        code: 'partial_too_short',
+        hint: expect.stringContaining('--fresh'),
+      });
       await (await storage.open(path, 100, kept, fenceOf())).discard();
       expect(await storage.flaw(path, 100, kept)).toMatch(/^(?:is missing|was cut|lacks parts)/);
       await expect(storage.open(path, 100, kept, fenceOf())).rejects.toMatchObject({ code: 'partial_too_short' });
     });
 
-    test('a finished file is gone on from in a copy, from any of its bytes on', async () => {
-      for (const [length, size] of [[50, 50], [50, 20], [7 * MIB, 6 * MIB], [7 * MIB, 40]] as const) {
+    test('a finished file is continued in a copy, from any of its bytes', async () => {
+      for (const [length, size] of [
+        [50, 50],
+        [50, 20],
+        [7 * MIB, 6 * MIB],
+        [7 * MIB, 40],
+      ] as const) {
         const path = newPath();
         const whole = await storage.open(path, 0, undefined, fenceOf());
         const bytes = bytesOf(3, length);
         whole.append(bytes.subarray(0, size));
         await whole.sync();
-        const { sha } = whole.here();
+        const { sha } = whole.position();
         whole.append(bytes.subarray(size));
         await finish(whole);
         const fence = fenceOf();
@@ -192,10 +209,19 @@ function conform(name: string, { storage, folder: at, names }: Place, { chunkByt
       }
     });
 
-    test('nothing of a run that lost the job takes the name', async () => {
+    test('a run that lost the job never publishes under the name', async () => {
       const path = newPath();
       let lost = false;
-      const file = await storage.open(path, 0, undefined, fenceOf({ check: async () => { if (lost) throw LOST; } }));
+      const file = await storage.open(
+        path,
+        0,
+        undefined,
+        fenceOf({
+          check: async () => {
+            if (lost) throw LOST;
+          },
+        }),
+      );
       file.append(Buffer.from('ours'));
       await file.sync();
       lost = true;

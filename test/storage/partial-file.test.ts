@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Fence } from '../../src/checkpoint/fence.ts';
+import type { Fence } from '../../src/storage/fence.ts';
 import { localStorage } from '../../src/storage/local-storage.ts';
 import { partialPath } from '../../src/storage/names.ts';
 import { PartialFile, replaceInode } from '../../src/storage/partial-file.ts';
-import type { KeptFile } from '../../src/storage/storage.ts';
+import type { ResumeState } from '../../src/storage/storage.ts';
 import { ALONE } from '../support/fence.ts';
 
 let folder: string;
@@ -21,11 +21,11 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const KIB = 1024;
-/** Another run's. */
+/** The fence of another run. */
 const OTHER: Fence = { ...ALONE, id: 'fedcba98', temporary: (name) => `${name}.fedcba98.tmp` };
 
 describe('PartialFile', () => {
-  it('holds what was appended, in order, whatever the sizes and however often it is synced', async () => {
+  it('holds all appended bytes in order, whatever their sizes and however often it is synced', async () => {
     const chunk = fc.oneof(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 400 * KIB, max: 700 * KIB }));
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(chunk, fc.constantFrom('', 'sync', 'room', 'turn')), { maxLength: 20 }), async (steps) => {
@@ -50,7 +50,7 @@ describe('PartialFile', () => {
     );
   });
 
-  it('cuts off what lies behind the last checkpoint', async () => {
+  it('truncates the bytes behind the last checkpoint', async () => {
     mkdirSync(join(folder, 'deep'));
     writeFileSync(partialPath(path), 'kept|rest');
     const file = await PartialFile.open(path, 5, ALONE);
@@ -60,37 +60,62 @@ describe('PartialFile', () => {
     expect(readFileSync(path, 'utf8')).toBe('kept|new');
   });
 
-  it.each([['was cut', 'ab', 'holds 2 bytes'], ['is gone', null, 'is gone']])('refuses to go on in a file that %s, and makes none', async (_, content, words) => {
+  it.each([
+    ['was cut', 'ab', 'holds 2 bytes'],
+    ['is gone', null, 'is gone'],
+  ])('refuses to continue a file that %s, and creates none', async (_, content, words) => {
     mkdirSync(join(folder, 'deep'));
     if (content !== null) writeFileSync(partialPath(path), content);
-    await expect(PartialFile.open(path, 3, ALONE)).rejects.toMatchObject({ exitCode: 74, code: 'partial_too_short', message: expect.stringContaining(words), hint: expect.stringContaining('--fresh') });
+    await expect(PartialFile.open(path, 3, ALONE)).rejects.toMatchObject({
+      exitCode: 74,
+      code: 'partial_too_short',
+      message: expect.stringContaining(words),
+      hint: expect.stringContaining('--fresh'),
+    });
     if (content === null) expect(() => statSync(partialPath(path))).toThrow('ENOENT');
     else expect(readFileSync(partialPath(path), 'utf8')).toBe(content);
   });
 
-  it('says what to do when the folder cannot be written', async () => {
+  it('tells what to do when the folder cannot be written', async () => {
     writeFileSync(join(folder, 'deep'), 'a file where the folder should be');
-    await expect(PartialFile.open(path, 0, ALONE)).rejects.toMatchObject({ exitCode: 74, code: 'output_failed', message: expect.stringContaining(path), hint: expect.stringContaining('resumes') });
+    await expect(PartialFile.open(path, 0, ALONE)).rejects.toMatchObject({
+      exitCode: 74,
+      code: 'output_failed',
+      message: expect.stringContaining(path),
+      hint: expect.stringContaining('resumes'),
+    });
   });
 
-  it('does not believe a flush after one that failed: the kernel has let go of what it could not write', async () => {
+  it('distrusts a flush after a failed one, because the kernel has dropped the pages', async () => {
     const file = await PartialFile.open(path, 0, ALONE);
     const handle = await open(partialPath(path));
-    const flush = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, 'datasync').mockRejectedValueOnce(Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' }));
+    const flush = vi
+      .spyOn(Object.getPrototypeOf(handle) as FileHandle, 'datasync')
+      .mockRejectedValueOnce(Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' }));
     await handle.close();
     file.append(Buffer.from('row'));
-    const failed = { exitCode: 74, code: 'output_failed', message: expect.stringContaining('could not be flushed: EIO'), hint: expect.stringContaining('Mend the disk') };
+    const failed = {
+      exitCode: 74,
+      code: 'output_failed',
+      message: expect.stringContaining('could not be flushed: EIO'),
+      hint: expect.stringContaining('Mend the disk'),
+    };
     for (let time = 0; time < 3; time++) await expect(file.sync()).rejects.toMatchObject(failed);
     expect(() => file.room()).toThrow(expect.objectContaining(failed));
     flush.mockRestore();
     await file.close();
   });
 
-  it('says so when the disk is full, and never again pretends that it is not', async () => {
+  it('reports a full disk, and fails in every later call', async () => {
     mkdirSync(join(folder, 'deep'));
     symlinkSync('/dev/full', partialPath(path));
     const file = await PartialFile.open(path, 0, ALONE);
-    const full = { exitCode: 74, code: 'output_failed', message: expect.stringContaining('ENOSPC'), hint: expect.stringContaining('Free some space') };
+    const full = {
+      exitCode: 74,
+      code: 'output_failed',
+      message: expect.stringContaining('ENOSPC'),
+      hint: expect.stringContaining('Free some space'),
+    };
     file.append(Buffer.alloc(KIB * KIB));
     file.append(Buffer.alloc(9 * KIB * KIB));
     const room = file.room();
@@ -104,10 +129,14 @@ describe('PartialFile', () => {
     await file.close();
   });
 
-  it('of a job that has never run before is nobody else\'s: what another job has begun there is left alone', async () => {
+  it('leaves a file alone that another job has begun, when its own job has never run', async () => {
     mkdirSync(join(folder, 'deep'));
     writeFileSync(partialPath(path), 'theirs');
-    await expect(PartialFile.open(path, 0, ALONE, true)).rejects.toMatchObject({ exitCode: 65, code: 'output_not_ours', message: expect.stringContaining('another job has begun to write') });
+    await expect(PartialFile.open(path, 0, ALONE, true)).rejects.toMatchObject({
+      exitCode: 65,
+      code: 'output_not_ours',
+      message: expect.stringContaining('another job has begun to write'),
+    });
     expect([readdirSync(join(folder, 'deep')), readFileSync(partialPath(path), 'utf8')]).toEqual([['out.csv.partial'], 'theirs']);
     rmSync(partialPath(path));
     const file = await PartialFile.open(path, 0, ALONE, true);
@@ -117,12 +146,12 @@ describe('PartialFile', () => {
     expect([readdirSync(join(folder, 'deep')), readFileSync(path, 'utf8')]).toEqual([['out.csv'], 'ours']);
   });
 
-  it('does not put a file in place that another run has replaced', async () => {
+  it('does not publish a file that another run has replaced', async () => {
     const file = await PartialFile.open(path, 0, ALONE);
     file.append(Buffer.from('ours'));
     await file.sync();
     await replaceInode(path, OTHER);
-    // Whatever this run still writes goes nowhere.
+    // This run's later writes go nowhere.
     file.append(Buffer.from(' and more'));
     await file.sync();
     expect(readFileSync(partialPath(path), 'utf8')).toBe('ours');
@@ -131,7 +160,7 @@ describe('PartialFile', () => {
     await file.close();
   });
 
-  it('does not put a file in place that is gone', async () => {
+  it('does not publish a file that is gone', async () => {
     const file = await PartialFile.open(path, 0, ALONE);
     renameSync(partialPath(path), `${path}.elsewhere`);
     await expect(file.commit()).rejects.toMatchObject({ exitCode: 74, code: 'output_failed' });
@@ -140,7 +169,7 @@ describe('PartialFile', () => {
 });
 
 describe('replaceInode', () => {
-  it('keeps the bytes, changes the file, and minds nothing that is not there', async () => {
+  it('keeps the bytes, replaces the file, and accepts a missing one', async () => {
     await replaceInode(path, OTHER);
     mkdirSync(join(folder, 'deep'));
     await replaceInode(path, OTHER);
@@ -154,16 +183,16 @@ describe('replaceInode', () => {
   });
 });
 
-describe('a file on a disk that is damaged between two runs', () => {
+describe('a partial file that is damaged between two runs', () => {
   const ROWS = Buffer.from('a row of some length, again and again\n'.repeat(60_000));
 
-  async function written(): Promise<{ readonly size: number; readonly kept: KeptFile | undefined }> {
+  async function written(): Promise<{ readonly size: number; readonly kept: ResumeState | undefined }> {
     const file = await PartialFile.open(path, 0, ALONE);
     file.append(ROWS);
-    const here = file.here();
+    const position = file.position();
     await file.sync();
     await file.close();
-    return { size: here.bytes, kept: file.kept(here) };
+    return { size: position.bytes, kept: file.resumeState(position) };
   }
 
   function flip(at: number): void {
@@ -172,7 +201,7 @@ describe('a file on a disk that is damaged between two runs', () => {
     writeFileSync(partialPath(path), bytes);
   }
 
-  it('goes on when nothing is wrong with it, and is what was appended', async () => {
+  it('continues when it is intact, and has the appended bytes', async () => {
     const { size, kept } = await written();
     expect(await localStorage.flaw(path, size, kept)).toBeNull();
     const file = await PartialFile.open(path, size, ALONE, false, kept);
@@ -182,20 +211,26 @@ describe('a file on a disk that is damaged between two runs', () => {
     await file.close();
   });
 
-  it('near its end is not gone on with', async () => {
+  it('does not continue when its end is damaged', async () => {
     const { size, kept } = await written();
     flip(size - 10);
-    expect(await localStorage.flaw(path, size, kept)).toMatch(/^was (?:damaged or changed from outside|cut from outside: it has \d+ bytes, and the checkpoint says \d+)$/);
+    expect(await localStorage.flaw(path, size, kept)).toMatch(
+      /^was (?:damaged or changed from outside|cut from outside: it has \d+ bytes, and the checkpoint says \d+)$/,
+    );
     await expect(PartialFile.open(path, size, ALONE, false, kept)).rejects.toMatchObject({ exitCode: 74, code: 'partial_damaged' });
   });
 
-  it('anywhere else is not put in place: 74', async () => {
+  it('fails at its commit with 74 when an earlier byte is damaged', async () => {
     const { size, kept } = await written();
     flip(100);
     const file = await PartialFile.open(path, size, ALONE, false, kept);
     file.append(ROWS);
     await file.sync();
-    await expect(file.sha256()).rejects.toMatchObject({ exitCode: 74, code: 'partial_damaged', hint: expect.stringContaining('written again') });
+    await expect(file.sha256()).rejects.toMatchObject({
+      exitCode: 74,
+      code: 'partial_damaged',
+      hint: expect.stringContaining('written again'),
+    });
     await file.close();
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ResumableSha256 } from '../../src/storage/resumable-sha256.ts';
 
 describe('ResumableSha256', () => {
-  it('is SHA-256 of any bytes in any pieces, handed on as text at any place', () => {
+  it('equals SHA-256 for any bytes in any chunks, continued as text at any point', () => {
     const piece = fc.oneof(fc.uint8Array({ maxLength: 20 }), fc.uint8Array({ minLength: 40, maxLength: 300 }));
     fc.assert(
       fc.property(fc.array(fc.tuple(piece, fc.boolean()), { maxLength: 12 }), (pieces) => {
@@ -23,7 +23,7 @@ describe('ResumableSha256', () => {
     );
   });
 
-  it.each(['', 'state', `${'0'.repeat(64)}.1.`, `${'0'.repeat(64)}.64.00`, `${'0'.repeat(63)}.0.`])('takes no state from %j', (text) => {
+  it.each(['', 'state', `${'0'.repeat(64)}.1.`, `${'0'.repeat(64)}.64.00`, `${'0'.repeat(63)}.0.`])('refuses the state %j', (text) => {
     expect(() => ResumableSha256.from(text)).toThrow('no state of a SHA-256');
   });
 });

@@ -1,4 +1,4 @@
-/** A page as a browser shows it: Debian's Chromium without a window, told what to do over two pipes (the DevTools protocol). */
+/** Shows a page in Debian's Chromium without a window, controlled over two pipes (the DevTools protocol). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,36 +9,47 @@ import type { Readable, Writable } from 'node:stream';
 export const BROWSER = 'chromium-headless-shell';
 
 export interface Shown {
-  /** What a reader sees. */
+  /** The visible text. */
   readonly text: string;
-  /** How wide the page is, of the pixels that the window has. */
+  /** The width of the page and of the window, in pixels. */
   readonly widths: { readonly page: number; readonly window: number };
-  /** Everything that it has asked for, itself first. */
+  /** All requested urls; the page itself comes first. */
   readonly requests: readonly string[];
-  /** What the browser complains of. */
+  /** Errors and warnings of the browser. */
   readonly complaints: readonly string[];
 }
 
 interface Message {
   readonly id?: number;
   readonly method?: string;
-  readonly params?: { readonly request?: { readonly url: string }; readonly entry?: { readonly text: string }; readonly exceptionDetails?: { readonly text: string } };
+  readonly params?: {
+    readonly request?: { readonly url: string };
+    readonly entry?: { readonly text: string };
+    readonly exceptionDetails?: { readonly text: string };
+  };
   readonly result?: { readonly targetId?: string; readonly sessionId?: string; readonly result?: { readonly value: unknown } };
   readonly error?: { readonly message: string };
 }
 
-/** @param width of the window, pixels */
+/** @param width of the window in pixels */
 export async function showPage(url: string, width: number): Promise<Shown> {
   const profile = await mkdtemp(join(tmpdir(), 'browser-'));
-  // A root user, as in a container, has no sandbox.
-  const words = ['--no-sandbox', '--disable-gpu', `--window-size=${width},800`, `--user-data-dir=${profile}`, '--remote-debugging-pipe', 'about:blank'];
+  // Chromium has no sandbox for root, as in a container.
+  const words = [
+    '--no-sandbox',
+    '--disable-gpu',
+    `--window-size=${width},800`,
+    `--user-data-dir=${profile}`,
+    '--remote-debugging-pipe',
+    'about:blank',
+  ];
   const browser = spawn(BROWSER, words, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
   const ended = once(browser, 'exit');
   try {
     const [, , , input, output] = browser.stdio as unknown as [null, null, null, Writable, Readable];
     const heard: Message[] = [];
     const wake = new Set<() => void>();
-    // One that has ended takes no words: whoever waits for an answer hears of that.
+    // A browser that has ended accepts no input. The pending command reports it.
     input.on('error', () => undefined);
     let rest = '';
     output.setEncoding('utf8').on('data', (text: string) => {
@@ -72,14 +83,23 @@ export async function showPage(url: string, width: number): Promise<Shown> {
     for (const domain of ['Page', 'Network', 'Log', 'Runtime']) await tell(`${domain}.enable`, {}, sessionId);
     await tell('Page.navigate', { url }, sessionId);
     await hears(({ method }) => method === 'Page.loadEventFired');
-    const evaluate = async (expression: string): Promise<unknown> => (await tell('Runtime.evaluate', { expression, returnByValue: true }, sessionId)).result?.value;
+    const evaluate = async (expression: string): Promise<unknown> =>
+      (await tell('Runtime.evaluate', { expression, returnByValue: true }, sessionId)).result?.value;
     const text = String(await evaluate('document.body.innerText'));
-    const widths = (await evaluate('({ page: document.documentElement.scrollWidth, window: document.documentElement.clientWidth })')) as Shown['widths'];
+    const widths = (await evaluate(
+      '({ page: document.documentElement.scrollWidth, window: document.documentElement.clientWidth })',
+    )) as Shown['widths'];
     return {
       text,
       widths,
       requests: heard.flatMap(({ method, params }) => (method === 'Network.requestWillBeSent' ? [params?.request?.url ?? ''] : [])),
-      complaints: heard.flatMap(({ method, params }) => (method === 'Log.entryAdded' ? [params?.entry?.text ?? ''] : method === 'Runtime.exceptionThrown' || method === 'Runtime.consoleAPICalled' ? [params?.exceptionDetails?.text ?? method] : [])),
+      complaints: heard.flatMap(({ method, params }) =>
+        method === 'Log.entryAdded'
+          ? [params?.entry?.text ?? '']
+          : method === 'Runtime.exceptionThrown' || method === 'Runtime.consoleAPICalled'
+            ? [params?.exceptionDetails?.text ?? method]
+            : [],
+      ),
     };
   } finally {
     browser.kill('SIGKILL');

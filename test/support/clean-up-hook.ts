@@ -1,4 +1,4 @@
-/** Set-up for all files: a helper that hooked itself in would be heard in the first of the files that share a worker, and in no other. */
+/** Set-up of all test files. A hook in a helper would run only in the first of the files that share a worker. */
 import { afterEach } from 'vitest';
 import { cleanUpNow } from './clean-up.ts';
 

@@ -4,17 +4,17 @@ import { cleanUp, cleanUpNow } from './clean-up.ts';
 describe('cleaning up', () => {
   const done: string[] = [];
 
-  it('waits for the end of the test', () => {
+  it('happens at the end of the test', () => {
     cleanUp(() => void done.push('first'));
     cleanUp(() => void done.push('last'));
     expect(done).toEqual([]);
   });
 
-  it('is done before the next one, in reverse', () => {
+  it('happens before the next test, in reverse order', () => {
     expect(done).toEqual(['last', 'first']);
   });
 
-  it('goes on after what goes wrong, and tells of the first of it', async () => {
+  it('continues after an error, and throws the first one', async () => {
     const order: number[] = [];
     cleanUp(() => void order.push(1));
     cleanUp(() => Promise.reject(new Error('second')));

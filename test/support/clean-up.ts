@@ -1,15 +1,15 @@
-/** What a test has to put away at its end, told by whoever made it: a service, a folder. `clean-up-hook.ts` does it after each test of any file. */
+/** Registers clean-up of a service or a folder where a test creates it. `clean-up-hook.ts` runs it after each test of any file. */
 
 export type CleanUp = () => Promise<unknown> | void;
 
 const waiting: CleanUp[] = [];
 
-/** Has something done after the test that is running, the last first. */
+/** Registers work for the end of the running test. The last registered work runs first. */
 export function cleanUp(how: CleanUp): void {
   waiting.push(how);
 }
 
-/** Does all of it, whatever goes wrong in between. @throws what went wrong first */
+/** Runs all registered work, whatever fails in between. @throws the first error */
 export async function cleanUpNow(): Promise<void> {
   const wrong: unknown[] = [];
   for (const how of waiting.splice(0).reverse()) {

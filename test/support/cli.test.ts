@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { Folder } from './cli.ts';
 
-/** One that has much to give back does not end at once. */
+/** A process with much memory to release does not end at once. */
 const LARGE = 'globalThis.much = Buffer.alloc(200_000_000, 1); process.stdout.write("begun"); setInterval(() => {}, 1_000)';
 
-test('a folder is removed when what was started in it has ended: until then files may come into it', async () => {
+test('a folder is removed only after its processes have ended, because they may still write files', async () => {
   const folder = await Folder.make();
   const started = folder.start(['-e', LARGE], { program: [process.execPath] });
   await started.says('begun');

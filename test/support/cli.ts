@@ -7,13 +7,19 @@ import { fileURLToPath } from 'node:url';
 import { commandHere } from './command-here.ts';
 import { API_KEY } from './scripted-service.ts';
 
-/** The build: `npm test` makes it first. */
+/** The build; `npm test` makes it first. */
 export const CLI = fileURLToPath(new URL('../../dist/cli/millrace.js', import.meta.url));
 
-/** The same in few files, which start sooner (test/services/bundle.ts): what is started here. Tests of the build itself start `CLI`. */
+/**
+ * The build bundled into few files, which start sooner (test/services/bundle.ts). Tests start this one; tests of the build itself start
+ * `CLI`.
+ */
 export const BUNDLE = fileURLToPath(new URL('../../node_modules/.cache/millrace/millrace.js', import.meta.url));
 
-/** With the size given, a run does not start Node again to give it (src/cli/heap.ts): that is a start more for each of a thousand. `NODE_OPTIONS: ''` leaves the restart to the run. */
+/**
+ * With this heap size, a run does not restart Node to set it (src/cli/heap.ts), which saves a start for each of a thousand. `NODE_OPTIONS:
+ * ''` keeps the restart.
+ */
 export const SEMI_SPACES = '--max-semi-space-size=16';
 
 export interface Ended {
@@ -27,29 +33,29 @@ export interface Started {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
   kill(signal: NodeJS.Signals): void;
-  /** What it has printed so far. */
+  /** Standard output so far. */
   stdout(): string;
-  /** What it has said on standard error so far. */
+  /** Standard error so far. */
   stderr(): string;
-  /** Resolves when standard error or output holds the text; rejects when the process ends without. */
+  /** Resolves when standard error or output contains the text; rejects when the process ends without it. */
   says(text: string | RegExp): Promise<void>;
 }
 
 export interface RunOptions {
-  /** The working directory; default: the folder itself. */
+  /** Default: the folder itself. */
   readonly cwd?: string;
   readonly env?: Record<string, string>;
-  /** What is piped in; nothing is given when left out. */
+  /** Piped into standard input; empty when left out. */
   readonly stdin?: string | Buffer;
-  /** Standard input stays open: the test ends it. */
+  /** Leaves standard input open until the test ends it. */
   readonly keepStdin?: boolean;
-  /** What is started instead of the command. */
+  /** The program to start instead of the command. */
   readonly program?: readonly string[];
-  /** The command that runs it, such as `strace -f`. */
+  /** A command that runs it, such as `strace -f`. */
   readonly through?: readonly string[];
 }
 
-/** A folder of its own, and what runs in it. */
+/** A folder of its own, and the processes in it. */
 export class Folder {
   readonly path: string;
   readonly #outputs: string[] = [];
@@ -63,14 +69,14 @@ export class Folder {
     return new Folder(await mkdtemp(join(tmpdir(), 'millrace-e2e-')));
   }
 
-  /** Ends what still runs; from then on nothing changes in the folder. */
+  /** Ends all processes. Nothing changes in the folder after that. */
   async end(): Promise<void> {
     for (const { child } of this.#started) child.kill('SIGKILL');
-    // A signal is not waited for by whoever sends it, and a file that is written meanwhile would keep the folder.
+    // A killed process may still write for a moment, and such a file would keep the folder.
     await Promise.allSettled(this.#started.map(({ ended }) => ended));
   }
 
-  /** Ends what still runs, and removes the folder. */
+  /** Ends all processes and removes the folder. */
   async remove(): Promise<void> {
     await this.end();
     await rm(this.path, { recursive: true, force: true });
@@ -88,15 +94,25 @@ export class Folder {
     return JSON.parse(await this.read(name)) as Record<string, unknown>;
   }
 
-  /** Names of all files below, sorted. */
+  /** The names of all files below, sorted. */
   async files(): Promise<string[]> {
     const found = await readdir(this.path, { recursive: true, withFileTypes: true });
-    return found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(this.path.length + 1)).sort();
+    return found
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(this.path.length + 1))
+      .sort();
   }
 
-  start(args: readonly string[], { env = {}, stdin, keepStdin = false, program: started = [process.execPath, BUNDLE], through = [], cwd = this.path }: RunOptions = {}): Started {
+  start(
+    args: readonly string[],
+    { env = {}, stdin, keepStdin = false, program: started = [process.execPath, BUNDLE], through = [], cwd = this.path }: RunOptions = {},
+  ): Started {
     const [program = '', ...words] = [...through, ...started, ...args];
-    const child = spawn(program, words, { cwd, env: { ...cleanEnv(), MILLRACE_API_KEY: API_KEY, ...env }, stdio: [stdin === undefined && !keepStdin ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
+    const child = spawn(program, words, {
+      cwd,
+      env: { ...cleanEnv(), MILLRACE_API_KEY: API_KEY, ...env },
+      stdio: [stdin === undefined && !keepStdin ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    });
     let isOver = false;
     const out = { stdout: '', stderr: '' };
     const listeners = new Set<() => void>();
@@ -121,7 +137,7 @@ export class Folder {
       new Promise((resolve, reject) => {
         const look = (): void => {
           const found = [out.stdout, out.stderr].some((output) => (typeof text === 'string' ? output.includes(text) : text.test(output)));
-          // One that has exited may have words on their way.
+          // Output of an ended process may still be on its way.
           if (!found && !isOver) return;
           listeners.delete(look);
           if (found) resolve();
@@ -135,10 +151,7 @@ export class Folder {
     return run;
   }
 
-  /**
-   * The command to its end: in this process, where nothing asks for one of its own. Where a process is what is tested, or two are to
-   * run at once: `start(...).ended`.
-   */
+  /** Runs the command to its end, in this process unless it needs its own. To test a process, or two at once, use `start(...).ended`. */
   async run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
     const { env = {}, stdin = '', cwd = this.path } = options;
     if (needsProcess(args, options)) return this.start(args, options).ended;
@@ -147,7 +160,7 @@ export class Folder {
     return { code, signal: null, stdout, stderr };
   }
 
-  /** Files and outputs that hold the API key. */
+  /** Files and outputs that contain the API key. */
   async secrets(): Promise<string[]> {
     const key = Buffer.from(API_KEY);
     const found = this.#outputs.filter((text) => text.includes(API_KEY));
@@ -156,13 +169,23 @@ export class Folder {
   }
 }
 
-/** Whether it is given what only a process has: another program, a variable that may be read once alone, S3's one client, a log that is written past the streams. */
+/**
+ * True when the command needs a process of its own: another program, a variable that is read once, the shared S3 client, a log that
+ * bypasses the streams.
+ */
 function needsProcess(args: readonly string[], { env = {}, program, through, keepStdin = false }: RunOptions): boolean {
   const logs = ['run', 'retry', 'serve'].includes(args[0] ?? '') && !['none', 'bar'].includes(args[args.indexOf('--progress') + 1] ?? '');
-  return program !== undefined || through !== undefined || keepStdin || logs || Object.keys(env).some((name) => !name.startsWith('MILLRACE_')) || args.some((arg) => arg.includes('s3://'));
+  return (
+    program !== undefined ||
+    through !== undefined ||
+    keepStdin ||
+    logs ||
+    Object.keys(env).some((name) => !name.startsWith('MILLRACE_')) ||
+    args.some((arg) => arg.includes('s3://'))
+  );
 }
 
-/** Nothing of the machine's own settings. */
+/** An environment without the machine's settings. */
 function cleanEnv(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(MILLRACE_|HTTPS?_PROXY$|ALL_PROXY$|NODE_OPTIONS$)/i.test(name));
   return { ...Object.fromEntries(kept), NODE_OPTIONS: SEMI_SPACES };

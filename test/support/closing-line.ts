@@ -1,11 +1,11 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Ends the run's output with one plain line that scripts can read: `N passed, N failed, N skipped`. */
+/** Ends the output of the run with one line for scripts: `N passed, N failed, N skipped`. */
 export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const counts = { passed: 0, failed: 0, skipped: 0 };
     for (const module of modules) {
-      // A file that could not even be loaded has no tests to fail.
+      // A file that could not be loaded has no tests that could fail.
       if (module.state() === 'failed' && module.children.size === 0) counts.failed++;
       for (const test of module.children.allTests()) {
         const { state } = test.result();

@@ -1,4 +1,4 @@
-/** The command in the test's own process: what the test sees of it is what it would see of a process. */
+/** The command in the test's own process behaves as in a process of its own. */
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { people } from '../faults/people.ts';
@@ -8,17 +8,21 @@ test('gives the exit code and both outputs of a process, and leaves the same fil
   const here = await makeWorld(people(5));
   const apart = await makeWorld(people(5));
   const refuse = (): void => {
-    for (const { service } of [here, apart]) service.script = ({ keys }, _response, reply, usual) => reply(keys[0]?.includes('3') === true ? { status: 403, body: '' } : usual());
+    for (const { service } of [here, apart])
+      service.script = ({ keys }, _response, reply, usual) => reply(keys[0]?.includes('3') === true ? { status: 403, body: '' } : usual());
   };
   refuse();
   const line = ({ args }: typeof here): string[] => args({ steps: 'enrich', concurrency: '1' });
   const [one, other] = [await here.folder.run(line(here)), await apart.folder.start(line(apart)).ended];
-  expect({ ...one, stderr: one.stderr.replaceAll(here.service.url, 'URL') }).toEqual({ ...other, stderr: other.stderr.replaceAll(apart.service.url, 'URL') });
+  expect({ ...one, stderr: one.stderr.replaceAll(here.service.url, 'URL') }).toEqual({
+    ...other,
+    stderr: other.stderr.replaceAll(apart.service.url, 'URL'),
+  });
   expect(one.code).toBe(77);
   expect(await here.folder.files()).toEqual(await apart.folder.files());
 });
 
-test('takes the folder, the environment and standard input that it is given, one command after the other', async () => {
+test('uses the given folder, environment and standard input, one command after the other', async () => {
   const [one, other] = [await makeFolder(), await makeFolder()];
   const before = [process.cwd(), process.env, process.stdin, process.stdout, process.exitCode, process.listenerCount('exit')];
   await writeFile(one.at('store.csv'), 'email,name\nada@acme.example,Ada\n');

@@ -1,4 +1,4 @@
-/** Kills a job again and again until it is finished, and says what that cost. Used by test/crash and bench/crash.ts. */
+/** Kills a job again and again until it finishes, and reports the cost. Used by test/crash and bench/crash.ts. */
 import { watch } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -6,64 +6,75 @@ import { SEMI_SPACES, type Ended, type Folder, type Started } from './cli.ts';
 import { afterKill, Checkpoints, isFault, lastWords, readLedger } from './crash-site.ts';
 import type { Exchanged, ScriptedService } from './scripted-service.ts';
 
-/** When to send signals to a run. */
-export type Moment = (
-  /** That long after the start, milliseconds: a random moment. */
-  | { readonly kind: 'time'; readonly ms: number }
-  /** When the service sees one more than that many requests. */
-  | { readonly kind: 'requests'; readonly more: number }
-  /** At the nth change of a file of that name: a checkpoint that is being written, a rename. Seen from outside, so a little later. */
-  | { readonly kind: 'file'; readonly name: RegExp; readonly nth: number }
-  /** Right before a step that changes the disk: exactly there, see `at-step.ts`. Always a SIGKILL. */
-  | ({ readonly kind: 'step' } & Step)
-) & {
-  /** SIGKILL when left out; several follow each other after so many milliseconds. */
-  readonly signals?: readonly NodeJS.Signals[];
-  readonly betweenMs?: number;
-};
+/** The moment at which a run gets its signals. */
+export type Moment =
+  /** Milliseconds after the start: a random moment. */
+  (
+    | { readonly kind: 'time'; readonly ms: number }
+    /** When the service has seen more than that many further requests. */
+    | { readonly kind: 'requests'; readonly more: number }
+    /**
+     * At the nth change of a file with such a name: a checkpoint write, a rename. It is observed from outside, so the signal comes a little
+     * later.
+     */
+    | { readonly kind: 'file'; readonly name: RegExp; readonly nth: number }
+    /** Exactly before a step that changes the disk, see `at-step.ts`. Always a SIGKILL. */
+    | ({ readonly kind: 'step' } & Step)
+  ) & {
+    /** Default: SIGKILL. Several signals follow one another after `betweenMs`. */
+    readonly signals?: readonly NodeJS.Signals[];
+    readonly betweenMs?: number;
+  };
 
-/** The nth of the steps that have all this in common. */
+/** The nth of the steps that match all given fields. */
 export interface Step {
   readonly call?: string;
-  /** A regular expression on the file's last name, in which `*` stands for what is new with each run. */
+  /** A regular expression for the file's base name, in which `*` stands for random parts. */
   readonly file?: string;
-  /** A text that the file holds. */
+  /** A text in the file. */
   readonly holding?: string;
   readonly nth: number;
 }
 
-/** What a kill left behind. */
+/** The files that a kill left behind. */
 export interface Site {
-  /** As the checkpoint says; null without one. */
+  /** From the checkpoint; null without one. */
   readonly state: string | null;
   readonly files: readonly string[];
 }
 
 export interface Chain {
-  /** Runs that SIGKILL ended. */
+  /** Runs ended by SIGKILL. */
   readonly kills: number;
   /** Runs that ended with 75. */
   readonly stops: number;
   readonly runs: number;
   readonly sites: readonly Site[];
-  /** Lookups asked for again by a later run. */
+  /** Lookups that a later run asked for again. */
   readonly repeated: number;
-  /** In flight at the kills, or answered since the last durable ledger write began: as many may be asked for again. */
+  /** The permitted number of repeats: in flight at the kills, or answered since the last durable ledger write began. */
   readonly bound: number;
-  /** Answered before the last durable ledger write began, and not in it: none may be. */
+  /** Answered before the last durable ledger write began, but missing in it. Must be empty. */
   readonly late: readonly string[];
-  /** Lookups that were durable in the ledger or settled in the same run, and asked for all the same: none may be. */
+  /** Durable in the ledger or settled in the same run, but asked for again. Must be empty. */
   readonly paidTwice: readonly string[];
 }
 
 export interface ChainOptions {
-  /** Answers of the ledger up to this one are of a run before, and may be asked for again. */
+  /** Answers of the ledger up to this number belong to an earlier run and may be asked for again. */
   readonly answersBefore?: number;
   readonly onKill?: () => Promise<void>;
 }
 
-/** Runs the command, ending it at each moment in turn, then lets it finish. Throws when a run ends in any other way. */
-export async function killThrough(folder: Folder, service: ScriptedService, args: readonly string[], output: string, moments: Iterable<Moment>, { answersBefore = 0, onKill }: ChainOptions = {}): Promise<Chain> {
+/** Runs the command, ends it at each moment in turn, then lets it finish. @throws when a run ends in any other way */
+export async function killThrough(
+  folder: Folder,
+  service: ScriptedService,
+  args: readonly string[],
+  output: string,
+  moments: Iterable<Moment>,
+  { answersBefore = 0, onKill }: ChainOptions = {},
+): Promise<Chain> {
   const sites: Site[] = [];
   const late: string[] = [];
   const paidTwice: string[] = [];
@@ -96,7 +107,7 @@ export async function killThrough(folder: Folder, service: ScriptedService, args
   return { ...sum, sites, late, paidTwice };
 }
 
-/** A random moment may fall into the restart for a smaller heap as well. */
+/** A random moment may also hit the restart for a smaller heap. */
 function environmentOf(moment: Moment | null): Record<string, string> {
   if (moment?.kind === 'step') return atStep(moment);
   return moment?.kind === 'time' ? { NODE_OPTIONS: '' } : {};
@@ -107,16 +118,22 @@ function* endlessly(moments: Iterable<Moment>): Generator<Moment | null> {
   yield null;
 }
 
-/** A lookup that an earlier run had sent, unless the service itself wants it to be sent again. */
+/** True for a lookup that an earlier run had sent, unless the service requested the repeat. */
 function isAskedAgain(before: Exchanged | undefined): boolean {
   return before !== undefined && !isFault(before);
 }
 
-/** What a run that was ended may leave to be asked again. After one signal alone: nothing that was answered. */
-function leftBy(ended: Ended, moment: Moment | null, last: ReadonlyMap<string, Exchanged>, ledger: Parameters<typeof afterKill>[1], checkpointAt: number): ReturnType<typeof afterKill> {
+/** Lookups that an ended run may leave to be repeated. After a single signal: none that was answered. */
+function leftBy(
+  ended: Ended,
+  moment: Moment | null,
+  last: ReadonlyMap<string, Exchanged>,
+  ledger: Parameters<typeof afterKill>[1],
+  checkpointAt: number,
+): ReturnType<typeof afterKill> {
   if (ended.signal === 'SIGKILL') return afterKill(last, ledger, checkpointAt);
   const stopped = ended.code === 75 && ended.stderr.startsWith('millrace: stopped by ');
-  // Before or after anybody listens for it, a signal ends the process as it ends any other.
+  // Before the run listens for a signal and after it stops to, a signal ends the process as any other.
   const unheard = ended.signal !== null && moment?.signals?.includes(ended.signal) === true;
   if (!stopped && !unheard) throw new Error(`a run ended with ${ended.code ?? ended.signal}:\n${ended.stderr}`);
   const unanswered = [...last].filter(([, exchanged]) => exchanged.status === null && !exchanged.broken).map(([name]) => name);
@@ -126,9 +143,21 @@ function leftBy(ended: Ended, moment: Moment | null, last: ReadonlyMap<string, E
 
 const HOOK = new URL('at-step.ts', import.meta.url);
 
-/** The environment in which a run gets the signal right before that step, and writes all its steps to `log`. */
-export function atStep({ call = '', file = '', holding = '', nth }: Step, signal: NodeJS.Signals = 'SIGKILL', log = ''): Record<string, string> {
-  return { NODE_OPTIONS: `${SEMI_SPACES} --import=${fileURLToPath(HOOK)}`, STEP_CALL: call, STEP_FILE: file, STEP_HOLDING: holding, STEP_NTH: String(nth), STEP_SIGNAL: signal, STEP_LOG: log };
+/** The environment in which a run gets the signal right before that step, and logs all its steps. */
+export function atStep(
+  { call = '', file = '', holding = '', nth }: Step,
+  signal: NodeJS.Signals = 'SIGKILL',
+  log = '',
+): Record<string, string> {
+  return {
+    NODE_OPTIONS: `${SEMI_SPACES} --import=${fileURLToPath(HOOK)}`,
+    STEP_CALL: call,
+    STEP_FILE: file,
+    STEP_HOLDING: holding,
+    STEP_NTH: String(nth),
+    STEP_SIGNAL: signal,
+    STEP_LOG: log,
+  };
 }
 
 function endAt(moment: Moment, folder: Folder, service: ScriptedService, started: Started): () => void {
@@ -160,7 +189,7 @@ function endAt(moment: Moment, folder: Folder, service: ScriptedService, started
   }
 }
 
-/** As many moments, spread over everything that a run does. `lookups`: how many the whole job needs. */
+/** `count` moments, spread over a whole run. `lookups`: the number that the whole job needs. */
 export function randomMoments(count: number, lookups: number, random: () => number): Moment[] {
   return Array.from({ length: count }, (_, i): Moment => {
     switch (i % 4) {
@@ -176,20 +205,32 @@ export function randomMoments(count: number, lookups: number, random: () => numb
   });
 }
 
-/** Each run gets so many steps further than the one before; it ends when a run has no more of them left. */
+/** Moments that lie `stride` further for each run. The caller ends when a run finishes before its moment. */
 export function* stepByStep(first: number, stride: number): Generator<Moment> {
   for (let nth = first; ; nth += stride) yield { kind: 'step', nth };
 }
 
-/** The moments between the steps of finishing, in their order. The job has failed or invalid records, so that there is an errors file. */
+/** The moments between the steps of finishing, in order. The job has failed or invalid records, so it has an errors file. */
 export function finishingMoments(output: string): readonly { readonly name: string; readonly moment: Moment }[] {
-  const before = (name: string, holding = ''): Moment => ({ kind: 'step', call: 'rename', file: `^${name.replaceAll('.', '\\.')}$`, holding, nth: 1 });
+  const before = (name: string, holding = ''): Moment => ({
+    kind: 'step',
+    call: 'rename',
+    file: `^${name.replaceAll('.', '\\.')}$`,
+    holding,
+    nth: 1,
+  });
   return [
-    { name: 'after the last row, before the checkpoint says finishing', moment: before(`${output}.checkpoint.json`, '"state":"finishing"') },
+    {
+      name: 'after the last row, before the checkpoint says finishing',
+      moment: before(`${output}.checkpoint.json`, '"state":"finishing"'),
+    },
     { name: 'before the output takes its name', moment: before(output) },
     { name: 'between the renames of output and errors file', moment: before(`${output}.errors.jsonl`) },
     { name: 'after output and errors file, before the report', moment: before(`${output}.report.json`) },
     { name: 'between the report and its page', moment: before(`${output}.report.html`) },
-    { name: 'after report and page, before the checkpoint says finished', moment: before(`${output}.checkpoint.json`, '"state":"finished"') },
+    {
+      name: 'after report and page, before the checkpoint says finished',
+      moment: before(`${output}.checkpoint.json`, '"state":"finished"'),
+    },
   ];
 }

@@ -1,10 +1,13 @@
-/** The jobs that test/crash and bench/crash.ts kill: every format in and out, several files, duplicates over files, and a service that fails. */
+/**
+ * The jobs that test/crash and bench/crash.ts kill: every format of input and output, several files, duplicates over files, and a faulty
+ * service.
+ */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { STEPS } from '../../src/job/steps.ts';
-import { readPieces } from '../../src/reader/pieces.ts';
+import { STEPS } from '../../src/definition/steps.ts';
+import { readPieces } from '../../src/formats/compression/chunks.ts';
 import type { Folder } from './cli.ts';
 import { PROFILE_COLUMNS, toCsv, toJsonl, withProfiles, type Lead } from './leads.ts';
 import { sectionsOf } from './report-page.ts';
@@ -18,9 +21,17 @@ export interface Job {
 
 export const EVERY_MS = 50;
 
-/** What the command is given for a job. */
+/** The arguments of the command for a job. */
 export function argsOf(job: Job, service: ScriptedService): string[] {
-  const flags = { plan: 'enterprise', progress: 'none', 'checkpoint.everyMs': String(EVERY_MS), 'max-errors': '100%', output: job.output, ...job.flags, 'base-url': service.url };
+  const flags = {
+    plan: 'enterprise',
+    progress: 'none',
+    'checkpoint.everyMs': String(EVERY_MS),
+    'max-errors': '100%',
+    output: job.output,
+    ...job.flags,
+    'base-url': service.url,
+  };
   return ['run', ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])];
 }
 
@@ -31,23 +42,42 @@ export async function writeInput(job: Job, folder: Folder): Promise<void> {
   }
 }
 
-/** Everything that a crash may not change. */
-export async function resultOf(folder: Folder, { output }: Job): Promise<{ readonly bytes: string; readonly errors: unknown; readonly numbers: unknown }> {
+/** The result that a crash may not change. */
+export async function resultOf(
+  folder: Folder,
+  { output }: Job,
+): Promise<{ readonly bytes: string; readonly errors: unknown; readonly numbers: unknown }> {
   const bytes = await readFile(folder.at(output));
   const { records, verification, output: file, lookups, exitCode } = await folder.json(`${output}.report.json`);
-  const errors = (await folder.read(`${output}.errors.jsonl`)).trimEnd().split('\n').map((line) => ({ ...(JSON.parse(line) as object), requestId: null, attempts: null }));
+  const errors = (await folder.read(`${output}.errors.jsonl`))
+    .trimEnd()
+    .split('\n')
+    .map((line) => ({ ...(JSON.parse(line) as object), requestId: null, attempts: null }));
   const { Outcomes, Verdicts, Errors } = sectionsOf(await folder.read(`${output}.report.html`));
-  return { bytes: bytes.toString('base64'), errors, numbers: { records, verification, file, lookups, exitCode, page: [Outcomes, Verdicts, Errors] } };
+  return {
+    bytes: bytes.toString('base64'),
+    errors,
+    numbers: { records, verification, file, lookups, exitCode, page: [Outcomes, Verdicts, Errors] },
+  };
 }
 
-/** What the output's records are called, in its order: no two leads have one name. */
+/** The names of the output's records, in order. No two leads share a name. */
 export async function namesIn(folder: Folder, { output }: Job): Promise<string[]> {
   const path = folder.at(output);
   const compression = output.endsWith('.gz') ? 'gzip' : output.endsWith('.zst') ? 'zstd' : 'none';
   const parts: Buffer[] = [];
-  // Member by member: node:zlib reads the first zstd frame only.
-  for await (const { bytes } of readPieces({ uri: output, path, digest: '', size: (await stat(path)).size, compression }, { offset: 0, frame: compression === 'none' ? null : { at: 0, offset: 0 } }, { chunkBytes: 65_536 })) parts.push(bytes);
-  return [...Buffer.concat(parts).toString().matchAll(/^(?:\{"input":\{"[Nn]ame":")?((?:Näme|Again) \d+)/gm)].map(([, name]) => name ?? '');
+  // Decompressed member by member, because node:zlib reads only the first zstd frame.
+  for await (const { bytes } of readPieces(
+    { uri: output, path, digest: '', size: (await stat(path)).size, compression },
+    { offset: 0, frame: compression === 'none' ? null : { at: 0, offset: 0 } },
+    { chunkBytes: 65_536 },
+  ))
+    parts.push(bytes);
+  return [
+    ...Buffer.concat(parts)
+      .toString()
+      .matchAll(/^(?:\{"input":\{"[Nn]ame":")?((?:Näme|Again) \d+)/gm),
+  ].map(([, name]) => name ?? '');
 }
 
 export function csvJob(rows: readonly Lead[], more: Readonly<Record<string, string>> = {}): Job {
@@ -57,7 +87,7 @@ export function csvJob(rows: readonly Lead[], more: Readonly<Record<string, stri
 /** One kind of job, of any size. */
 export interface Shape {
   readonly name: string;
-  /** In a test, and in a bench: a compressed output that is to be gone on with in the middle has several members of 5,000 rows. */
+  /** Rows in a test and in a bench. A compressed output that is resumed in the middle needs several members of 5,000 rows. */
   readonly rows: { readonly short: number; readonly long: number };
   readonly faults: boolean;
   readonly job: (rows: readonly Lead[]) => Job;
@@ -68,32 +98,56 @@ const csv: Written = (rows) => toCsv(rows);
 const csvWithProfiles: Written = (rows) => toCsv(withProfiles(rows), PROFILE_COLUMNS);
 const tsv: Written = (rows) => toCsv(rows, undefined, '\t');
 const jsonl: Written = (rows) => toJsonl(rows);
-/** Three members: a resume may start at each. */
-const inMembers = (write: Written, compress: (bytes: Buffer) => Buffer): Written => (rows) => {
-  const bytes = Buffer.from(write(rows));
-  const cut = [0, Math.floor(bytes.length / 3), Math.floor((2 * bytes.length) / 3), bytes.length];
-  return Buffer.concat([0, 1, 2].map((i) => compress(bytes.subarray(cut[i], cut[i + 1]))));
-};
+/** Three members, at each of which a resume may start. */
+const inMembers =
+  (write: Written, compress: (bytes: Buffer) => Buffer): Written =>
+  (rows) => {
+    const bytes = Buffer.from(write(rows));
+    const cut = [0, Math.floor(bytes.length / 3), Math.floor((2 * bytes.length) / 3), bytes.length];
+    return Buffer.concat([0, 1, 2].map((i) => compress(bytes.subarray(cut[i], cut[i + 1]))));
+  };
 const gz = (write: Written): Written => inMembers(write, gzipSync);
 const zst = (write: Written): Written => inMembers(write, zstdCompressSync);
-const single = (write: Written): Written => (rows) => gzipSync(write(rows));
+const single =
+  (write: Written): Written =>
+  (rows) =>
+    gzipSync(write(rows));
 
-/** The rows go into the files in turn, so that what is there twice is there in two files. */
-const shape = (output: string, input: string, files: Readonly<Record<string, Written>>, more: Readonly<Record<string, string>> = {}, faults = false): Shape => ({
-  name: `${Object.keys(files).join(' + ')} to ${output.slice(4)}${more['steps'] === undefined ? '' : more['steps'].includes(',') ? ', all steps' : `, ${more['steps']} alone`}${faults ? ', failing service' : ''}`,
-  rows: more['steps']?.includes(',') !== false ? { short: 500, long: 2_000 } : more['steps'] === 'verify' ? { short: 6_000, long: 16_000 } : { short: 1_200, long: 12_000 },
+/** Rows go into the files in turn, so duplicates lie in two files. */
+const shape = (
+  output: string,
+  input: string,
+  files: Readonly<Record<string, Written>>,
+  more: Readonly<Record<string, string>> = {},
+  faults = false,
+): Shape => ({
+  name:
+    `${Object.keys(files).join(' + ')} to ${output.slice(4)}` +
+    (more['steps'] === undefined ? '' : more['steps'].includes(',') ? ', all steps' : `, ${more['steps']} alone`) +
+    (faults ? ', failing service' : ''),
+  rows:
+    more['steps']?.includes(',') !== false
+      ? { short: 500, long: 2_000 }
+      : more['steps'] === 'verify'
+        ? { short: 6_000, long: 16_000 }
+        : { short: 1_200, long: 12_000 },
   faults,
   job: (rows) => {
     const parts = Object.entries(files);
     return {
-      files: Object.fromEntries(parts.map(([name, write], i) => [name, write(rows.slice(Math.floor((rows.length * i) / parts.length), Math.floor((rows.length * (i + 1)) / parts.length)))])),
+      files: Object.fromEntries(
+        parts.map(([name, write], i) => [
+          name,
+          write(rows.slice(Math.floor((rows.length * i) / parts.length), Math.floor((rows.length * (i + 1)) / parts.length))),
+        ]),
+      ),
       flags: { input, ...more },
       output,
     };
   },
 });
 
-/** Few calls at once and many intervals a run, so that what may be asked again is little beside what may not. */
+/** Few concurrent calls and many intervals make the permitted repeats few. */
 const FEW = { concurrency: '8' };
 
 export const SHAPES: readonly Shape[] = [
@@ -111,10 +165,14 @@ export const SHAPES: readonly Shape[] = [
   shape('out.jsonl.zst', 'in', { 'in/1.jsonl': jsonl, 'in/2.jsonl': jsonl }, { steps: 'verify' }),
 ];
 
-/** One request in seven fails the first time: a connection that is cut, 500, 503, and now and then 429. Every lookup is answered in the end. */
+/** One request in seven fails the first time: cut connection, 500, 503, sometimes 429. Every lookup succeeds in the end. */
 export function fail(service: ScriptedService): void {
   service.script = (asked, response, reply, usual) => {
-    const kind = createHash('sha256').update(asked.body === '' ? asked.keys.join() : asked.body).digest().readUInt16BE(0) % 50;
+    const kind =
+      createHash('sha256')
+        .update(asked.body === '' ? asked.keys.join() : asked.body)
+        .digest()
+        .readUInt16BE(0) % 50;
     const first = service.asked.get(`${asked.path} ${asked.keys[0] ?? ''}`) === 1;
     if (!first || kind > 7) reply(usual());
     else if (kind < 3) response.socket?.destroy();

@@ -1,4 +1,4 @@
-/** What a killed run leaves behind, and how much of it the next one may ask for again. */
+/** The state that a killed run leaves, and the number of lookups that the next one may repeat. */
 import { readFileSync, watch } from 'node:fs';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,23 +7,23 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Folder } from './cli.ts';
 import type { Exchanged } from './scripted-service.ts';
 
-/** What a kill left in the ledger. */
+/** The ledger after a kill. */
 export interface LedgerSite {
   /** `enrich ana@works.example` */
   readonly names: ReadonlySet<string>;
   /** The number of the last answer. */
   readonly last: number;
-  /** When the last write that is durable began, milliseconds; -Infinity when none is. */
+  /** Start of the last durable write, milliseconds; -Infinity without one. */
   readonly lastWriteAt: number;
 }
 
 /** `enrich ana@works.example`, for each key of a request. */
 export const namesOf = ({ path, keys }: Exchanged['asked']): string[] => keys.map((key) => `${path} ${key}`);
 
-/** An answer that settles its lookup; all others are asked again by the run itself. */
+/** Statuses that settle a lookup. Lookups with another status are repeated by the run itself. */
 const SETTLED = new Set([200, 404, 422, 451]);
 
-/** One run's exchanges by lookup: the last word of each, and what was asked again although it was settled. */
+/** A run's exchanges by lookup: the last of each, and lookups that were repeated although they were settled. */
 export function lastWords(exchanges: readonly Exchanged[]): { last: Map<string, Exchanged>; again: string[] } {
   const last = new Map<string, Exchanged>();
   const again: string[] = [];
@@ -36,27 +36,30 @@ export function lastWords(exchanges: readonly Exchanged[]): { last: Map<string, 
   return { last, again };
 }
 
-/** Nothing more is asked for it, if nobody kills the run. */
+/** True when an undisturbed run would not ask again. */
 function isSettled(exchanged: Exchanged | undefined): boolean {
   return exchanged !== undefined && exchanged.status !== null && SETTLED.has(exchanged.status);
 }
 
-/** The service has refused it for now, or broken the connection: it is to be asked again anyway. */
+/** True when the service refused the request for now, or broke the connection, so that it is repeated anyway. */
 export function isFault({ status, broken }: Exchanged): boolean {
   return broken || (status !== null && !SETTLED.has(status));
 }
 
 /**
- * Holds one killed run against the contract: "repeats at most the requests in flight and those answered since the last
- * durable ledger write began". When it began the ledger itself says (`at`); and because a checkpoint is written only
- * after the ledger, one began after the last checkpoint but one, whatever the ledger says. So answers that are kept
- * too late are noticed without a clock, however slow the machine is.
- *
- * An answer counts from when the run is known to have read it: before, it may have lain in a socket and was in flight.
+ * Checks one killed run against the contract: "repeats at most the requests in flight and those answered since the last durable ledger
+ * write began".
+ * The ledger itself dates its writes (`at`). A checkpoint is written only after the ledger, so a ledger write began after the last
+ * checkpoint but one. Late writes are therefore found without a clock, however slow the machine is.
+ * An answer counts from when the run is known to have read it.
  */
-export function afterKill(last: ReadonlyMap<string, Exchanged>, { names, lastWriteAt }: LedgerSite, checkpointAt: number): { mayRepeat: string[]; late: string[] } {
+export function afterKill(
+  last: ReadonlyMap<string, Exchanged>,
+  { names, lastWriteAt }: LedgerSite,
+  checkpointAt: number,
+): { mayRepeat: string[]; late: string[] } {
   const writeBegan = Math.max(lastWriteAt, checkpointAt);
-  // Misses that come before any other answer wait for it: until then the service is not trusted.
+  // Misses before the first other answer wait for it, because the service is not trusted until then.
   const trustedAt = Math.min(...[...last.values()].map(({ status, readBy }) => (status === 200 && readBy !== null ? readBy : Infinity)));
   const mayRepeat: string[] = [];
   const late: string[] = [];
@@ -70,11 +73,11 @@ export function afterKill(last: ReadonlyMap<string, Exchanged>, { names, lastWri
   return { mayRepeat, late };
 }
 
-/** Takes note of a job's checkpoints as they appear. */
+/** Records the times of a job's checkpoints. */
 export class Checkpoints {
   readonly #path: string;
   readonly #watcher;
-  /** When they were made, milliseconds; some may be missed. */
+  /** Times of the checkpoints, milliseconds; some may be missed. */
   readonly #seen: number[] = [];
 
   constructor(folder: Folder, name: string) {
@@ -84,7 +87,7 @@ export class Checkpoints {
     });
   }
 
-  /** When the last but one was made, as far as it was seen. */
+  /** The time of the last checkpoint but one, as far as it was seen. */
   beforeLast(): number {
     const last = this.#madeAt();
     return Math.max(-Infinity, ...this.#seen.filter((at) => at < last));
@@ -104,7 +107,7 @@ export class Checkpoints {
     return typeof updatedAt === 'string' ? Date.parse(updatedAt) : -Infinity;
   }
 
-  /** They are replaced whole, so what is there can be read at any time. */
+  /** Checkpoints are replaced by a rename, so a read at any time gets a complete one. */
   #read(): Record<string, unknown> {
     try {
       return JSON.parse(readFileSync(this.#path, 'utf8')) as Record<string, unknown>;
@@ -115,21 +118,38 @@ export class Checkpoints {
   }
 }
 
-/** `kind` of a lookup that has no answer yet: see `src/ledger/answer.ts`. */
+/** The `kind` of a lookup without an answer: see `src/ledger/answer.ts`. */
 const ASKING = 5;
 
-/** Looked at in a copy: the crash site stays as it is. @param after answers up to this one are left out */
+/** Reads a copy, so that the crash site stays unchanged. @param after answers up to this one are left out */
 export async function readLedger(ledger: string, after = 0): Promise<LedgerSite> {
   return inCopy(ledger, (db) => {
     const there = db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'answers'").get();
-    const rows = Number(there?.['n']) === 0 ? [] : db.prepare('SELECT a.id AS id, s.step AS step, a.key AS key, a.at AS at FROM answers a JOIN scopes s ON s.id = a.scope WHERE a.id > ? AND a.kind <> ? ORDER BY a.id').all(after, ASKING);
-    return { names: new Set(rows.map((row) => `${String(row['step'])} ${String(row['key'])}`)), lastWriteAt: Number(rows.at(-1)?.['at'] ?? -Infinity), last: Number(rows.at(-1)?.['id'] ?? after) };
+    const rows =
+      Number(there?.['n']) === 0
+        ? []
+        : db
+            .prepare(
+              'SELECT a.id AS id, s.step AS step, a.key AS key, a.at AS at FROM answers a ' +
+                'JOIN scopes s ON s.id = a.scope WHERE a.id > ? AND a.kind <> ? ORDER BY a.id',
+            )
+            .all(after, ASKING);
+    return {
+      names: new Set(rows.map((row) => `${String(row['step'])} ${String(row['key'])}`)),
+      lastWriteAt: Number(rows.at(-1)?.['at'] ?? -Infinity),
+      last: Number(rows.at(-1)?.['id'] ?? after),
+    };
   });
 }
 
-/** Everything in it: as its file may be in two pieces, bytes say less. */
+/** All answers. The bytes of the file depend on its layout, so they are not compared. */
 export async function ledgerContent(ledger: string): Promise<unknown> {
-  return inCopy(ledger, (db) => db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").all().map(({ name }) => [name, db.prepare(`SELECT * FROM "${String(name)}"`).all()]));
+  return inCopy(ledger, (db) =>
+    db
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+      .all()
+      .map(({ name }) => [name, db.prepare(`SELECT * FROM "${String(name)}"`).all()]),
+  );
 }
 
 export async function durableLookups(ledger: string): Promise<ReadonlySet<string>> {

@@ -1,10 +1,12 @@
-/** HTML as a test looks at it. */
+/** Reads HTML in tests. */
 import { expect } from 'vitest';
 
-/** Each element is closed by its own end, but for those that have none. */
+/** Checks that each element is closed by its own tag, except void elements. */
 export function expectClosed(html: string): void {
   const open: string[] = [];
-  for (const [, close, name = '', alone] of html.replaceAll(/<(style|script)>[^<]*<\/\1>/g, '').matchAll(/<(\/?)([a-z]\w*)\b[^>]*?(\/?)>/g)) {
+  for (const [, close, name = '', alone] of html
+    .replaceAll(/<(style|script)>[^<]*<\/\1>/g, '')
+    .matchAll(/<(\/?)([a-z]\w*)\b[^>]*?(\/?)>/g)) {
     if (alone === '/' || ['meta', 'input', 'br'].includes(name)) continue;
     if (close === '') open.push(name);
     else expect(open.pop()).toBe(name);
@@ -12,7 +14,7 @@ export function expectClosed(html: string): void {
   expect(open).toEqual([]);
 }
 
-/** What a reader sees of a text without elements. */
+/** The visible text of HTML without elements. */
 export function unescaped(html: string): string {
   const signs: Readonly<Record<string, string>> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'", '&amp;': '&' };
   return html.replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => signs[entity] ?? entity);

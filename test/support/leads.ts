@@ -1,8 +1,8 @@
-/** Generated leads, as untidy as real ones, the same for the same seed. */
+/** Generated leads, as untidy as real ones; the same seed gives the same leads. */
 
 export interface Lead {
   readonly cells: readonly string[];
-  /** What the record's first step asks for; null: nothing. */
+  /** The key of the record's first step. Null when the step asks for nothing. */
   readonly key: string | null;
 }
 
@@ -19,7 +19,10 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** One in ten is a duplicate by case and space; misses, suppressed and refused people, domains alone, bad and missing addresses among them. */
+/**
+ * One row in ten is a duplicate that differs in case and spaces. There are misses, suppressed and refused people, domains alone, bad and
+ * missing addresses.
+ */
 export function leads(rows: number, seed: number): Lead[] {
   const random = seeded(seed);
   const made: Lead[] = [];
@@ -40,11 +43,17 @@ export function leads(rows: number, seed: number): Lead[] {
   return made;
 }
 
-/** Each row with its person's profile as a last cell, written in several ways; one in five has none. */
+/** Adds the person's profile as a last cell, written in several ways. One row in five has no profile. */
 export function withProfiles(rows: readonly Lead[]): Lead[] {
   return rows.map(({ cells, key }, i) => {
     const slug = (key ?? '').split('@')[0] ?? '';
-    const written = [`https://www.linkedin.com/in/${slug}/`, `linkedin.com/in/${slug.toUpperCase()}`, ` http://uk.linkedin.com/in/${slug}?trk=${i}`, `//www.linkedin.com/in/${slug}#top`, '-'];
+    const written = [
+      `https://www.linkedin.com/in/${slug}/`,
+      `linkedin.com/in/${slug.toUpperCase()}`,
+      ` http://uk.linkedin.com/in/${slug}?trk=${i}`,
+      `//www.linkedin.com/in/${slug}#top`,
+      '-',
+    ];
     return { cells: [...cells, slug === '' ? '' : (written[i % written.length] ?? '')], key };
   });
 }

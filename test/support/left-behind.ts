@@ -1,9 +1,9 @@
-/** Set-up for the files that share a worker: the one that leaves it changed fails, and not by chance another that comes after it. */
+/** Set-up of files that share a worker. A file that leaves the worker changed fails itself, instead of a later one. */
 import { afterAll, expect, vi } from 'vitest';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGPIPE', 'SIGUSR2', 'uncaughtException', 'unhandledRejection', 'beforeExit'];
 
-/** By name: what later files would find changed. */
+/** The state of the worker that later files depend on, by name. */
 function worker(): Map<string, unknown> {
   return new Map<string, unknown>([
     ['the folder', process.cwd()],
@@ -20,7 +20,7 @@ function worker(): Map<string, unknown> {
 const before = worker();
 afterAll(() => {
   const after = worker();
-  // By name alone: a variable may be a secret.
+  // By name only, because a variable may be a secret.
   const changed = [...new Set([...before.keys(), ...after.keys()])].filter((name) => before.get(name) !== after.get(name));
   expect(changed, 'what the file leaves changed for the next').toEqual([]);
 });

@@ -1,10 +1,10 @@
-/** Ends work that does not end by itself, such as a regular expression that tries every way there is: no timeout of a test does. */
+/** Ends work that hangs, such as a regular expression that backtracks for ever. A test's timeout cannot interrupt it. */
 import { runInNewContext } from 'node:vm';
 
-/** Thousands of times what the work takes: this tells a hang, not a slow machine. */
+/** Milliseconds: thousands of times the normal duration, so it detects a hang and not a slow machine. */
 const HANGS_MS = 60_000;
 
-/** @throws when the work, which is synchronous, has not ended after a minute */
+/** @throws when the synchronous work has not ended after a minute */
 export function neverHangs<T>(work: () => T): T {
   return runInNewContext('work()', { work }, { timeout: HANGS_MS }) as T;
 }

@@ -1,12 +1,12 @@
 /**
- * Which test files need a worker of their own. To start one and to load what a file imports costs a quarter of a second of a
- * core, more than most files' tests, so files that leave nothing behind share a few. vitest.config.ts asks, for each file anew:
- * there is no list to be kept.
+ * Decides which test files need a worker of their own. A worker and its imports cost a quarter of a second of a core, more than most files'
+ * tests, so files without side effects share a few.
+ * vitest.config.ts asks for each file, so no list must be maintained.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** What a worker is changed by, or may still hold when the file has ended: fake clocks, mocks, the process's own settings, other processes, global settings of libraries. */
+/** Side effects that outlast a file: fake clocks, mocks, settings of the process, other processes, global settings of libraries. */
 const LEAVES_SOMETHING = [
   /\bvi\.(?!fn\b)/,
   /\bprocess\.(?:chdir|umask|emit|on|once|exitCode|title|setUncaughtExceptionCaptureCallback)\b/,
@@ -15,13 +15,13 @@ const LEAVES_SOMETHING = [
   /'node:(?:child_process|worker_threads|cluster|vm)'/,
 ];
 
-/** A helper is loaded once a worker: its own hooks are heard in the first file alone (`clean-up.ts` is for that). */
+/** A helper is loaded once a worker, so its own hooks run only in the first file (`clean-up.ts` is for that). */
 const HOOKS_ITSELF = /^(?:before|after)(?:Each|All)\(/m;
 
-/** Long with or without: simulations, and what starts the command or asks a real server. */
+/** Long files: simulations, and files that start the command or use a real server. */
 const LONG = /\.(?:e2e|sim)\.test\.ts$|[\\/]services[\\/]needed\.ts$/;
 
-/** Whether the file, or a helper below test/ that it imports, does any of this. */
+/** True when the file, or a helper below test/ that it imports, does any of this. */
 export function needsOwnWorker(file: string, seen = new Set<string>()): boolean {
   if (seen.has(file)) return false;
   seen.add(file);

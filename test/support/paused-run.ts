@@ -1,6 +1,6 @@
 /**
- * A run that is stopped (SIGSTOP) right before a step that changes the disk, while another one takes its job over, and
- * that then goes on, with its files still open. Used by test/crash and bench/two-runs.ts.
+ * Pauses a run (SIGSTOP) right before a step that changes the disk, lets another run take its job over, and resumes the paused run with its
+ * files still open. Used by test/crash and bench/two-runs.ts.
  */
 import { execFile } from 'node:child_process';
 import { open, readdir, readFile } from 'node:fs/promises';
@@ -15,7 +15,9 @@ export interface NamedStep extends Step {
 }
 
 const at = (call: string, file: string, more: Partial<Step> = {}): NamedStep => ({
-  name: `${call} ${file.replaceAll(/[\\^$]/g, '')}${more.holding === undefined ? '' : ` ${more.holding}`}${(more.nth ?? 1) > 1 ? ` (${more.nth})` : ''}`,
+  name:
+    `${call} ${file.replaceAll(/[\\^$]/g, '')}${more.holding === undefined ? '' : ` ${more.holding}`}` +
+    ((more.nth ?? 1) > 1 ? ` (${more.nth})` : ''),
   call,
   file,
   nth: 1,
@@ -27,7 +29,7 @@ const CHECKPOINT_TEMPORARY = String.raw`^out\.csv\.checkpoint\.json\.[^.]+\.tmp$
 const ROWS = String.raw`^out\.csv\.partial`;
 const ERRORS = String.raw`^out\.csv\.errors\.jsonl\.partial`;
 
-/** What a run can be about to do to each of its files, from its first checkpoint to its last. The job has an errors file and several checkpoints. */
+/** Steps of a run on each of its files, from the first checkpoint to the last. The job has an errors file and several checkpoints. */
 export const STEPS: readonly NamedStep[] = [
   at('rename', CHECKPOINT),
   at('exec', '^ledger BEGIN'),
@@ -49,7 +51,7 @@ export const STEPS: readonly NamedStep[] = [
   at('rename', CHECKPOINT, { holding: '"state":"finished"' }),
 ];
 
-/** Where the heir is when the paused run wakes; a step that it does not come to: at its end. */
+/** The step of the successor at which the paused run wakes up. Null, or a step that it does not reach: its end. */
 export const HEIRS: readonly { readonly name: string; readonly step: Step | null }[] = [
   { name: 'has finished', step: null },
   { name: 'is about to write rows', step: at('write', ROWS) },
@@ -57,7 +59,7 @@ export const HEIRS: readonly { readonly name: string; readonly step: Step | null
   { name: 'is putting the output in place', step: at('rename', String.raw`^out\.csv$`) },
 ];
 
-/** Where an heir can be killed before it has files that no other run has open. */
+/** Steps at which a successor can be killed before it has replaced every file that another run has open. */
 export const TAKING_OVER: readonly NamedStep[] = [
   at('rename', String.raw`\.lock$`),
   at('copyFile', ROWS),
@@ -67,24 +69,25 @@ export const TAKING_OVER: readonly NamedStep[] = [
   at('write', ROWS),
 ];
 
-/** Where a run stands that has a file with rows, and more to write. */
+/** A step of a run with rows in its file and more to write. */
 export const WRITING = at('write', ROWS, { nth: 2 });
-/** Where one that resumes opens that file, and cuts off what lies behind the checkpoint. */
+/** Steps at which a resume opens that file and truncates it behind the checkpoint. */
 export const CUTTING = [at('open', `${ROWS}$`), at('truncate', ROWS)] as const;
-/** By then a run has rows, and checkpoints. */
+/** At this step a run has rows and checkpoints. */
 export const LATER_CHECKPOINT = at('rename', CHECKPOINT, { nth: 4 });
-/** In the middle of a transaction: SQLite's own lock keeps everybody else out. */
+/** Within a transaction, in which SQLite's own lock excludes other processes. */
 export const IN_TRANSACTION = at('exec', '^ledger COMMIT', { nth: 6 });
 
-/** Starts a run, and resolves when it stands still right before the step. @throws Error when it never comes to it */
+/** Starts a run, and resolves when it is paused right before the step. @throws Error when the run does not reach it */
 export async function pausedAt(folder: Folder, args: readonly string[], step: Step): Promise<Started> {
   const holder = folder.start(args, { env: atStep(step, 'SIGSTOP') });
   await standsStill(holder);
-  if (holder.child.exitCode !== null) throw new Error(`a run ended with ${holder.child.exitCode} before it came to ${JSON.stringify(step)}:\n${(await holder.ended).stderr}`);
+  if (holder.child.exitCode !== null)
+    throw new Error(`a run ended with ${holder.child.exitCode} before it came to ${JSON.stringify(step)}:\n${(await holder.ended).stderr}`);
   return holder;
 }
 
-/** Nobody waits for its lease any more: as another machine sees it, a minute later. Of this machine's processes it is known that they live. */
+/** Makes the lease of a lock expire, as another machine would see it a minute later. The holder's process is not checked then. */
 export async function age(lock: string): Promise<void> {
   const file = await open(lock, 'r+');
   const aged = JSON.stringify({ ...(JSON.parse(await file.readFile('utf8')) as object), host: 'far-away', renewedAt: Date.now() - 60_000 });
@@ -93,7 +96,7 @@ export async function age(lock: string): Promise<void> {
   await file.close();
 }
 
-/** The run goes on where it stood. `changed`: files that are others when it has ended. */
+/** Resumes the run to its end. `changed`: files that differ afterwards. */
 export async function wake(folder: Folder, holder: Started, output: string): Promise<Ended & { readonly changed: readonly string[] }> {
   const before = await everything(folder, output);
   holder.kill('SIGCONT');
@@ -102,7 +105,7 @@ export async function wake(folder: Folder, holder: Started, output: string): Pro
   return { ...ended, changed: [...new Set([...before.keys(), ...after.keys()])].filter((name) => before.get(name) !== after.get(name)) };
 }
 
-/** Every file by its name and bytes, but for the ledger, which counts by what it holds. */
+/** Every file by its name and bytes; the ledger by its content. */
 async function everything(folder: Folder, output: string): Promise<Map<string, string>> {
   const ledger = `${output}.ledger`;
   const files = (await folder.files()).filter((name) => !name.startsWith(ledger));
@@ -110,19 +113,23 @@ async function everything(folder: Folder, output: string): Promise<Map<string, s
   return new Map([...bytes, [ledger, JSON.stringify(await ledgerContent(folder.at(ledger)))]]);
 }
 
-/** Resolves when the process stands still, or has ended. */
+/** Resolves when the process is stopped or has ended. */
 export async function standsStill({ child }: Started): Promise<void> {
   while (child.exitCode === null && child.signalCode === null) {
     const states = await statesOf(child.pid ?? 0);
     if (states.length > 0 && states.every((state) => state === 'T')) return;
-    // Between two looks the machine is left to whoever is looked at.
+    // Leaves the machine to the observed process between two looks.
     await pause(20);
   }
 }
 
-/** Of each thread, for one that is in the middle of a write ends that first: a letter, as ps(1) has it. None: no such process. Not every Linux has a `ps`. */
+/**
+ * The state letter of each thread, as ps(1) shows it. A thread in the middle of a write ends that first. Empty without the process. Read
+ * from /proc, because not every Linux has `ps`.
+ */
 async function statesOf(pid: number): Promise<string[]> {
-  if (process.platform !== 'linux') return (await promisify(execFile)('ps', ['-o', 'state=', '-p', String(pid)]).catch(() => ({ stdout: '' }))).stdout.match(/^./g) ?? [];
+  if (process.platform !== 'linux')
+    return (await promisify(execFile)('ps', ['-o', 'state=', '-p', String(pid)]).catch(() => ({ stdout: '' }))).stdout.match(/^./g) ?? [];
   const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
   const stats = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8').catch(() => '')));
   return stats.map((stat) => stat.charAt(stat.lastIndexOf(')') + 2));

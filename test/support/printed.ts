@@ -1,4 +1,4 @@
-/** What a command that runs in this process prints on standard output. */
+/** Standard output of a command that runs in this process. */
 import { vi } from 'vitest';
 
 export async function printed(command: () => Promise<unknown>): Promise<string> {

@@ -1,11 +1,13 @@
-/** The report's page as a test reads it. */
+/** Reads the report's page in tests. */
 
-/** Its sections by title: HTML. */
+/** Its sections by title, as HTML. */
 export function sectionsOf(page: string): Readonly<Record<string, string>> {
-  return Object.fromEntries([...page.matchAll(/<section>\n<h2>([^<]+)<\/h2>\n(.*?)\n<\/section>/gs)].map(([, title = '', content = '']) => [title, content]));
+  return Object.fromEntries(
+    [...page.matchAll(/<section>\n<h2>([^<]+)<\/h2>\n(.*?)\n<\/section>/gs)].map(([, title = '', content = '']) => [title, content]),
+  );
 }
 
-/** How many requests there were by the words above the chart, and by its table. */
+/** The number of requests in the words above the chart, and in its table. */
 export function requestsIn(page: string): { readonly said: number; readonly inTable: number } {
   const text = sectionsOf(page)['Requests against quota'] ?? '';
   const number = (digits = ''): number => Number(digits.replaceAll(',', ''));

@@ -1,36 +1,36 @@
 /**
- * A data service that a test scripts: it counts what it is asked, by key and by Idempotency-Key, answers each key always
- * alike, and can be told to be slow, to hold its answers back or to break them. In the test's own process, so that the
- * test can wait for what it has seen instead of sleeping.
+ * A data service that a test scripts. It counts requests by key and by Idempotency-Key, answers each key alike, and can be slow, hold
+ * answers back or break them.
+ * It runs in the test's own process, so that a test can wait for a request instead of sleeping.
  */
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import type { Step } from '../../src/job/steps.ts';
+import type { Step } from '../../src/definition/steps.ts';
 import { freePort } from '../services/free-port.ts';
 
-/** The only key that the service accepts, unless a test says another; no file and no output may ever hold it. */
+/** The accepted key, unless a test changes it. No file and no output may ever contain it. */
 export const API_KEY = 'mr_test_5ecret-never-to-be-seen-0123456789';
 
 export interface Asked {
   readonly path: Step;
-  /** The e-mail, domain or profile, or all of a verify request's e-mails. */
+  /** The e-mail, domain or profile, or all e-mails of a verify request. */
   readonly keys: readonly string[];
   readonly body: string;
   readonly idempotencyKey: string | null;
-  /** From 1: which of all requests this is. */
+  /** The number of the request, from 1. */
   readonly number: number;
 }
 
-/** One request and what became of it. Times as `Date.now()` tells them. */
+/** One request and its outcome. Times as in `Date.now()`. */
 export interface Exchanged {
   readonly asked: Asked;
-  /** Null: not answered, or cut off. */
+  /** Null while it is unanswered, or when it was cut off. */
   status: number | null;
   answeredAt: number | null;
-  /** When the next request came over the same connection: by then whoever asked had read this answer. */
+  /** When the next request came over the same connection. By then the client had read this answer. */
   readBy: number | null;
-  /** The script has cut the connection. */
+  /** True when the script has cut the connection. */
   broken: boolean;
 }
 
@@ -40,26 +40,26 @@ export interface Reply {
   readonly headers?: Record<string, string>;
 }
 
-/** `usual` is what the service would say; `reply` sends that or anything else. Whoever breaks the answer uses the response itself. */
+/** `usual` is the service's normal answer; `reply` sends any answer. To break an answer, use the response itself. */
 export type Script = (asked: Asked, response: ServerResponse, reply: (reply: Reply) => void, usual: () => Reply) => void;
 
 export class ScriptedService {
   url = '';
   /** The key that is accepted now. */
   apiKey = API_KEY;
-  /** Answers wait this long, milliseconds. */
+  /** Milliseconds before each answer. */
   latencyMs = 0;
   script: Script = (_asked, _response, reply, usual) => reply(usual());
   readonly requests: Asked[] = [];
-  /** The same, with what became of them. */
+  /** All exchanges, with their outcomes. */
   readonly exchanges: Exchanged[] = [];
-  /** How often each key was asked for, by step: `enrich ana@works.example`. */
+  /** Requests of each key by step: `enrich ana@works.example`. */
   readonly asked = new Map<string, number>();
-  /** Idempotency-Keys that came with a key. */
+  /** The Idempotency-Keys of each key. */
   readonly idempotencyKeys = new Map<string, Set<string>>();
-  /** Keys asked for and not answered yet. */
+  /** Keys that were asked for and are not answered yet. */
   readonly unanswered = new Map<string, number>();
-  /** Requests that were answered to the end, and not cut off. */
+  /** Requests that were answered completely. */
   answered = 0;
   authorizations = new Set<string>();
   readonly #latest = new WeakMap<object, Exchanged>();
@@ -72,7 +72,7 @@ export class ScriptedService {
     return service;
   }
 
-  /** Whoever has stopped listens again where it did. */
+  /** Listens again on the same port after a stop. */
   async listen(port: number): Promise<void> {
     this.#server.listen(port, '127.0.0.1');
     await once(this.#server, 'listening');
@@ -91,7 +91,7 @@ export class ScriptedService {
     await closed;
   }
 
-  /** Requests by step, as `calls` of a report has them: those that there were. */
+  /** Requests by step, like `calls` of a report. Steps without requests are left out. */
   get callsMade(): Record<string, number> {
     return Object.fromEntries(Object.entries(this.calls).filter(([, calls]) => calls > 0));
   }
@@ -101,20 +101,20 @@ export class ScriptedService {
     return { enrich: of('enrich'), verify: of('verify'), company: of('company'), reveal: of('reveal') };
   }
 
-  /** How often keys were asked for beyond the first time. */
+  /** Requests of keys beyond the first request of each. */
   get repeated(): number {
     let sum = 0;
     for (const times of this.asked.values()) sum += times - 1;
     return sum;
   }
 
-  /** Resolves as soon as `until` holds; looked at with each request and each answer. */
+  /** Resolves as soon as `until` holds; it is checked at each request and each answer. */
   when(until: () => boolean): Promise<void> {
     if (until()) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push({ until, resolve }));
   }
 
-  /** Resolves when that many more requests have come. */
+  /** Resolves after that many further requests. */
   sees(more: number): Promise<void> {
     const target = this.requests.length + more;
     return this.when(() => this.requests.length >= target);
@@ -153,7 +153,12 @@ export class ScriptedService {
     });
     this.#look();
     const reply = ({ status, body, headers }: Reply): void => {
-      response.writeHead(status, { 'content-type': status < 400 ? 'application/json' : 'application/problem+json', 'x-request-id': `req-${asked.number}`, 'x-credits-charged': status === 200 ? '1' : '0', ...headers });
+      response.writeHead(status, {
+        'content-type': status < 400 ? 'application/json' : 'application/problem+json',
+        'x-request-id': `req-${asked.number}`,
+        'x-credits-charged': status === 200 ? '1' : '0',
+        ...headers,
+      });
       response.end(body);
     };
     const act = (): void => {
@@ -169,10 +174,20 @@ export class ScriptedService {
   #note(request: IncomingMessage, body: string): Asked {
     const url = request.url ?? '';
     const company = /\/v1\/companies\/([^/]+)$/.exec(url)?.[1];
-    const { email, domain, emails, linkedin_url } = company === undefined ? (JSON.parse(body) as { email?: string; domain?: string; emails?: string[]; linkedin_url?: string }) : { domain: decodeURIComponent(company) };
+    const { email, domain, emails, linkedin_url } =
+      company === undefined
+        ? (JSON.parse(body) as { email?: string; domain?: string; emails?: string[]; linkedin_url?: string })
+        : { domain: decodeURIComponent(company) };
     const header = request.headers['idempotency-key'];
     const asked: Asked = {
-      path: company !== undefined ? 'company' : url.endsWith('/v1/enrich') ? 'enrich' : url.endsWith('/v1/contacts/reveal') ? 'reveal' : 'verify',
+      path:
+        company !== undefined
+          ? 'company'
+          : url.endsWith('/v1/enrich')
+            ? 'enrich'
+            : url.endsWith('/v1/contacts/reveal')
+              ? 'reveal'
+              : 'verify',
       keys: emails?.map((spelled) => spelled.toLowerCase()) ?? [email ?? domain ?? linkedin_url ?? ''],
       body,
       idempotencyKey: typeof header === 'string' ? header : null,
@@ -216,15 +231,29 @@ export function problem(status: number, code: string, detail = `says ${code}`): 
   return { status, body: JSON.stringify({ type: 'about:blank', title: code, status, code, detail }) };
 }
 
-/** Local parts and profiles that begin with these words get what they say; all others are found, but one company in seven. */
+/** Local parts and profiles that begin with these words get the answer they name. All others are found, except one company in seven. */
 function usualReply({ path, keys }: Asked): Reply {
   if (path === 'verify') return { status: 200, body: JSON.stringify({ data: keys.map((email) => verdict(email)) }) };
   const key = (keys[0] ?? '').replace(/^https:.*\//, '');
-  if (path === 'company') return digest(key) % 7 === 0 ? { status: 200, body: 'null' } : { status: 200, body: JSON.stringify({ domain: key, name: `Company of ${key}`, employees: digest(key) % 5_000, revenue: '$9M', industry: 'Tools', stack: ['Go'] }) };
+  if (path === 'company')
+    return digest(key) % 7 === 0
+      ? { status: 200, body: 'null' }
+      : {
+          status: 200,
+          body: JSON.stringify({
+            domain: key,
+            name: `Company of ${key}`,
+            employees: digest(key) % 5_000,
+            revenue: '$9M',
+            industry: 'Tools',
+            stack: ['Go'],
+          }),
+        };
   if (key.startsWith('miss')) return problem(404, 'no_match');
   if (key.startsWith('gone')) return problem(451, 'suppressed_person');
   if (key.startsWith('refused')) return problem(422, 'validation_failed');
-  if (path === 'reveal') return { status: 200, body: JSON.stringify({ email: `${key}@revealed.example`, mobile: '+12125550100', linkedin_url: keys[0] }) };
+  if (path === 'reveal')
+    return { status: 200, body: JSON.stringify({ email: `${key}@revealed.example`, mobile: '+12125550100', linkedin_url: keys[0] }) };
   const byEmail = key.includes('@');
   return {
     status: 200,

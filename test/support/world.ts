@@ -1,4 +1,4 @@
-/** A folder and a scripted service for one test, taken down after it; no file and no output may hold the API key. */
+/** A folder and a scripted service for one test, removed after it. No file and no output may contain the API key. */
 import { writeFile } from 'node:fs/promises';
 import { expect, onTestFinished } from 'vitest';
 import { Folder } from './cli.ts';
@@ -26,7 +26,7 @@ export async function startService(): Promise<ScriptedService> {
 export interface World {
   readonly folder: Folder;
   readonly service: ScriptedService;
-  /** `run` with everything that most tests want: from `in.csv` to `out.csv`, at full speed, checkpoints every 50 ms. */
+  /** The usual arguments of `run`: from `in.csv` to `out.csv`, without a quota, checkpoints every 50 ms. */
   args: (more?: Readonly<Record<string, string | boolean>>) => string[];
 }
 
@@ -38,7 +38,7 @@ export async function makeWorld(input: string | Buffer | null = null): Promise<W
   return { folder, service, args: (more = {}) => ['run', ...flags({ ...USUAL, 'base-url': service.url, ...more })] };
 }
 
-/** `{limit: '5', fresh: true}` as `--limit 5 --fresh`; false leaves a flag out. */
+/** `{limit: '5', fresh: true}` as `--limit 5 --fresh`. False leaves a flag out. */
 export function flags(values: Readonly<Record<string, string | boolean>>): string[] {
   return Object.entries(values).flatMap(([name, value]) => (value === false ? [] : value === true ? [`--${name}`] : [`--${name}`, value]));
 }

@@ -1,4 +1,4 @@
-/** One address or more for each thing that a domain or a mail host of `fixtures/mail-world.json` may do: the verdict, why, and the confidence. */
+/** At least one address for each behaviour of a domain or mail host in `fixtures/mail-world.json`, with its expected verdict. */
 import type { Verdict } from '../../src/verification/types.ts';
 
 export type Case = readonly [email: string, result: Verdict, reason: string, confidence: number];
@@ -41,9 +41,7 @@ export const CASES: Readonly<Record<string, readonly Case[]>> = {
     ['jane@unsure.test', 'deliverable', 'accepted', 75],
     ['jane@busy.test', 'unknown', 'greylisted', 30],
   ],
-  'accept-all': [
-    ['jane@anybody.test', 'risky', 'accept_all', 50],
-  ],
+  'accept-all': [['jane@anybody.test', 'risky', 'accept_all', 50]],
   'names in other scripts': [
     ['用户@utf8.test', 'deliverable', 'accepted', 97],
     ['jane@münchen.test', 'deliverable', 'accepted', 97],
@@ -78,7 +76,7 @@ export const CASES: Readonly<Record<string, readonly Case[]>> = {
     ['nobody@stand-in.test', 'undeliverable', 'no_mailbox', 0],
     ...[1, 2, 3, 4, 5, 6, 7].flatMap((n) => ['curt', 'tired'].map((host): Case => [`a${n}@${host}.test`, 'deliverable', 'accepted', 97])),
     ['nobody@tired.test', 'undeliverable', 'no_mailbox', 0],
-    // It hangs up over the strangers of the probe: whether it takes anybody is not known.
+    // The host hangs up during the accept-all probe, so `accept_all` stays unknown.
     ['jane@shy.test', 'deliverable', 'accepted', 75],
     ['joe@shy.test', 'unknown', 'no_answer', 30],
     ['jane@slow-witted.test', 'deliverable', 'accepted', 97],

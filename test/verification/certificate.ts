@@ -1,4 +1,7 @@
-/** A certificate that signs itself, and its key, for mail hosts of tests alone. Made by: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=mx.tls.test */
+/**
+ * A self-signed certificate and its key, for the mail hosts of tests only. Made by: openssl req -x509 -newkey ec -pkeyopt
+ * ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=mx.tls.test
+ */
 import { createSecureContext, type SecureContext } from 'node:tls';
 
 export const KEY = `-----BEGIN PRIVATE KEY-----

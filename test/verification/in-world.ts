@@ -1,7 +1,7 @@
-/** A verifier in the mail world of `fixtures/mail-world.json`, over real sockets, or with DNS that is told what to say. */
+/** A verifier in the mail world of `fixtures/mail-world.json`, over real sockets or with a scripted resolver. */
 import { readFileSync } from 'node:fs';
-import { startMailWorld, type RunningWorld } from '../../src/service/mail-world/start-world.ts';
-import type { MailWorld } from '../../src/service/mail-world/world.ts';
+import { startMailWorld, type RunningWorld } from '../../src/service/sample/mail-world/start-world.ts';
+import type { MailWorld } from '../../src/service/sample/mail-world/world.ts';
 import { dnsResolver, type Resolver } from '../../src/verification/dns/resolver.ts';
 import { smtpSettings, type SmtpSettings } from '../../src/verification/smtp/settings.ts';
 import type { EmailVerification, EvidenceSource, VerifyRequest } from '../../src/verification/types.ts';
@@ -16,7 +16,7 @@ export const NO_EVIDENCE: EvidenceSource = { mailbox: () => [], domain: () => nu
 export interface InWorld {
   readonly world: RunningWorld;
   readonly verifier: Verifier;
-  /** A clock for greylists: the world's and the verifier's, in milliseconds. */
+  /** The clock that the world's greylists and the verifier share, epoch milliseconds. */
   readonly time: { nowMs: number };
   readonly verify: (emails: readonly string[], request?: Partial<VerifyRequest>) => Promise<EmailVerification[]>;
   readonly one: (email: string, request?: Partial<VerifyRequest>) => Promise<EmailVerification>;
@@ -24,7 +24,11 @@ export interface InWorld {
 
 export const REQUEST: VerifyRequest = { mode: 'full', maxAgeS: null, evidence: NO_EVIDENCE, timeoutMs: 20_000 };
 
-export async function inWorld(settings: Partial<SmtpSettings> = {}, options: Partial<VerifierOptions> = {}, declared: MailWorld = WORLD): Promise<InWorld> {
+export async function inWorld(
+  settings: Partial<SmtpSettings> = {},
+  options: Partial<VerifierOptions> = {},
+  declared: MailWorld = WORLD,
+): Promise<InWorld> {
   const time = { nowMs: Date.UTC(2026, 5, 1) };
   const world = await startMailWorld(declared, { tls: testTls(), now: () => time.nowMs });
   cleanUp(() => world.close());
@@ -42,7 +46,7 @@ export async function inWorld(settings: Partial<SmtpSettings> = {}, options: Par
   return { world, verifier, time, verify, one: async (email, request) => (await verify([email], request))[0] as EmailVerification };
 }
 
-/** DNS that says nothing to anybody: for what must come to an answer without it. */
+/** A resolver that always fails, for verdicts that must not depend on DNS. */
 export const NO_DNS: Resolver = {
   mx: () => Promise.resolve({ kind: 'failed', detail: 'ETEST' }),
   addresses: () => Promise.resolve({ kind: 'failed', detail: 'ETEST' }),

@@ -12,7 +12,7 @@ import { SortedLines } from '../../src/verification/lists/sorted-lines.ts';
 import { TYPO_DOMAINS } from '../../src/verification/lists/typos.ts';
 import { fitsPattern } from '../../src/verification/pattern.ts';
 import { registrableDomain, suffixOf } from '../../src/verification/registrable.ts';
-import { isOneSlipAway } from '../../src/verification/typo.ts';
+import { isOneEditAway } from '../../src/verification/typo.ts';
 
 interface Source {
   readonly package: string;
@@ -30,7 +30,7 @@ const text = (list: string): string => readFileSync(new URL(`${list}.txt`, FOLDE
 const lines = (list: string): string[] => text(list).trimEnd().split('\n');
 
 describe('the lists', () => {
-  it.each(Object.entries(sources))('%s is what was recorded of it, sorted, each entry once', (list, source) => {
+  it.each(Object.entries(sources))('%s matches its recorded checksum and is sorted without duplicates', (list, source) => {
     expect(createHash('sha256').update(text(list)).digest('hex')).toBe(source.sha256);
     expect(lines(list).length).toBe(source.entries);
     expect(lines(list).every((entry, n, all) => n === 0 || (all[n - 1] as string) < entry)).toBe(true);
@@ -40,12 +40,13 @@ describe('the lists', () => {
     expect(source.licence === 'CC0-1.0' || licences.includes(`== ${source.package}\n`)).toBe(true);
   });
 
-  it('name domains in the form in which they are looked up', () => {
-    for (const list of ['disposable', 'disposable-wide', 'free', 'relay']) expect(lines(list).filter((domain) => !isHostName(domain))).toEqual([]);
+  it('every listed domain is in the normalised form that lookups use', () => {
+    for (const list of ['disposable', 'disposable-wide', 'free', 'relay'])
+      expect(lines(list).filter((domain) => !isHostName(domain))).toEqual([]);
     expect(Object.keys(TYPO_DOMAINS).filter((domain) => !isHostName(domain))).toEqual([]);
   });
 
-  it('contradict one another nowhere', () => {
+  it('no two lists contradict each other', () => {
     const free = new Set(lines('free'));
     const disposable = new Set(lines('disposable'));
     expect(lines('disposable').filter((domain) => free.has(domain))).toEqual([]);
@@ -57,31 +58,77 @@ describe('the lists', () => {
     }
   });
 
-  it('are wide, and spare those who are not meant', () => {
+  it('the lists are large, and spare free providers, companies and the names of people', () => {
     expect(lines('disposable').length).toBeGreaterThan(5_000);
     expect(lines('disposable-wide').length).toBeGreaterThan(30_000);
-    for (const provider of ['gmail.com', 'outlook.com', 'yahoo.com', 'icloud.com', 'gmx.de', 'web.de', 'qq.com', 'mail.ru', 'proton.me', 'posteo.de', 'duck.com', '21cn.com', 'mail.by', 'sify.com']) {
-      expect(lookUpLists('jane', provider), provider).toMatchObject({ disposable: false, suspectedDisposable: false, free: true, didYouMean: null });
+    for (const provider of [
+      'gmail.com',
+      'outlook.com',
+      'yahoo.com',
+      'icloud.com',
+      'gmx.de',
+      'web.de',
+      'qq.com',
+      'mail.ru',
+      'proton.me',
+      'posteo.de',
+      'duck.com',
+      '21cn.com',
+      'mail.by',
+      'sify.com',
+    ]) {
+      expect(lookUpLists('jane', provider), provider).toMatchObject({
+        disposable: false,
+        suspectedDisposable: false,
+        free: true,
+        didYouMean: null,
+      });
     }
     for (const company of ['microsoft.com', 'siemens.com', 'bbc.co.uk', 'toyota.co.jp', 'ox.ac.uk', 'europa.eu', 'acme.example']) {
-      expect(lookUpLists('jane', company), company).toMatchObject({ disposable: false, suspectedDisposable: false, free: false, didYouMean: null });
+      expect(lookUpLists('jane', company), company).toMatchObject({
+        disposable: false,
+        suspectedDisposable: false,
+        free: false,
+        didYouMean: null,
+      });
     }
-    for (const person of ['jane', 'alexa', 'paris', 'sydney', 'denver', 'jo', 'li', 'se', '2016', 'informant', 'salesman']) expect(isRole(person), person).toBe(false);
-    for (const role of ['info', 'sales', 'hr', 'it', 'no-reply', 'info+news', 'buchhaltung', 'ventas', 'support-team']) expect(isRole(role), role).toBe(true);
+    for (const person of ['jane', 'alexa', 'paris', 'sydney', 'denver', 'jo', 'li', 'se', '2016', 'informant', 'salesman'])
+      expect(isRole(person), person).toBe(false);
+    for (const role of ['info', 'sales', 'hr', 'it', 'no-reply', 'info+news', 'buchhaltung', 'ventas', 'support-team'])
+      expect(isRole(role), role).toBe(true);
   });
 
-  it('name relays, each by its service, which are neither disposable nor suspected nor an employer', () => {
+  it('each relay names its service, and is neither disposable, nor suspected, nor an employer', () => {
     const own = text('own/relay').trimEnd().split('\n');
     expect(own.filter((line) => !/^[\w.-]+ # \S/.test(line))).toEqual([]);
     expect(lines('relay')).toEqual(ownEntries(text('own/relay')));
-    for (const relay of ['mozmail.com', 'jane.mozmail.com', 'simplelogin.com', 'aleeas.com', 'passmail.net', 'addy.io', 'jane.anonaddy.com', 'duck.com', 'privaterelay.appleid.com', 'jane.33mail.com', 'opayq.com', 'burnermail.io']) {
-      expect(lookUpLists('jane', relay), relay).toMatchObject({ relay: true, disposable: false, suspectedDisposable: false, didYouMean: null });
+    for (const relay of [
+      'mozmail.com',
+      'jane.mozmail.com',
+      'simplelogin.com',
+      'aleeas.com',
+      'passmail.net',
+      'addy.io',
+      'jane.anonaddy.com',
+      'duck.com',
+      'privaterelay.appleid.com',
+      'jane.33mail.com',
+      'opayq.com',
+      'burnermail.io',
+    ]) {
+      expect(lookUpLists('jane', relay), relay).toMatchObject({
+        relay: true,
+        disposable: false,
+        suspectedDisposable: false,
+        didYouMean: null,
+      });
       expect(namesNoEmployer(relay), relay).toBe(true);
     }
-    for (const none of ['appleid.com', 'firefox.com', 'gmail.com', 'acme.example', 'mailinator.com', 'spamgourmet.com']) expect(isRelay(none), none).toBe(false);
+    for (const none of ['appleid.com', 'firefox.com', 'gmail.com', 'acme.example', 'mailinator.com', 'spamgourmet.com'])
+      expect(isRelay(none), none).toBe(false);
   });
 
-  it('have no entry in the careful one that no public list has', () => {
+  it('every entry of the strict disposable list is in some public list', () => {
     const recall = JSON.parse(readFileSync(new URL('recall.json', FOLDER), 'utf8')) as Recall;
     expect(recall.sha256, 'run fixtures/lists/compare.ts anew').toBe(createHash('sha256').update(text('disposable')).digest('hex'));
     expect(recall.unlisted).toEqual([]);
@@ -90,20 +137,24 @@ describe('the lists', () => {
     expect(Object.entries(recall.own).filter(([, known]) => known === '')).toEqual([]);
   });
 
-  it('are looked up as far as what was registered', () => {
+  it('a lookup covers subdomains up to the registered domain', () => {
     expect(isDisposable('a.b.mailinator.com')).toBe(true);
     expect(isDisposable('mailinator.example')).toBe(false);
     expect(isFreeProvider('mail.yahoo.co.uk')).toBe(true);
     expect(isFreeProvider('co.uk')).toBe(false);
   });
 
-  it('find in a text what a set would find', () => {
+  it('SortedLines finds exactly the entries that a set would find', () => {
     fc.assert(
-      fc.property(fc.uniqueArray(fc.stringMatching(/^[a-c.]{1,4}$/), { maxLength: 40 }), fc.stringMatching(/^[a-c.]{1,4}$/), (entries, probe) => {
-        const list = new SortedLines(entries.length === 0 ? '' : `${[...entries].sort().join('\n')}\n`);
-        expect(list.has(probe)).toBe(entries.includes(probe));
-        for (const entry of entries) expect(list.has(entry)).toBe(true);
-      }),
+      fc.property(
+        fc.uniqueArray(fc.stringMatching(/^[a-c.]{1,4}$/), { maxLength: 40 }),
+        fc.stringMatching(/^[a-c.]{1,4}$/),
+        (entries, probe) => {
+          const list = new SortedLines(entries.length === 0 ? '' : `${[...entries].sort().join('\n')}\n`);
+          expect(list.has(probe)).toBe(entries.includes(probe));
+          for (const entry of entries) expect(list.has(entry)).toBe(true);
+        },
+      ),
       { numRuns: 1_000 },
     );
   });
@@ -117,7 +168,7 @@ describe('registrableDomain', () => {
     ['jane.github.io', 'jane.github.io'],
     ['a.b.xn--55qx5d.cn', 'b.xn--55qx5d.cn'],
     ['co.uk', 'co.uk'],
-  ])('%s: %s', (domain, expected) => {
+  ])('gives for %s %s', (domain, expected) => {
     expect(registrableDomain(domain)).toBe(expected);
   });
 });
@@ -128,11 +179,11 @@ it.each([
   ['jane.github.io', 'io'],
   ['hotmail.ft', null],
   ['acme.example', null],
-])('%s is under the suffix %s', (domain, suffix) => {
+])('suffixOf gives for %s %s', (domain, suffix) => {
   expect(suffixOf(domain)).toBe(suffix);
 });
 
-describe('what was probably meant', () => {
+describe('didYouMean', () => {
   it.each([
     ['jane', 'gmial.com', 'jane@gmail.com'],
     ['jane', 'gmaill.com', 'jane@gmail.com'],
@@ -159,7 +210,7 @@ describe('what was probably meant', () => {
     ['оксана', 'acme.example', null],
     ['josé', 'acme.example', null],
     ['太郎', 'acme.example', null],
-  ])('%s@%s: %s', (local, domain, expected) => {
+  ])('suggests for %s@%s %s', (local, domain, expected) => {
     expect(lookUpLists(local, domain).didYouMean).toBe(expected);
   });
 
@@ -175,14 +226,23 @@ describe('what was probably meant', () => {
     ['почта.рф', null],
     ['wéb.de', null],
     ['例え.jp', null],
-  ])('to a reader %s is %s, which is said and no more', (shown, provider) => {
+  ])('%s looks like %s, which is reported without making it invalid', (shown, provider) => {
     const domain = domainToASCII(shown);
-    expect(lookUpLists('jane', domain)).toMatchObject({ disposable: false, lookalike: provider, didYouMean: provider === null ? null : `jane@${provider}` });
+    expect(lookUpLists('jane', domain)).toMatchObject({
+      disposable: false,
+      lookalike: provider,
+      didYouMean: provider === null ? null : `jane@${provider}`,
+    });
     expect(checkSyntax(`jane@${shown}`)).toMatchObject({ kind: 'valid', domain });
   });
 
-  it('is one slip away exactly when one edit makes the one of the other', () => {
-    const edit = fc.tuple(fc.stringMatching(/^[ab]{2,6}$/), fc.nat(5), fc.constantFrom('insert', 'drop', 'change', 'swap'), fc.constantFrom('a', 'b', 'c'));
+  it('isOneEditAway holds exactly when one insertion, deletion, change or swap turns one word into the other', () => {
+    const edit = fc.tuple(
+      fc.stringMatching(/^[ab]{2,6}$/),
+      fc.nat(5),
+      fc.constantFrom('insert', 'drop', 'change', 'swap'),
+      fc.constantFrom('a', 'b', 'c'),
+    );
     fc.assert(
       fc.property(edit, ([word, seat, kind, letter]) => {
         const at = seat % word.length;
@@ -192,12 +252,12 @@ describe('what was probably meant', () => {
           change: word.slice(0, at) + letter + word.slice(at + 1),
           swap: word.slice(0, at) + (word[at + 1] ?? '') + (word[at] ?? '') + word.slice(at + 2),
         }[kind];
-        expect(isOneSlipAway(word, edited)).toBe(word !== edited);
-        expect(isOneSlipAway(edited, word)).toBe(word !== edited);
+        expect(isOneEditAway(word, edited)).toBe(word !== edited);
+        expect(isOneEditAway(edited, word)).toBe(word !== edited);
       }),
     );
-    expect(isOneSlipAway('abcd', 'abdce')).toBe(false);
-    expect(isOneSlipAway('abcd', 'badc')).toBe(false);
+    expect(isOneEditAway('abcd', 'abdce')).toBe(false);
+    expect(isOneEditAway('abcd', 'badc')).toBe(false);
   });
 });
 
@@ -212,7 +272,7 @@ describe('fitsPattern', () => {
     ['ja.doe', '{f}.{last}', false],
     ['jdoe', '{f}{last}', false],
     ['jane', null, false],
-  ])('%s of %s: %s', (local, pattern, expected) => {
+  ])('%s in the pattern %s: %s', (local, pattern, expected) => {
     expect(fitsPattern(local, pattern)).toBe(expected);
   });
 });

@@ -1,22 +1,24 @@
-/** Real replies of mail servers, by what they meant: `fixtures/replies`. */
+/** Real replies of mail servers from `fixtures/replies`, grouped by their true meaning. */
 import { readFileSync } from 'node:fs';
 import { classifyRcpt, type RcptMeaning } from '../../src/verification/smtp/classify.ts';
 import { ReplyReader } from '../../src/verification/smtp/reply.ts';
 
-/** `living`: the reply says nothing against the mailbox. `disabled` is dead, too: mail there comes back for good. */
+/** `living`: the mailbox exists. `disabled` counts as dead, because mail to it bounces for good. */
 export const FAMILIES = ['living', 'full', 'dead', 'disabled'] as const;
 export type Family = (typeof FAMILIES)[number];
 
-/** How replies of one family are read. */
+/** How the classifier reads the replies of one family. */
 export interface FamilyCount {
   readonly replies: number;
-  /** Read as a mailbox that nobody has. */
+  /** Replies that are read as a dead mailbox. */
   readonly calledDead: readonly string[];
   readonly calledFull: number;
 }
 
 export function repliesOf(family: Family): string[] {
-  const lines = readFileSync(new URL(`../../fixtures/replies/${family}.tsv`, import.meta.url), 'utf8').trimEnd().split('\n');
+  const lines = readFileSync(new URL(`../../fixtures/replies/${family}.tsv`, import.meta.url), 'utf8')
+    .trimEnd()
+    .split('\n');
   return lines.map((line) => line.slice(line.indexOf('\t') + 1));
 }
 

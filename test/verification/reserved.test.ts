@@ -20,28 +20,32 @@ function verifierOf(ownDns: boolean): { verifier: Verifier; asked: string[] } {
 }
 
 describe('reserved names', () => {
-  it('are undeliverable and never looked up', async () => {
+  it('addresses under reserved names are undeliverable without a DNS query', async () => {
     const { verifier, asked } = verifierOf(false);
     const found = await verifier.verify([...ALWAYS, ...OUTSIDE_TEST_BEDS], REQUEST);
     for (const one of found) expect(one).toMatchObject({ result: 'undeliverable', reason: 'reserved_domain', confidence: 0, mx: null });
     expect(asked).toEqual([]);
   });
 
-  it('may have zones in a test bed, but for those that no DNS has', async () => {
+  it('a test bed may have zones of the names that are only reserved outside of it', async () => {
     const { verifier, asked } = verifierOf(true);
     const found = await verifier.verify([...ALWAYS, ...OUTSIDE_TEST_BEDS], REQUEST);
-    expect(found.map(({ reason }) => reason)).toEqual([...ALWAYS.map(() => 'reserved_domain'), ...OUTSIDE_TEST_BEDS.map(() => 'no_domain')]);
+    expect(found.map(({ reason }) => reason)).toEqual([
+      ...ALWAYS.map(() => 'reserved_domain'),
+      ...OUTSIDE_TEST_BEDS.map(() => 'no_domain'),
+    ]);
     expect(asked).toEqual(['acme.test', 'mail.acme.example', 'example.com', 'sub.example.org']);
   });
 
-  it('do not outweigh what really happened to mail', async () => {
+  it('a recorded delivery outranks a reserved name', async () => {
     const { verifier } = verifierOf(false);
     const mailbox = () => [{ kind: 'delivered' as const, atMs: 0, untilMs: 1, source: 'test' }];
     const [found] = await verifier.verify(['jane@acme.test'], { ...REQUEST, evidence: { mailbox, domain: () => null } });
     expect(found).toMatchObject({ result: 'deliverable', reason: 'recorded_delivery' });
   });
 
-  it('are whole labels: names that only end alike are not', () => {
-    for (const domain of ['mylocal', 'acme.latest', 'notexample.com', 'acme.com', 'invalid.de']) expect(isReserved(domain, false)).toBe(false);
+  it('a name that only ends like a reserved one is not reserved', () => {
+    for (const domain of ['mylocal', 'acme.latest', 'notexample.com', 'acme.com', 'invalid.de'])
+      expect(isReserved(domain, false)).toBe(false);
   });
 });

@@ -2,10 +2,30 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { score, type ScoreFacts } from '../../src/verification/score.ts';
 
-const GOOD: ScoreFacts = { outcome: 'accepted', acceptAll: false, disposable: false, suspectedDisposable: false, role: false, probableTypo: false, implicitMx: false, fitsPattern: false, deliveredIn90Days: false };
+const GOOD: ScoreFacts = {
+  outcome: 'accepted',
+  acceptAll: false,
+  disposable: false,
+  suspectedDisposable: false,
+  role: false,
+  probableTypo: false,
+  implicitMx: false,
+  fitsPattern: false,
+  deliveredIn90Days: false,
+};
 
 const facts: fc.Arbitrary<ScoreFacts> = fc.record({
-  outcome: fc.constantFrom('accepted', 'delivered', 'verified', 'mailbox_full', 'unknown', 'not_checked', 'undeliverable', 'bounced', 'found_dead'),
+  outcome: fc.constantFrom(
+    'accepted',
+    'delivered',
+    'verified',
+    'mailbox_full',
+    'unknown',
+    'not_checked',
+    'undeliverable',
+    'bounced',
+    'found_dead',
+  ),
   acceptAll: fc.constantFrom(true, false, null),
   disposable: fc.boolean(),
   suspectedDisposable: fc.boolean(),
@@ -26,7 +46,7 @@ describe('score', () => {
     ['undeliverable', { outcome: 'undeliverable', deliveredIn90Days: true }, 0],
     ['a recorded bounce', { outcome: 'bounced', deliveredIn90Days: true }, 0],
     ['a recorded delivery', { outcome: 'delivered', deliveredIn90Days: true }, 100],
-    ['a recorded delivery where mail is taken for anybody', { outcome: 'delivered', deliveredIn90Days: true, acceptAll: true }, 75],
+    ['a recorded delivery in an accept-all domain', { outcome: 'delivered', deliveredIn90Days: true, acceptAll: true }, 75],
     ['a recorded verdict, whatever the store says of accept-all', { outcome: 'verified', acceptAll: false }, 75],
     ['the cap of 100', { deliveredIn90Days: true }, 100],
     ['the cap of a role', { role: true, deliveredIn90Days: true }, 80],
@@ -37,11 +57,11 @@ describe('score', () => {
     ['a role', { role: true, acceptAll: null }, 60],
     ['a probable typo', { outcome: 'unknown', probableTypo: true }, 5],
     ['never below 0', { outcome: 'unknown', probableTypo: true, role: true, implicitMx: true }, 0],
-  ])('%s', (_name, change, expected) => {
+  ])('the confidence of %s', (_name, change, expected) => {
     expect(score({ ...GOOD, ...change }).confidence).toBe(expected);
   });
 
-  it('is the sum of its points, within 0 and 100, and the same every time, in whatever order the facts stand', () => {
+  it('the confidence is the sum of the points, from 0 to 100, and does not depend on the order of the facts', () => {
     fc.assert(
       fc.property(facts, (given) => {
         const { confidence, factors } = score(given);
@@ -53,7 +73,7 @@ describe('score', () => {
     );
   });
 
-  it('is 0 of what is undeliverable, which takes no adjustment', () => {
+  it('an undeliverable address scores 0 without adjustments', () => {
     fc.assert(
       fc.property(facts, fc.constantFrom('undeliverable', 'bounced', 'found_dead'), (given, outcome) => {
         const { confidence, factors } = score({ ...given, outcome });
@@ -62,8 +82,14 @@ describe('score', () => {
     );
   });
 
-  it('keeps every cap that there is, and says which one took points', () => {
-    const caps: readonly [(given: ScoreFacts) => boolean, number][] = [[({ disposable }) => disposable, 20], [({ suspectedDisposable }) => suspectedDisposable, 60], [({ outcome }) => outcome === 'unknown' || outcome === 'not_checked', 60], [({ role }) => role, 80], [({ acceptAll }) => acceptAll === true, 80]];
+  it('the confidence obeys every cap, and at most one cap is reported', () => {
+    const caps: readonly [(given: ScoreFacts) => boolean, number][] = [
+      [({ disposable }) => disposable, 20],
+      [({ suspectedDisposable }) => suspectedDisposable, 60],
+      [({ outcome }) => outcome === 'unknown' || outcome === 'not_checked', 60],
+      [({ role }) => role, 80],
+      [({ acceptAll }) => acceptAll === true, 80],
+    ];
     fc.assert(
       fc.property(facts, (given) => {
         const { confidence, factors } = score(given);
@@ -75,9 +101,12 @@ describe('score', () => {
     );
   });
 
-  /** Each turns the facts into worse ones. */
+  /** Each row lists changes to the facts from good to bad. */
   const BAD_NEWS: readonly Partial<ScoreFacts>[][] = [
-    ...(['disposable', 'suspectedDisposable', 'role', 'probableTypo', 'implicitMx'] as const).map((bad) => [{ [bad]: false }, { [bad]: true }]),
+    ...(['disposable', 'suspectedDisposable', 'role', 'probableTypo', 'implicitMx'] as const).map((bad) => [
+      { [bad]: false },
+      { [bad]: true },
+    ]),
     ...(['fitsPattern', 'deliveredIn90Days'] as const).map((good) => [{ [good]: true }, { [good]: false }]),
     [{ acceptAll: false }, { acceptAll: null }, { acceptAll: true }],
     [{ outcome: 'accepted' }, { outcome: 'mailbox_full' }, { outcome: 'unknown' }, { outcome: 'undeliverable' }],
@@ -85,7 +114,7 @@ describe('score', () => {
     [{ outcome: 'verified' }, { outcome: 'not_checked' }, { outcome: 'found_dead' }],
   ];
 
-  it('is never raised by bad news', () => {
+  it('worse facts never raise the confidence', () => {
     fc.assert(
       fc.property(facts, fc.constantFrom(...BAD_NEWS), (given, worse) => {
         const scores = worse.map((news) => score({ ...given, ...news }).confidence);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { normaliseEmail } from '../../src/verification/address.ts';
 import { checkSyntax } from '../../src/verification/syntax.ts';
 
-/** Valid, however rare: what it must be read as. */
+/** Valid addresses, also rare ones, with their normalised form. */
 const VALID: readonly (readonly [string, string, string])[] = [
   ['RFC 5322 3.2.3, every sign of atext', "!#$%&'*+-/=?^_`{|}~@acme.example", "!#$%&'*+-/=?^_`{|}~@acme.example"],
   ['one letter', 'x@acme.example', 'x@acme.example'],
@@ -11,7 +11,11 @@ const VALID: readonly (readonly [string, string, string])[] = [
   ['hyphens at both ends', '-jane-@acme.example', '-jane-@acme.example'],
   ['underscores alone', '_______@acme.example', '_______@acme.example'],
   ['64 octets before the @', `${'a'.repeat(64)}@acme.example`, `${'a'.repeat(64)}@acme.example`],
-  ['254 octets in all', `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(53)}.example`, `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(53)}.example`],
+  [
+    '254 octets in all',
+    `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(53)}.example`,
+    `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(53)}.example`,
+  ],
   ['a quoted space', '"jane doe"@acme.example', '"jane doe"@acme.example'],
   ['a quoted @', '"jane@home"@acme.example', '"jane@home"@acme.example'],
   ['quoted dots', '"jane..doe"@acme.example', '"jane..doe"@acme.example'],
@@ -97,11 +101,11 @@ const INVALID: readonly (readonly [string, string])[] = [
 ];
 
 describe('checkSyntax', () => {
-  it.each(VALID)('takes %s: %j', (_what, address, expected) => {
+  it.each(VALID)('accepts %s: %j', (_what, address, expected) => {
     expect(checkSyntax(address)).toMatchObject({ kind: 'valid', normalised: expected });
   });
 
-  it.each(INVALID)('takes not %s: %j', (_what, address) => {
+  it.each(INVALID)('rejects %s: %j', (_what, address) => {
     expect(checkSyntax(address)).toMatchObject({ kind: 'invalid', detail: expect.stringMatching(/^[a-z0-9]/) as string });
   });
 
@@ -141,7 +145,7 @@ describe('checkSyntax', () => {
     ['jane', 'needs a name, an @ and a domain'],
     ['jane@', 'needs a name, an @ and a domain'],
     ['  ', 'empty'],
-  ])('refuses %j for its reason: %s', (address, detail) => {
+  ])('names the error of %j: %s', (address, detail) => {
     expect(checkSyntax(address)).toMatchObject({ kind: 'invalid', detail });
   });
 
@@ -149,7 +153,7 @@ describe('checkSyntax', () => {
     ['jane@[192.0.2.1]', 'jane@[192.0.2.1]'],
     ['"jane"@[IPv6:2001:DB8::1]', 'jane@[ipv6:2001:db8::1]'],
     ['jane@[IPv6:::ffff:192.0.2.1]', 'jane@[ipv6:::ffff:192.0.2.1]'],
-  ])('knows the literal in %s', (address, normalised) => {
+  ])('recognises the address literal in %s', (address, normalised) => {
     expect(checkSyntax(address)).toMatchObject({ kind: 'literal', normalised });
   });
 
@@ -186,25 +190,32 @@ describe('checkSyntax', () => {
     ['n/a', null],
     ['jane', null],
     ['jane@acme', null],
-  ])('guesses what %j was to be: %j', (address, meant) => {
+  ])('suggests for %j the address %j', (address, meant) => {
     expect(checkSyntax(address)).toMatchObject({ kind: 'invalid', meant });
   });
 
-  it('has an answer for anything, quickly, and what was meant is an address', () => {
+  it('gives a result for any text, and every suggestion is a valid address', () => {
     const parts = ['@', '.', '"', '\\', ' ', '<', '>', '[', ']', ',', 'a', 'é', '\u200d', '\u0301', 'xn--', 'IPv6:', '💻', '例'];
-    const anything = fc.oneof(fc.string({ unit: 'binary', maxLength: 80 }), fc.array(fc.constantFrom(...parts), { maxLength: 60 }).map((list) => list.join('')));
+    const anything = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 80 }),
+      fc.array(fc.constantFrom(...parts), { maxLength: 60 }).map((list) => list.join('')),
+    );
     fc.assert(
       fc.property(anything, (address) => {
         const found = checkSyntax(address);
-        if (found.kind === 'invalid' && found.meant !== null) expect(checkSyntax(found.meant)).toMatchObject({ kind: 'valid', normalised: found.meant });
+        if (found.kind === 'invalid' && found.meant !== null)
+          expect(checkSyntax(found.meant)).toMatchObject({ kind: 'valid', normalised: found.meant });
         if (found.kind === 'valid') expect(normaliseEmail(found.normalised)).toBe(found.normalised);
       }),
       { numRuns: 5_000 },
     );
   });
 
-  it.each(['@', '.', '"', '\\', ' ', '<', '[', ', ', 'a@', '\u0301', '"\\', 'é.', '👩\u200d', 'xn--'])('is linear: %j a million times', (piece) => {
-    expect(checkSyntax(piece.repeat(1_000_000)).kind).toBe('invalid');
-    expect(checkSyntax(piece.repeat(1_000)).kind).toBe('invalid');
-  });
+  it.each(['@', '.', '"', '\\', ' ', '<', '[', ', ', 'a@', '\u0301', '"\\', 'é.', '👩\u200d', 'xn--'])(
+    'checks %j repeated a million times in linear time',
+    (piece) => {
+      expect(checkSyntax(piece.repeat(1_000_000)).kind).toBe('invalid');
+      expect(checkSyntax(piece.repeat(1_000)).kind).toBe('invalid');
+    },
+  );
 });

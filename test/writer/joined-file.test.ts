@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { KEPT } from '../../src/processor/result.ts';
-import { csvRow } from '../../src/writer/csv-format.ts';
+import { csvRow } from '../../src/formats/csv/csv-row.ts';
 import { joinParts, type WrittenPart } from '../../src/writer/joined-file.ts';
-import { START_MARK } from '../../src/writer/mark.ts';
+import { START_MARK } from '../../src/writer/resume-point.ts';
 import { OutputWriter } from '../../src/writer/output-writer.ts';
-import type { OutputCompression } from '../../src/job/types.ts';
+import type { Compression } from '../../src/formats/input-record.ts';
 import { ALONE } from '../support/fence.ts';
 import { csvRecord, text } from './samples.ts';
 
@@ -25,10 +25,19 @@ const signal = new AbortController().signal;
 
 let made = 0;
 
-/** What a run would leave of these rows. */
-async function write(rows: readonly Buffer[], header: Buffer | null, compression: OutputCompression): Promise<WrittenPart> {
+/** The parts that a run would write from these rows. */
+async function write(rows: readonly Buffer[], header: Buffer | null, compression: Compression): Promise<WrittenPart> {
   const path = join(folder, `out-${made++}`);
-  const writer = await OutputWriter.open({ path, errorsPath: `${path}.errors`, fence: ALONE, compression, member: MEMBER, mark: START_MARK, errorLine: () => null, format: { header, row: () => Buffer.alloc(0) } });
+  const writer = await OutputWriter.open({
+    path,
+    errorsPath: `${path}.errors`,
+    fence: ALONE,
+    compression,
+    member: MEMBER,
+    mark: START_MARK,
+    errorLine: () => null,
+    format: { header, row: () => Buffer.alloc(0) },
+  });
   for (const [i, row] of rows.entries()) writer.write({ ...csvRecord([], i), finished: { row, error: null } }, KEPT);
   const { bytes, sha256, mark } = await writer.finish();
   await writer.commit();
@@ -37,26 +46,35 @@ async function write(rows: readonly Buffer[], header: Buffer | null, compression
 
 describe(`joined parts (JOIN_SEED=${SEED})`, () => {
   const row = fc.tuple(text, text).map((cells) => csvRow(',')(cells.map((cell) => cell.replaceAll(/[\ud800-\udfff]/g, ''))));
-  test.each<OutputCompression>(['none', 'gzip', 'zstd'])('are, byte for byte, what one run writes: %s', async (compression) => {
+  test.each<Compression>(['none', 'gzip', 'zstd'])('equal, byte for byte, the output of one run: %s', async (compression) => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.array(row, { maxLength: 8 }), { minLength: 1, maxLength: 5 }), fc.boolean(), async (rows, withHeader) => {
-        const header = withHeader ? HEADER : null;
-        const whole = await write(rows.flat(), header, compression);
-        const parts = await Promise.all(rows.map((part, i) => write(part, i === 0 ? header : null, compression)));
-        const path = join(folder, `joined-${made++}`);
-        const joined = await joinParts({ path, parts, compression, quoted: true, fence: ALONE, signal, member: MEMBER });
-        expect(joined).toMatchObject({ bytes: whole.bytes, sha256: createHash('sha256').update(await readFile(whole.path)).digest('hex') });
-        expect(await readFile(`${path}.partial`)).toEqual(await readFile(whole.path));
-      }),
+      fc.asyncProperty(
+        fc.array(fc.array(row, { maxLength: 8 }), { minLength: 1, maxLength: 5 }),
+        fc.boolean(),
+        async (rows, withHeader) => {
+          const header = withHeader ? HEADER : null;
+          const whole = await write(rows.flat(), header, compression);
+          const parts = await Promise.all(rows.map((part, i) => write(part, i === 0 ? header : null, compression)));
+          const path = join(folder, `joined-${made++}`);
+          const joined = await joinParts({ path, parts, compression, quoted: true, fence: ALONE, signal, member: MEMBER });
+          expect(joined).toMatchObject({
+            bytes: whole.bytes,
+            sha256: createHash('sha256')
+              .update(await readFile(whole.path))
+              .digest('hex'),
+          });
+          expect(await readFile(`${path}.partial`)).toEqual(await readFile(whole.path));
+        },
+      ),
       { seed: SEED, numRuns: 25 },
     );
   });
 
-  test('of full members are taken as they are, without being unpacked', async () => {
+  test('with full members are copied without being decompressed', async () => {
     const rows = Array.from({ length: 6 }, (_, i) => Buffer.from(`${i}\n`));
     const written = await Promise.all([rows.slice(0, 3), rows.slice(3)].map((part) => write(part, null, 'gzip')));
     expect(written.map(({ bytes, fullBytes }) => bytes - fullBytes)).toEqual([0, 0]);
-    // Nothing that could be unpacked.
+    // Bytes that cannot be decompressed.
     for (const { path, bytes } of written) await writeFile(path, 'x'.repeat(bytes));
     const parts = written.map((part) => ({ ...part, sha256: createHash('sha256').update('x'.repeat(part.bytes)).digest('hex') }));
     const path = join(folder, 'aligned');
@@ -64,7 +82,7 @@ describe(`joined parts (JOIN_SEED=${SEED})`, () => {
     expect(await readFile(`${path}.partial`, 'utf8')).toBe('x'.repeat(bytes));
   });
 
-  test('begin anew over what an earlier attempt has left, and stop at a signal', async () => {
+  test('replace the result of an earlier attempt, and stop at a signal', async () => {
     const part = await write([Buffer.from('a\n')], null, 'none');
     const options = { path: join(folder, 'again'), parts: [part, part, part], compression: 'none' as const, quoted: true, fence: ALONE };
     await joinParts({ ...options, signal });
@@ -73,16 +91,39 @@ describe(`joined parts (JOIN_SEED=${SEED})`, () => {
     await expect(joinParts({ ...options, signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
   });
 
-  test.each<OutputCompression>(['none', 'gzip'])('of which one is not what its shard wrote become nothing: %s', async (compression) => {
-    const part = await write(Array.from({ length: 6 }, (_, i) => Buffer.from(`${i}\n`)), null, compression);
+  test.each<Compression>(['none', 'gzip'])('stay unpublished when one differs from what its shard wrote: %s', async (compression) => {
+    const part = await write(
+      Array.from({ length: 6 }, (_, i) => Buffer.from(`${i}\n`)),
+      null,
+      compression,
+    );
     const bytes = await readFile(part.path);
     bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
     await writeFile(part.path, bytes);
-    await expect(joinParts({ path: join(folder, `spoilt-${compression}`), parts: [part], compression, quoted: true, fence: ALONE, signal, member: MEMBER })).rejects.toMatchObject({ exitCode: 74, code: 'output_failed', message: expect.stringContaining('not what its shard wrote') });
+    await expect(
+      joinParts({
+        path: join(folder, `spoilt-${compression}`),
+        parts: [part],
+        compression,
+        quoted: true,
+        fence: ALONE,
+        signal,
+        member: MEMBER,
+      }),
+    ).rejects.toMatchObject({ exitCode: 74, code: 'output_failed', message: expect.stringContaining('not what its shard wrote') });
   });
 
-  test('that are shorter than they were are a failure of the disk', async () => {
+  test('fail as a fault of the disk when they became shorter', async () => {
     const part = await write([Buffer.from('a\n')], null, 'none');
-    await expect(joinParts({ path: join(folder, 'short'), parts: [{ ...part, bytes: 9, fullBytes: 9 }], compression: 'none', quoted: true, fence: ALONE, signal })).rejects.toMatchObject({ exitCode: 74, code: 'output_failed', message: expect.stringContaining('could not be read to be joined') });
+    await expect(
+      joinParts({
+        path: join(folder, 'short'),
+        parts: [{ ...part, bytes: 9, fullBytes: 9 }],
+        compression: 'none',
+        quoted: true,
+        fence: ALONE,
+        signal,
+      }),
+    ).rejects.toMatchObject({ exitCode: 74, code: 'output_failed', message: expect.stringContaining('could not be read to be joined') });
   });
 });

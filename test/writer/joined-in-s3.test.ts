@@ -1,8 +1,8 @@
-/** Parts in S3 are joined there: what is taken over as it is goes up no second time. */
+/** Joins parts in S3. Bytes that are taken unchanged are not uploaded again. */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { s3Storage } from '../../src/storage/s3-storage.ts';
-import { compressMember } from '../../src/writer/compressor.ts';
+import { compressMember } from '../../src/formats/compression/compressor.ts';
 import { joinParts, type JoinedFile, type WrittenPart } from '../../src/writer/joined-file.ts';
 import { makeBucket, s3Environment } from '../s3/bucket.ts';
 import { FaultProxy, SLOW_DOWN, type Fault, type Relayed } from '../services/fault-proxy.ts';
@@ -16,7 +16,7 @@ const signal = new AbortController().signal;
 await describeWith('s3', 'parts in S3', async (server) => {
   const bucket = await makeBucket(server);
   const proxy = await FaultProxy.start(server['endpoint'] ?? '');
-  // Before the process's client is made.
+  // Set before the process's client is created.
   Object.assign(process.env, s3Environment(server, proxy.url));
   const storage = await s3Storage();
   let prefix = '';
@@ -31,16 +31,25 @@ await describeWith('s3', 'parts in S3', async (server) => {
   });
 
   async function putParts(contents: readonly Buffer[], full: readonly number[] = []): Promise<WrittenPart[]> {
-    return Promise.all(contents.map(async (content, i) => {
-      await bucket.put(`${prefix}part-${i}`, content);
-      return { path: at(`part-${i}`), version: (await storage.version(at(`part-${i}`))) ?? '', bytes: content.length, sha256: createHash('sha256').update(content).digest('hex'), fullBytes: full[i] ?? content.length, header: i === 0 };
-    }));
+    return Promise.all(
+      contents.map(async (content, i) => {
+        await bucket.put(`${prefix}part-${i}`, content);
+        return {
+          path: at(`part-${i}`),
+          version: (await storage.version(at(`part-${i}`))) ?? '',
+          bytes: content.length,
+          sha256: createHash('sha256').update(content).digest('hex'),
+          fullBytes: full[i] ?? content.length,
+          header: i === 0,
+        };
+      }),
+    );
   }
 
   const join = (parts: readonly WrittenPart[], compression: 'none' | 'gzip' = 'none', rows = 5_000): Promise<JoinedFile> =>
     joinParts({ path: at('out'), parts, compression, quoted: false, fence: fence(), signal, member: { rows, bytes: 64 * MIB } });
 
-  /** As a job does it whose checkpoint says `finishing`, be it in another process. */
+  /** Publishes the file as a job does whose checkpoint says `finishing`, perhaps in another process. */
   async function putInPlace({ bytes, kept }: JoinedFile): Promise<void> {
     const file = await storage.open(at('out'), bytes, JSON.parse(JSON.stringify(kept)) as typeof kept, fence());
     try {
@@ -52,8 +61,11 @@ await describeWith('s3', 'parts in S3', async (server) => {
     await storage.dropUnfinished(at('out'), fence());
   }
 
-  /** Body bytes that were sent for the output, texts of a few bytes included. */
-  const uploaded = (): number => proxy.relayed.filter(({ method, url }: Relayed) => method === 'PUT' && url.includes(`${prefix}out`)).reduce((sum, { sent }) => sum + sent, 0);
+  /** Bytes of request bodies sent for the output, including texts of a few bytes. */
+  const uploaded = (): number =>
+    proxy.relayed
+      .filter(({ method, url }: Relayed) => method === 'PUT' && url.includes(`${prefix}out`))
+      .reduce((sum, { sent }) => sum + sent, 0);
 
   async function expectJoined(joined: JoinedFile, whole: Buffer): Promise<void> {
     expect([joined.bytes, joined.sha256]).toEqual([whole.length, createHash('sha256').update(whole).digest('hex')]);
@@ -63,9 +75,13 @@ await describeWith('s3', 'parts in S3', async (server) => {
 
   test.each<[string, readonly number[], number]>([
     ['large ones: nothing', [9 * MIB, 11 * MIB], 0],
-    ['small ones: as they are at the end, with as much of the next as makes a part before that', [6 * MIB, MIB, 5, 0, 12 * MIB, MIB], 6 * MIB + 1],
+    [
+      'small ones: as they are at the end, with as much of the next as makes a part before that',
+      [6 * MIB, MIB, 5, 0, 12 * MIB, MIB],
+      6 * MIB + 1,
+    ],
     ['all small: all', [MIB, 2 * MIB], 3 * MIB],
-  ])('%s is uploaded', async (_what, sizes, most) => {
+  ])('only %s is uploaded', async (_what, sizes, most) => {
     const contents = sizes.map((size) => randomBytes(size));
     const joined = await join(await putParts(contents));
     expect(await storage.unfinished(at('out'))).toContain('out.partial');
@@ -75,7 +91,7 @@ await describeWith('s3', 'parts in S3', async (server) => {
     expect(uploaded() - most).toBeLessThan(1_000);
   });
 
-  test('of compressed ones the full members are not, and rows behind a shorter one are', async () => {
+  test('full members are not uploaded, and rows after a shorter member are', async () => {
     const rows = Array.from({ length: 15 }, () => Buffer.from(`${randomBytes(MIB / 2).toString('hex')}\n`));
     const members = async (from: number, to: number): Promise<Buffer> => {
       const made: Buffer[] = [];
@@ -83,18 +99,27 @@ await describeWith('s3', 'parts in S3', async (server) => {
       return Buffer.concat(made);
     };
     const [first, full, second] = [await members(0, 13), await members(0, 12), await members(13, 15)];
-    const joined = await join((await putParts([first, second], [full.length, second.length])).map((part) => ({ ...part, header: false })), 'gzip', 12);
+    const joined = await join(
+      (await putParts([first, second], [full.length, second.length])).map((part) => ({ ...part, header: false })),
+      'gzip',
+      12,
+    );
     await putInPlace(joined);
     const whole = await members(0, 15);
     await expectJoined(joined, whole);
     expect(uploaded() - (whole.length - full.length)).toBeLessThan(1_000);
   });
 
-  test.each<[string, Fault]>(sampleOf([
-    ['503 SlowDown', SLOW_DOWN],
-    ['a connection that is reset', { kind: 'reset' }],
-    ['an answer that is lost', { kind: 'lost' }],
-  ], 1))(`%s, at every third request: the same bytes (SAMPLE_SEED=${SAMPLE_SEED})`, async (_what, fault) => {
+  test.each<[string, Fault]>(
+    sampleOf(
+      [
+        ['503 SlowDown', SLOW_DOWN],
+        ['a connection that is reset', { kind: 'reset' }],
+        ['an answer that is lost', { kind: 'lost' }],
+      ],
+      1,
+    ),
+  )(`%s, at every third request: the same bytes (SAMPLE_SEED=${SAMPLE_SEED})`, async (_what, fault) => {
     const contents = [6 * MIB, MIB, 11 * MIB].map((size) => randomBytes(size));
     const parts = await putParts(contents);
     proxy.faultFor = ({ number, url }) => (number % 3 === 0 && url.includes(prefix.slice(0, 36)) ? fault : null);
@@ -105,16 +130,21 @@ await describeWith('s3', 'parts in S3', async (server) => {
     await expectJoined(joined, Buffer.concat(contents));
   });
 
-  test('a part that is another by now: 74, before it is copied and after, and nothing appears', async () => {
+  test('a part that was replaced is 74, before the copy and after it, and nothing is published', async () => {
     const contents = [randomBytes(7 * MIB), randomBytes(6 * MIB)];
     const replaced = randomBytes(6 * MIB);
     const joined = await join(await putParts(contents));
-    // Between the look at the parts and the copies.
-    proxy.faultFor = ({ method, url }) => (method === 'PUT' && url.includes('partNumber=2') ? { kind: 'held', until: bucket.put(`${prefix}part-1`, replaced) } : null);
+    // Between the check of the parts and the copies.
+    proxy.faultFor = ({ method, url }) =>
+      method === 'PUT' && url.includes('partNumber=2') ? { kind: 'held', until: bucket.put(`${prefix}part-1`, replaced) } : null;
     const failed = { exitCode: 74, code: 'partial_too_short', message: expect.stringContaining('part-1 is not what it was') };
     await expect(putInPlace(joined)).rejects.toMatchObject(failed);
     proxy.faultFor = () => null;
-    await expect(putInPlace(joined)).rejects.toMatchObject({ exitCode: 74, message: expect.stringContaining('lacks parts'), hint: expect.stringContaining('--fresh') });
+    await expect(putInPlace(joined)).rejects.toMatchObject({
+      exitCode: 74,
+      message: expect.stringContaining('lacks parts'),
+      hint: expect.stringContaining('--fresh'),
+    });
     expect(await bucket.get(`${prefix}out`)).toBeNull();
     await (await storage.open(at('out'), 0, undefined, fence())).discard();
     expect([await bucket.names(prefix), await bucket.uploads()]).toEqual([[`${prefix}part-0`, `${prefix}part-1`], []]);

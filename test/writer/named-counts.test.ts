@@ -2,10 +2,14 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { NamedCounts } from '../../src/writer/named-counts.ts';
 
-const name = fc.oneof(fc.constantFrom('verify:http_500', 'input:no_key', '__proto__', 'constructor', 'other'), fc.integer({ max: 60, min: 0 }).map((i) => `n${i}`), fc.string({ minLength: 60, maxLength: 90 }));
+const name = fc.oneof(
+  fc.constantFrom('verify:http_500', 'input:no_key', '__proto__', 'constructor', 'other'),
+  fc.integer({ max: 60, min: 0 }).map((i) => `n${i}`),
+  fc.string({ minLength: 60, maxLength: 90 }),
+);
 const sum = (counts: object): number => Object.values(counts).reduce((total: number, one: number) => total + one, 0);
 
-it('adds up to what was added less what was taken, in few and short names, however often it is kept and read again', () => {
+it('the counts add up, with few and short names, however often they are stored and read again', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(name, fc.boolean()), { maxLength: 120 }), fc.array(fc.nat(), { maxLength: 30 }), (added, taken) => {
       let counts = new NamedCounts();
@@ -28,7 +32,7 @@ it('adds up to what was added less what was taken, in few and short names, howev
   );
 });
 
-it('what nobody has counted takes nothing away', () => {
+it('taking a count from an unknown name changes nothing', () => {
   const counts = new NamedCounts({ a: 2 });
   counts.takeOne('b');
   expect(counts.snapshot()).toEqual({ a: 2 });

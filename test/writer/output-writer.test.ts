@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { OutputCompression } from '../../src/job/types.ts';
-import { NO_ANSWERS, type Outcome, type RecordResult } from '../../src/processor/result.ts';
-import { START_MARK, type Mark } from '../../src/writer/mark.ts';
+import type { Compression } from '../../src/formats/input-record.ts';
+import { NO_ANSWERS, type RecordOutcome, type RecordResult } from '../../src/processor/result.ts';
+import { START_MARK, type ResumePoint } from '../../src/writer/resume-point.ts';
 import { OutputWriter, type OutputWriterOptions } from '../../src/writer/output-writer.ts';
 import type { RowFormat } from '../../src/writer/row-format.ts';
 import { ALONE } from '../support/fence.ts';
@@ -20,19 +20,24 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const OUTCOMES: readonly Outcome[] = ['matched', 'no_match', 'matched', 'failed', 'matched', 'invalid', 'suppressed'];
-const resultOf = (i: number): RecordResult => ({ outcome: OUTCOMES[i % OUTCOMES.length] as Outcome, error: null, ...NO_ANSWERS, failure: null });
+const OUTCOMES: readonly RecordOutcome[] = ['matched', 'no_match', 'matched', 'failed', 'matched', 'invalid', 'suppressed'];
+const resultOf = (i: number): RecordResult => ({
+  outcome: OUTCOMES[i % OUTCOMES.length] as RecordOutcome,
+  error: null,
+  ...NO_ANSWERS,
+  failure: null,
+});
 const lineOf = (i: number): string => `${i},${'x'.repeat((i * 37) % 90)}\n`;
 const isError = (i: number): boolean => ['failed', 'invalid'].includes(resultOf(i).outcome);
 const errorOf = (i: number): string => `{"n":${i}}`;
 
-/** `number` is the record's place in the input; its `end` says so. */
+/** `number` is the record's position in the input, and equals its `end`. */
 const format = (header: string | null): RowFormat => ({
   header: header === null ? null : Buffer.from(header),
   row: (record) => Buffer.from(lineOf(record.end.offset - 1)),
 });
 
-function open(path: string, mark: Mark, options: Partial<OutputWriterOptions> = {}): Promise<OutputWriter> {
+function open(path: string, mark: ResumePoint, options: Partial<OutputWriterOptions> = {}): Promise<OutputWriter> {
   return OutputWriter.open({
     path,
     errorsPath: `${path}.errors`,
@@ -46,25 +51,32 @@ function open(path: string, mark: Mark, options: Partial<OutputWriterOptions> = 
   });
 }
 
-const nextOf = (mark: Mark): number => mark.position?.offset ?? 0;
+const nextOf = (mark: ResumePoint): number => mark.position?.offset ?? 0;
 const write = (writer: OutputWriter, i: number): void => writer.write(csvRecord([], i), resultOf(i));
 
-function plain(bytes: Buffer, compression: OutputCompression): string {
+function plain(bytes: Buffer, compression: Compression): string {
   return (compression === 'gzip' ? gunzipSync(bytes) : compression === 'zstd' ? unzstd(bytes) : bytes).toString();
 }
 
-/** Node reads one frame at a time. */
+/** Node decompresses one frame at a time. */
 function unzstd(bytes: Buffer): Buffer {
   const frames: Buffer[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const { buffer, engine } = zstdDecompressSync(bytes.subarray(at), { info: true }) as unknown as { buffer: Buffer; engine: { bytesWritten: number } };
+  for (let at = 0; at < bytes.length;) {
+    const { buffer, engine } = zstdDecompressSync(bytes.subarray(at), { info: true }) as unknown as {
+      buffer: Buffer;
+      engine: { bytesWritten: number };
+    };
     frames.push(buffer);
     at += engine.bytesWritten;
   }
   return Buffer.concat(frames);
 }
 
-interface Whole { readonly bytes: Buffer; readonly errors: string | null; readonly finished: Awaited<ReturnType<OutputWriter['finish']>> }
+interface Whole {
+  readonly bytes: Buffer;
+  readonly errors: string | null;
+  readonly finished: Awaited<ReturnType<OutputWriter['finish']>>;
+}
 
 async function finish(path: string, writer: OutputWriter): Promise<Whole> {
   const finished = await writer.finish();
@@ -81,53 +93,74 @@ async function uninterrupted(n: number, options: Partial<OutputWriterOptions>): 
   return finish(path, writer);
 }
 
-const op = fc.oneof({ weight: 5, arbitrary: fc.integer({ min: 1, max: 9 }) }, { weight: 2, arbitrary: fc.constant('sync' as const) }, { weight: 1, arbitrary: fc.constant('crash' as const) }, { weight: 1, arbitrary: fc.constant('finish and go on' as const) });
+const op = fc.oneof(
+  { weight: 5, arbitrary: fc.integer({ min: 1, max: 9 }) },
+  { weight: 2, arbitrary: fc.constant('sync' as const) },
+  { weight: 1, arbitrary: fc.constant('crash' as const) },
+  { weight: 1, arbitrary: fc.constant('finish and go on' as const) },
+);
 
 describe.each(['none', 'gzip', 'zstd'] as const)('OutputWriter, compression %s', (compression) => {
   it.each(['h\n', null])('ends with the bytes of an uninterrupted run after any number of crashes (header %j)', async (header) => {
     const options = { compression, format: format(header) };
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 0, max: 60 }), fc.array(op, { maxLength: 25 }), fc.string({ unit: 'binary' }), async (n, ops, garbage) => {
-        const path = join(folder, `out-${files++}`);
-        let mark: Mark = START_MARK;
-        let writer = await open(path, mark, options);
-        let next = 0;
-        for (const one of ops) {
-          if (typeof one === 'number') {
-            const end = Math.min(n, next + one);
-            while (next < end) write(writer, next++);
-          } else if (one === 'sync') {
-            mark = await writer.sync();
-            expect(statSync(`${path}.partial`).size).toBeGreaterThanOrEqual(mark.bytes);
-            expect(mark.tally.total).toBe(nextOf(mark));
-          } else {
-            // A pilot's end is a mark as well: a longer run goes on from it.
-            if (one === 'finish and go on') mark = (await writer.finish()).mark;
-            await writer.close();
-            appendFileSync(`${path}.partial`, garbage);
-            appendFileSync(`${path}.errors.partial`, garbage);
-            // Through the checkpoint, as JSON.
-            mark = JSON.parse(JSON.stringify(mark)) as Mark;
-            writer = await open(path, mark, options);
-            next = nextOf(mark);
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 60 }),
+        fc.array(op, { maxLength: 25 }),
+        fc.string({ unit: 'binary' }),
+        async (n, ops, garbage) => {
+          const path = join(folder, `out-${files++}`);
+          let mark: ResumePoint = START_MARK;
+          let writer = await open(path, mark, options);
+          let next = 0;
+          for (const one of ops) {
+            if (typeof one === 'number') {
+              const end = Math.min(n, next + one);
+              while (next < end) write(writer, next++);
+            } else if (one === 'sync') {
+              mark = await writer.sync();
+              expect(statSync(`${path}.partial`).size).toBeGreaterThanOrEqual(mark.bytes);
+              expect(mark.tally.total).toBe(nextOf(mark));
+            } else {
+              // A pilot's end is a resume point as well: a longer run continues from it.
+              if (one === 'finish and go on') mark = (await writer.finish()).mark;
+              await writer.close();
+              appendFileSync(`${path}.partial`, garbage);
+              appendFileSync(`${path}.errors.partial`, garbage);
+              // The resume point passes through the checkpoint as JSON.
+              mark = JSON.parse(JSON.stringify(mark)) as ResumePoint;
+              writer = await open(path, mark, options);
+              next = nextOf(mark);
+            }
           }
-        }
-        while (next < n) write(writer, next++);
-        const [whole, expected] = [await finish(path, writer), await uninterrupted(n, options)];
-        expect(whole.bytes.equals(expected.bytes)).toBe(true);
-        expect(whole.errors).toBe(expected.errors);
-        expect(whole.finished).toEqual(expected.finished);
-        const rows = [...Array(n).keys()];
-        expect(plain(whole.bytes, compression)).toBe((header ?? '') + rows.map(lineOf).join(''));
-        expect(whole.errors ?? '').toBe(rows.filter(isError).map((i) => `${errorOf(i)}\n`).join(''));
-        expect(whole.finished.tally).toMatchObject({ total: n, outcomes: { failed: rows.filter((i) => resultOf(i).outcome === 'failed').length, matched: rows.filter((i) => resultOf(i).outcome === 'matched').length } });
-        expect(whole.finished.bytes).toBe(whole.bytes.length);
-      }),
+          while (next < n) write(writer, next++);
+          const [whole, expected] = [await finish(path, writer), await uninterrupted(n, options)];
+          expect(whole.bytes.equals(expected.bytes)).toBe(true);
+          expect(whole.errors).toBe(expected.errors);
+          expect(whole.finished).toEqual(expected.finished);
+          const rows = [...Array(n).keys()];
+          expect(plain(whole.bytes, compression)).toBe((header ?? '') + rows.map(lineOf).join(''));
+          expect(whole.errors ?? '').toBe(
+            rows
+              .filter(isError)
+              .map((i) => `${errorOf(i)}\n`)
+              .join(''),
+          );
+          expect(whole.finished.tally).toMatchObject({
+            total: n,
+            outcomes: {
+              failed: rows.filter((i) => resultOf(i).outcome === 'failed').length,
+              matched: rows.filter((i) => resultOf(i).outcome === 'matched').length,
+            },
+          });
+          expect(whole.finished.bytes).toBe(whole.bytes.length);
+        },
+      ),
       { numRuns: casesOf(12, 40) },
     );
   });
 
-  it('takes its names when it is whole, not before, and only its owner may read it', async () => {
+  it('publishes complete files only, readable by their owner alone', async () => {
     const path = join(folder, `out-${files++}`);
     const writer = await open(path, START_MARK, { compression });
     for (let i = 0; i < 4; i++) write(writer, i);
@@ -141,14 +174,14 @@ describe.each(['none', 'gzip', 'zstd'] as const)('OutputWriter, compression %s',
     }
   });
 
-  it('is a whole file, which reads as nothing, where there is no row and no header', async () => {
+  it('publishes a valid empty file when there are no rows and no header', async () => {
     const { bytes, finished } = await uninterrupted(0, { compression, format: format(null) });
     expect(plain(bytes, compression)).toBe('');
     expect(bytes.length > 0).toBe(compression !== 'none');
     expect(finished.bytes).toBe(bytes.length);
   });
 
-  it('takes an errors file of an earlier run away when there are none', async () => {
+  it('removes the errors file of an earlier run when no record failed', async () => {
     const path = join(folder, `out-${files++}`);
     appendFileSync(`${path}.errors`, 'old\n');
     const writer = await open(path, START_MARK, { compression });
@@ -159,7 +192,7 @@ describe.each(['none', 'gzip', 'zstd'] as const)('OutputWriter, compression %s',
 });
 
 describe('OutputWriter', () => {
-  it('never waits for company: a mark may be had while rows go on coming', async () => {
+  it('gives a resume point while rows keep arriving', async () => {
     const path = join(folder, `out-${files++}`);
     const writer = await open(path, START_MARK, { format: format(null) });
     const state = { marked: false };
@@ -167,9 +200,9 @@ describe('OutputWriter', () => {
     const syncing = writer.sync().finally(() => {
       state.marked = true;
     });
-    // Rows at every turn of the event loop: there is always something that is not written yet.
+    // Rows arrive at every turn of the event loop, so some row is always unwritten.
     let turns = 0;
-    // Seconds, for a disk that others write to.
+    // Turns: seconds, for a disk that other processes write to.
     const MOST_TURNS = 200_000;
     for (let i = 1; !state.marked && turns < MOST_TURNS; turns++) {
       for (const end = i + 5; i < end; i++) write(writer, i);
@@ -180,10 +213,14 @@ describe('OutputWriter', () => {
     expect(turns).toBeLessThan(MOST_TURNS);
   });
 
-  it('says when it has enough, also of what is being compressed, and takes more later', async () => {
+  it('asks its caller to wait, also for rows that are being compressed, and accepts more later', async () => {
     const wide: RowFormat = { header: null, row: () => Buffer.alloc(1024 * 1024, 'x') };
     for (const compression of ['none', 'gzip'] as const) {
-      const writer = await open(join(folder, `out-${files++}`), START_MARK, { compression, format: wide, member: { rows: 1, bytes: 1024 * 1024 } });
+      const writer = await open(join(folder, `out-${files++}`), START_MARK, {
+        compression,
+        format: wide,
+        member: { rows: 1, bytes: 1024 * 1024 },
+      });
       expect(writer.room()).toBeNull();
       for (let i = 0; i < 20; i++) write(writer, i);
       const room = writer.room();

@@ -1,9 +1,9 @@
 import { parseString } from 'fast-csv';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { guardFormula } from '../../src/formula-guard.ts';
-import { csvRow } from '../../src/writer/csv-format.ts';
-import { STEPS, type Step } from '../../src/job/steps.ts';
+import { guardFormula } from '../../src/util/formula-guard.ts';
+import { csvRow } from '../../src/formats/csv/csv-row.ts';
+import { STEPS, type Step } from '../../src/definition/steps.ts';
 import { NO_ANSWERS, type RecordResult } from '../../src/processor/result.ts';
 import { readPath, resultColumns, toCell } from '../../src/writer/result-columns.ts';
 import { rowFormat } from '../../src/writer/row-format.ts';
@@ -13,48 +13,62 @@ import { csvRecord, jobFor, jsonRecord, manifestOf, result, text } from './sampl
 function parse(bytes: Buffer, delimiter: string): Promise<string[][]> {
   return new Promise((resolve, reject) => {
     const rows: string[][] = [];
-    parseString(bytes.toString(), { delimiter }).on('data', (row: string[]) => rows.push(row)).on('error', reject).on('end', () => resolve(rows));
+    parseString(bytes.toString(), { delimiter })
+      .on('data', (row: string[]) => rows.push(row))
+      .on('error', reject)
+      .on('end', () => resolve(rows));
   });
 }
 
-const rowsOf = (width: number): fc.Arbitrary<string[][]> => fc.array(fc.array(text, { minLength: width, maxLength: width }), { minLength: 1, maxLength: 8 });
-const anyRows = fc.integer({ min: 1, max: 6 }).chain(rowsOf).map((rows) => rows.map((row) => ['x', ...row]));
-/** UTF-8 has no half surrogate pairs. */
+const rowsOf = (width: number): fc.Arbitrary<string[][]> =>
+  fc.array(fc.array(text, { minLength: width, maxLength: width }), { minLength: 1, maxLength: 8 });
+const anyRows = fc
+  .integer({ min: 1, max: 6 })
+  .chain(rowsOf)
+  .map((rows) => rows.map((row) => ['x', ...row]));
+/** UTF-8 cannot encode lone surrogates. */
 const asWritten = (rows: readonly (readonly string[])[]): string[][] => rows.map((row) => row.map((cell) => cell.toWellFormed()));
 
 describe('csvRow', () => {
-  it.each([',', '\t'])('writes any cells so that they read back as they were (delimiter %j)', async (delimiter) => {
+  it.each([',', '\t'])('writes any cells so that they are read unchanged (delimiter %j)', async (delimiter) => {
     await fc.assert(
       fc.asyncProperty(anyRows, async (rows) => {
         const format = csvRow(delimiter);
         const written = rows.map((row) => format(row));
         for (const bytes of written) expect(bytes.at(-1)).toBe(0x0a);
-        // Parsed as one file: a row must not run into the next.
+        // Parsed as one file, so that a row cannot run into the next.
         expect(await parse(Buffer.concat(written), delimiter)).toEqual(asWritten(rows));
       }),
       { numRuns: 400 },
     );
   });
 
-  it('quotes nothing that needs none, and ends lines with LF', () => {
+  it('quotes only where necessary, and ends lines with LF', () => {
     expect(csvRow(',')(['a b', '', "o'c", 'x;y|z', '漢']).toString()).toBe("a b,,o'c,x;y|z,漢\n");
-    expect(csvRow(',')(["O'Brien|x", 'a, b', 'c']).toString()).toBe("O'Brien|x,\"a, b\",c\n");
+    expect(csvRow(',')(["O'Brien|x", 'a, b', 'c']).toString()).toBe('O\'Brien|x,"a, b",c\n');
   });
 
-  it('tells one empty cell from no row', () => {
+  it('distinguishes one empty cell from no row', () => {
     expect(csvRow(',')(['']).toString()).toBe('""\n');
   });
 
-  it('does not remember the row before', () => {
+  it('keeps no state of the row before', () => {
     const format = csvRow(',');
-    const rows = [['a"', 'b'], ['c', 'd'], ['e\nf', ''], ['\0', '"'], ['g,', 'h'], ['i', 'j']];
+    const rows = [
+      ['a"', 'b'],
+      ['c', 'd'],
+      ['e\nf', ''],
+      ['\0', '"'],
+      ['g,', 'h'],
+      ['i', 'j'],
+    ];
     const twice = [...rows, ...rows].map((row) => format(row).toString());
     expect(twice.slice(0, 6)).toEqual(twice.slice(6));
   });
 });
 
 describe('rows of csv and tsv', () => {
-  it('hold the input as it was, then all columns of the result, under a header that says so', async () => {
+  it("have the input's cells unchanged, then all columns of the result, under a matching header", async () => {
     const columns = ['id', 'Work Email', 'Note, "quoted"'];
     const rows = fc.array(fc.tuple(text, text, result), { minLength: 1, maxLength: 5 });
     await fc.assert(
@@ -70,7 +84,10 @@ describe('rows of csv and tsv', () => {
     );
   });
 
-  const USUAL = 'result.outcome,result.error,enrich.email,enrich.name,enrich.title,enrich.company.name,enrich.company.employees,enrich.company.revenue,enrich.company.stack,enrich.verified,verify.result,verify.confidence,verify.reason,verify.did_you_mean';
+  const USUAL =
+    'result.outcome,result.error,enrich.email,enrich.name,enrich.title,' +
+    'enrich.company.name,enrich.company.employees,enrich.company.revenue,enrich.company.stack,enrich.verified,verify.result,' +
+    'verify.confidence,verify.reason,verify.did_you_mean';
   const COMPANY = ',company.name,company.domain,company.employees,company.revenue,company.industry,company.stack';
   const REVEAL = ',reveal.email,reveal.mobile,reveal.linkedin_url';
 
@@ -78,49 +95,101 @@ describe('rows of csv and tsv', () => {
     [['enrich'], USUAL, 'matched,,,,,,,,,,,,,'],
     [['verify', 'company'], USUAL + COMPANY, 'matched,,,,,,,,,,,,,,Acme,acme.example,12,$2M,Tools,Linux;Go'],
     [['reveal'], USUAL + REVEAL, 'matched,,,,,,,,,,,,,,a@x.example,+12125550100,https://x.example/in/a'],
-    [STEPS, USUAL + COMPANY + REVEAL, 'matched,,,,,,,,,,,,,,Acme,acme.example,12,$2M,Tools,Linux;Go,a@x.example,+12125550100,https://x.example/in/a'],
-  ])('of the steps %j have these columns', (steps, header, row) => {
+    [
+      STEPS,
+      USUAL + COMPANY + REVEAL,
+      'matched,,,,,,,,,,,,,,Acme,acme.example,12,$2M,Tools,Linux;Go,a@x.example,+12125550100,https://x.example/in/a',
+    ],
+  ])('for the steps %j have these columns', (steps, header, row) => {
     const format = rowFormat(jobFor({}, steps), manifestOf(['id']));
-    const company = { record: { name: 'Acme', domain: 'acme.example', employees: 12, revenue: '$2M', industry: 'Tools', stack: ['Linux', 'Go'] }, text: '' };
+    const company = {
+      record: { name: 'Acme', domain: 'acme.example', employees: 12, revenue: '$2M', industry: 'Tools', stack: ['Linux', 'Go'] },
+      text: '',
+    };
     const reveal = { record: { email: 'a@x.example', mobile: '+12125550100', linkedin_url: 'https://x.example/in/a' }, text: '' };
     const result = { outcome: 'matched', error: null, ...NO_ANSWERS, company, reveal, failure: null } as const;
     expect(format.header?.toString()).toBe(`id,${header}\n`);
     expect(format.row(csvRecord(['1']), result).toString()).toBe(`1,${row}\n`);
   });
 
-  it('name the address that was asked for in place of one that was cleaned, unless the verifier means another', () => {
+  it('show the address that was used in place of a cleaned one, unless the verifier suggests another', () => {
     const format = rowFormat(jobFor({}), manifestOf(['id']));
-    const answer = (meant: string | null): RecordResult['verify'] => ({ record: { email: 'jo@gmial.example', result: 'risky', confidence: null, reason: null, did_you_mean: meant }, text: '' });
-    const cell = (result: Pick<RecordResult, 'verify' | 'didYouMean'>): string | undefined => format.row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, ...result }).toString().trimEnd().split(',').at(-1);
+    const answer = (meant: string | null): RecordResult['verify'] => ({
+      record: { email: 'jo@gmial.example', result: 'risky', confidence: null, reason: null, did_you_mean: meant },
+      text: '',
+    });
+    const cell = (result: Pick<RecordResult, 'verify' | 'didYouMean'>): string | undefined =>
+      format
+        .row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, ...result })
+        .toString()
+        .trimEnd()
+        .split(',')
+        .at(-1);
     expect(cell({ verify: null, didYouMean: 'jo@gmial.example' })).toBe('jo@gmial.example');
     expect(cell({ verify: answer(null), didYouMean: 'jo@gmial.example' })).toBe('jo@gmial.example');
     expect(cell({ verify: answer('jo@gmail.example'), didYouMean: 'jo@gmial.example' })).toBe('jo@gmail.example');
     expect(cell({ verify: answer('jo@gmail.example'), didYouMean: null })).toBe('jo@gmail.example');
     expect(cell({ verify: answer(null), didYouMean: null })).toBe('');
     const lines = rowFormat(jobFor({ format: 'jsonl' }), manifestOf(['id']));
-    expect(JSON.parse(lines.row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, didYouMean: 'jo@x.example' }).toString())).toMatchObject({ input: { id: '1' }, result: { outcome: 'matched', did_you_mean: 'jo@x.example' } });
+    expect(
+      JSON.parse(
+        lines
+          .row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, didYouMean: 'jo@x.example' })
+          .toString(),
+      ),
+    ).toMatchObject({ input: { id: '1' }, result: { outcome: 'matched', did_you_mean: 'jo@x.example' } });
     const named = rowFormat(jobFor({ fields: { Meant: 'result.did_you_mean' } }), manifestOf(['id']));
-    expect(named.row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, didYouMean: 'jo@x.example' }).toString()).toBe('1,jo@x.example\n');
+    expect(
+      named.row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, didYouMean: 'jo@x.example' }).toString(),
+    ).toBe('1,jo@x.example\n');
     const asStandard = rowFormat(jobFor({ fields: { Meant: 'verify.did_you_mean' } }), manifestOf(['id']));
-    expect(asStandard.row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, didYouMean: 'jo@x.example' }).toString()).toBe('1,jo@x.example\n');
+    expect(
+      asStandard
+        .row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, didYouMean: 'jo@x.example' })
+        .toString(),
+    ).toBe('1,jo@x.example\n');
   });
 
-  it('hold the configured columns instead, by path', async () => {
-    const fields = { 'Job Title': 'enrich.title', City: 'enrich.company.hq.city', Verdict: 'verify.result', Outcome: 'result.outcome', None: 'enrich.nothing.there' };
+  it('have the configured columns instead, by path', async () => {
+    const fields = {
+      'Job Title': 'enrich.title',
+      City: 'enrich.company.hq.city',
+      Verdict: 'verify.result',
+      Outcome: 'result.outcome',
+      None: 'enrich.nothing.there',
+    };
     const format = rowFormat(jobFor({ fields }), manifestOf(['email']));
     const record = { title: 'CEO', company: { hq: { city: 'Paris' } } };
-    const row = format.row(csvRecord(['a@example.com']), { outcome: 'matched', error: null, ...NO_ANSWERS, enrich: { record, text: JSON.stringify(record) }, failure: null });
-    expect(await parse(Buffer.concat([format.header as Buffer, row]), ',')).toEqual([['email', ...Object.keys(fields)], ['a@example.com', 'CEO', 'Paris', '', 'matched', '']]);
+    const row = format.row(csvRecord(['a@example.com']), {
+      outcome: 'matched',
+      error: null,
+      ...NO_ANSWERS,
+      enrich: { record, text: JSON.stringify(record) },
+      failure: null,
+    });
+    expect(await parse(Buffer.concat([format.header as Buffer, row]), ',')).toEqual([
+      ['email', ...Object.keys(fields)],
+      ['a@example.com', 'CEO', 'Paris', '', 'matched', ''],
+    ]);
   });
 
-  it('guard formulas where asked to, in input and result alike', async () => {
+  it('guard formulas on request, in input and result alike', async () => {
     await fc.assert(
       fc.asyncProperty(text, text, async (own, name) => {
         const format = rowFormat(jobFor({ escapeFormulas: true, fields: { N: 'enrich.name' } }), manifestOf(['id', 'a']));
-        const [row] = await parse(format.row(csvRecord(['x', own]), { outcome: 'matched', error: null, ...NO_ANSWERS, enrich: { record: { name }, text: '' }, failure: null }), ',');
+        const [row] = await parse(
+          format.row(csvRecord(['x', own]), {
+            outcome: 'matched',
+            error: null,
+            ...NO_ANSWERS,
+            enrich: { record: { name }, text: '' },
+            failure: null,
+          }),
+          ',',
+        );
         expect(row).toEqual(['x', guardFormula(own), guardFormula(name)].map((cell) => cell.toWellFormed()));
         for (const cell of row ?? []) expect(cell).not.toMatch(/^[=+\-@\t\r\n＝＋－＠]/);
-        // One apostrophe less is the value as it was.
+        // Removing one apostrophe restores the value.
         expect(guardFormula(own).replace(/^'(?='*[=+\-@\t\r\n＝＋－＠])/, '')).toBe(own);
       }),
       { numRuns: 200 },
@@ -129,23 +198,35 @@ describe('rows of csv and tsv', () => {
     expect(guardFormula('1=1')).toBe('1=1');
   });
 
-  it('hold the values of json records, and a line that could not be read in the first column', async () => {
-    const format = rowFormat(jobFor({ fields: { O: 'result.outcome' } }), { ...manifestOf(['email', 'n', 'deep', 'gone']), format: 'jsonl' });
+  it('have the values of json records, and a line that could not be parsed in the first column', async () => {
+    const format = rowFormat(jobFor({ fields: { O: 'result.outcome' } }), {
+      ...manifestOf(['email', 'n', 'deep', 'gone']),
+      format: 'jsonl',
+    });
     const failed = { outcome: 'invalid', error: 'bad_row', ...NO_ANSWERS, failure: null } as const;
-    const rows = Buffer.concat([format.row(jsonRecord('{"email":"a@example.com","n":7,"deep":{"a":[1]},"x":1}'), failed), format.row(jsonRecord('"{oops"', 'not JSON', '{oops'), failed)]);
-    expect(await parse(rows, ',')).toEqual([['a@example.com', '7', '{"a":[1]}', '', 'invalid'], ['{oops', '', '', '', 'invalid']]);
+    const rows = Buffer.concat([
+      format.row(jsonRecord('{"email":"a@example.com","n":7,"deep":{"a":[1]},"x":1}'), failed),
+      format.row(jsonRecord('"{oops"', 'not JSON', '{oops'), failed),
+    ]);
+    expect(await parse(rows, ',')).toEqual([
+      ['a@example.com', '7', '{"a":[1]}', '', 'invalid'],
+      ['{oops', '', '', '', 'invalid'],
+    ]);
   });
 });
 
 describe('rows of jsonl', () => {
-  it('hold one object a line that reads back: the input, the outcome and what each step brought', () => {
+  it("have one readable object a line: the input, the outcome and each step's answer", () => {
     fc.assert(
       fc.property(fc.subarray([...STEPS], { minLength: 1 }), text, text, result, (steps, a, b, r) => {
         const format = rowFormat(jobFor({ format: 'jsonl' }, steps), manifestOf(['email', '__proto__']));
         expect(format.header).toBeNull();
         const line = format.row(csvRecord([a, b]), r).toString();
         expect(line.indexOf('\n')).toBe(line.length - 1);
-        const expected = `{"input":{"email":${JSON.stringify(a)},"__proto__":${JSON.stringify(b)}},"result":${JSON.stringify({ outcome: r.outcome, ...(r.error === null ? {} : { error: r.error }) })}${steps.map((step) => `,"${step}":${JSON.stringify(r[step]?.record ?? null)}`).join('')}}`;
+        const expected =
+          `{"input":{"email":${JSON.stringify(a)},"__proto__":${JSON.stringify(b)}},"result":` +
+          JSON.stringify({ outcome: r.outcome, ...(r.error === null ? {} : { error: r.error }) }) +
+          `${steps.map((step) => `,"${step}":${JSON.stringify(r[step]?.record ?? null)}`).join('')}}`;
         expect(JSON.parse(line)).toEqual(JSON.parse(expected));
         expect(Object.keys(JSON.parse(line) as object)).toEqual(['input', 'result', ...steps]);
       }),
@@ -153,33 +234,57 @@ describe('rows of jsonl', () => {
     );
   });
 
-  it('take columns of the input for configured ones, from either format', () => {
+  it('take input columns for configured ones, from either format', () => {
     const fields = { Mail: 'input.Work Email', Nothing: 'input.missing' };
     const nothing = { outcome: 'no_match', error: null, ...NO_ANSWERS, failure: null } as const;
     const rows = rowFormat(jobFor({ fields }), manifestOf(['id', 'Work Email']));
     expect(rows.row(csvRecord(['1', 'a@b.example']), nothing).toString()).toBe('1,a@b.example,a@b.example,\n');
     const lines = rowFormat(jobFor({ format: 'jsonl', fields }), manifestOf([]));
-    expect(lines.row(jsonRecord('{"Work Email":"a@b.example"}'), nothing).toString()).toBe('{"input":{"Work Email":"a@b.example"},"Mail":"a@b.example","Nothing":""}\n');
-    expect(lines.row(jsonRecord('"{broken"', 'not valid JSON', '{broken'), nothing).toString()).toBe('{"input":"{broken","Mail":null,"Nothing":null}\n');
+    expect(lines.row(jsonRecord('{"Work Email":"a@b.example"}'), nothing).toString()).toBe(
+      '{"input":{"Work Email":"a@b.example"},"Mail":"a@b.example","Nothing":""}\n',
+    );
+    expect(lines.row(jsonRecord('"{broken"', 'not valid JSON', '{broken'), nothing).toString()).toBe(
+      '{"input":"{broken","Mail":null,"Nothing":null}\n',
+    );
   });
 
   it('keep a json record verbatim', () => {
     const format = rowFormat(jobFor({ format: 'jsonl', fields: { T: 'enrich.title' } }), manifestOf([]));
     const input = '{"big": 12345678901234567890, "twice": 1, "twice": 2, "s": "\\u00e9"}';
-    expect(format.row(jsonRecord(input), { outcome: 'no_match', error: null, ...NO_ANSWERS, failure: null }).toString()).toBe(`{"input":${input},"T":null}\n`);
+    expect(format.row(jsonRecord(input), { outcome: 'no_match', error: null, ...NO_ANSWERS, failure: null }).toString()).toBe(
+      `{"input":${input},"T":null}\n`,
+    );
   });
 });
 
 describe('the cells of a result', () => {
   it.each([
-    [undefined, ''], [null, ''], ['x', 'x'], [0, '0'], [false, 'false'], [true, 'true'],
-    [['a', 'b'], 'a;b'], [[1, null, { a: 1 }], '1;;{"a":1}'], [{ a: 'b' }, '{"a":"b"}'], [[], ''],
+    [undefined, ''],
+    [null, ''],
+    ['x', 'x'],
+    [0, '0'],
+    [false, 'false'],
+    [true, 'true'],
+    [['a', 'b'], 'a;b'],
+    [[1, null, { a: 1 }], '1;;{"a":1}'],
+    [{ a: 'b' }, '{"a":"b"}'],
+    [[], ''],
   ])('%j is %j', (value, cell) => {
     expect(toCell(value)).toBe(cell);
   });
 
-  it('are read from what a record itself has, never from what every object has', () => {
+  it("come from a record's own properties, never from its prototype", () => {
     const r = { outcome: 'matched', error: null, ...NO_ANSWERS, enrich: { record: { name: 'x' }, text: '' }, failure: null } as const;
-    for (const path of ['enrich.constructor', 'enrich.__proto__', 'enrich.name.length', 'enrich.toString.name', 'verify.result', 'nothing', 'failure.code', '']) expect(readPath(path, [])(r, csvRecord([]))).toBeUndefined();
+    for (const path of [
+      'enrich.constructor',
+      'enrich.__proto__',
+      'enrich.name.length',
+      'enrich.toString.name',
+      'verify.result',
+      'nothing',
+      'failure.code',
+      '',
+    ])
+      expect(readPath(path, [])(r, csvRecord([]))).toBeUndefined();
   });
 });

@@ -4,10 +4,16 @@ import { invalid, NO_ANSWERS } from '../../src/processor/result.ts';
 import { EMPTY_TALLY, Tallying } from '../../src/writer/tally.ts';
 import { result } from './samples.ts';
 
-const verdict = (name: string): Parameters<Tallying['add']>[0] => ({ outcome: 'matched', error: null, ...NO_ANSWERS, verify: { record: { email: '', result: name, confidence: null, reason: null }, text: '' }, failure: null });
+const verdict = (name: string): Parameters<Tallying['add']>[0] => ({
+  outcome: 'matched',
+  error: null,
+  ...NO_ANSWERS,
+  verify: { record: { email: '', result: name, confidence: null, reason: null }, text: '' },
+  failure: null,
+});
 
 describe('Tallying', () => {
-  it('adds up to the rows, whatever the service calls its verdicts and however often it is kept and read again', () => {
+  it('adds up to the rows, whatever the service calls its verdicts and however often it is stored and read again', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(result, fc.boolean()), { maxLength: 60 }), (rows) => {
         let tallying = new Tallying(EMPTY_TALLY);
@@ -15,7 +21,7 @@ describe('Tallying', () => {
           tallying.add(row);
           if (keep) tallying = new Tallying(JSON.parse(JSON.stringify(tallying.snapshot())) as typeof EMPTY_TALLY);
         }
-        // A row that failed at a step after verify has a verdict that does not count.
+        // The verdict of a row that failed after verify does not count.
         const said = rows.flatMap(([row]) => (row.outcome === 'failed' || row.verify === null ? [] : [row.verify.record.result]));
         const { total, outcomes, verification } = tallying.snapshot();
         expect(total).toBe(rows.length);
@@ -23,14 +29,20 @@ describe('Tallying', () => {
         expect(Object.values(verification).every((count) => Number.isSafeInteger(count))).toBe(true);
         expect(Object.values(verification).reduce((sum, count) => sum + count, 0)).toBe(said.length);
         for (const name of ['risky', '__proto__', 'constructor']) {
-          expect(Object.entries(verification).find(([key]) => key === name)?.[1] ?? 0).toBe(said.filter((verdict) => verdict === name).length);
+          expect(Object.entries(verification).find(([key]) => key === name)?.[1] ?? 0).toBe(
+            said.filter((verdict) => verdict === name).length,
+          );
         }
       }),
     );
-    expect(EMPTY_TALLY).toEqual({ total: 0, outcomes: { matched: 0, no_match: 0, invalid: 0, suppressed: 0, failed: 0 }, verification: {} });
+    expect(EMPTY_TALLY).toEqual({
+      total: 0,
+      outcomes: { matched: 0, no_match: 0, invalid: 0, suppressed: 0, failed: 0 },
+      verification: {},
+    });
   });
 
-  it('is the same in parts as in one piece', () => {
+  it('gives the same sums in parts and in one piece', () => {
     fc.assert(
       fc.property(fc.array(fc.array(result, { maxLength: 20 }), { maxLength: 5 }), (parts) => {
         const [whole, joined] = [new Tallying(EMPTY_TALLY), new Tallying(EMPTY_TALLY)];
@@ -42,30 +54,44 @@ describe('Tallying', () => {
           }
           joined.addAll(part.snapshot());
         }
-        // As text: the order counts as well.
+        // Compared as text, because the order counts as well.
         expect(JSON.stringify(joined.snapshot())).toBe(JSON.stringify(whole.snapshot()));
       }),
     );
   });
 
-  it('knows why rows failed or are invalid, also after a retry has replaced some', () => {
-    const failed = (code: string): Parameters<Tallying['add']>[0] => ({ outcome: 'failed', error: code, ...NO_ANSWERS, failure: { step: 'enrich', key: 'a', code, attempts: 5, requestId: null } });
+  it('counts the reasons of failed and invalid rows, also after a retry has replaced some', () => {
+    const failed = (code: string): Parameters<Tallying['add']>[0] => ({
+      outcome: 'failed',
+      error: code,
+      ...NO_ANSWERS,
+      failure: { step: 'enrich', key: 'a', code, attempts: 5, requestId: null },
+    });
     fc.assert(
-      fc.property(fc.array(fc.constantFrom('http_500', 'timeout', 'bad_row'), { maxLength: 40 }), fc.array(fc.constantFrom('mended', 'timeout'), { maxLength: 40 }), (codes, after) => {
-        const tallying = new Tallying(EMPTY_TALLY);
-        for (const code of codes) tallying.add(code === 'bad_row' ? invalid(code) : failed(code));
-        const lasting = codes.filter((code) => code !== 'bad_row');
-        const retried = lasting.slice(0, after.length);
-        for (const [i, code] of retried.entries()) tallying.replaceFailed(after[i] === 'mended' ? verdict('risky') : failed('timeout'), { step: 'enrich', code });
-        const now = [...lasting.slice(after.length), ...after.slice(0, retried.length).filter((code) => code !== 'mended')];
-        const times = (of: readonly string[], code: string): number => of.filter((one) => one === code).length;
-        const expected = { 'enrich:http_500': times(now, 'http_500'), 'enrich:timeout': times(now, 'timeout'), 'input:bad_row': times(codes, 'bad_row') };
-        expect(tallying.snapshot().errors).toEqual(Object.fromEntries(Object.entries(expected).filter(([, n]) => n > 0)));
-      }),
+      fc.property(
+        fc.array(fc.constantFrom('http_500', 'timeout', 'bad_row'), { maxLength: 40 }),
+        fc.array(fc.constantFrom('mended', 'timeout'), { maxLength: 40 }),
+        (codes, after) => {
+          const tallying = new Tallying(EMPTY_TALLY);
+          for (const code of codes) tallying.add(code === 'bad_row' ? invalid(code) : failed(code));
+          const lasting = codes.filter((code) => code !== 'bad_row');
+          const retried = lasting.slice(0, after.length);
+          for (const [i, code] of retried.entries())
+            tallying.replaceFailed(after[i] === 'mended' ? verdict('risky') : failed('timeout'), { step: 'enrich', code });
+          const now = [...lasting.slice(after.length), ...after.slice(0, retried.length).filter((code) => code !== 'mended')];
+          const times = (of: readonly string[], code: string): number => of.filter((one) => one === code).length;
+          const expected = {
+            'enrich:http_500': times(now, 'http_500'),
+            'enrich:timeout': times(now, 'timeout'),
+            'input:bad_row': times(codes, 'bad_row'),
+          };
+          expect(tallying.snapshot().errors).toEqual(Object.fromEntries(Object.entries(expected).filter(([, n]) => n > 0)));
+        },
+      ),
     );
   });
 
-  it('does not grow with what a service invents', () => {
+  it('stays small although a service invents names', () => {
     const tallying = new Tallying(EMPTY_TALLY);
     tallying.add(verdict('x'.repeat(1_000_000)));
     for (let i = 0; i < 1_000; i++) tallying.add(verdict(`v${i}`));

@@ -1,5 +1,5 @@
 /** `millrace enrich KEY... | -` */
-import type { ExitCode } from '../../errors.ts';
+import type { ExitCode } from '../../util/errors.ts';
 import type { Invocation } from '../invocation.ts';
 import { askService, KINDS } from '../one-off.ts';
 

@@ -1,7 +1,7 @@
 /** `millrace plan [JOB]` */
-import { ConfigError, type ExitCode } from '../../errors.ts';
-import type { ApiKeyState } from '../../job/plan-command.ts';
-import type { CompiledJob } from '../../job/types.ts';
+import { ConfigError, type ExitCode } from '../../util/errors.ts';
+import type { ApiKeyState } from '../../job/commands/plan-command.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { Invocation } from '../invocation.ts';
 import { readJob } from '../read-job.ts';
 import { withStopSignals } from '../signals.ts';
@@ -11,8 +11,11 @@ import { apiKeyFor } from '../with-service.ts';
 export async function plan(invocation: Invocation): Promise<ExitCode> {
   const { job, options, json } = await readJob('plan', invocation);
   const apiKey = await apiKeyState(job.service, invocation.env);
-  const { planCommand } = await import('../../job/plan-command.ts');
-  return withStopSignals(({ drain }) => planCommand(job, { json, apiKey, shard: options.shard, fresh: options.fresh, signal: drain }), 'Nothing was called, and nothing is kept of it.');
+  const { planCommand } = await import('../../job/commands/plan-command.ts');
+  return withStopSignals(
+    ({ drain }) => planCommand(job, { json, apiKey, shard: options.shard, fresh: options.fresh, signal: drain }),
+    'Nothing was called, and nothing is kept of it.',
+  );
 }
 
 async function apiKeyState(service: CompiledJob['service'], env: NodeJS.ProcessEnv): Promise<ApiKeyState> {

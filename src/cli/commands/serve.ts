@@ -1,25 +1,25 @@
 /** `millrace serve` */
-import { EXIT, UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../errors.ts';
-import { LOG_LEVELS } from '../../job/definition/run-options.ts';
-import { monitorAddress, type MonitorAddress } from '../../monitor/address.ts';
+import { EXIT, UsageError } from '../../util/errors.ts';
+import type { ExitCode } from '../../util/errors.ts';
+import { LOG_LEVELS } from '../../definition/run-options.ts';
+import { monitorAddress, type MonitorAddress } from '../../telemetry/listen-address.ts';
 import { checkFlags, textOf, wordOf } from '../flag-values.ts';
 import type { Invocation } from '../invocation.ts';
 import { onUpgradeSignal, withStopSignals } from '../signals.ts';
 import { SERVE_MAIL_FLAGS, serveMail } from '../mail-flags.ts';
 
-const FLAGS = ['host', 'port', 'store', 'region', 'sample', 'development', 'take-over', 'monitor', 'log-level', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed', ...SERVE_MAIL_FLAGS];
 /** Regions of the service; a key belongs to one. */
 const REGIONS = ['us', 'eu', 'apac'] as const;
 const MAX_PORT = 65_535;
 const MAX_LATENCY_MS = 600_000;
 const MAX_SEED = 2 ** 32 - 1;
 
-/** Serves until a signal comes; then what is in flight is answered. */
-export async function serve(invocation: Invocation): Promise<ExitCode> {
-  checkFlags('serve', invocation, FLAGS);
+/** Serves until a signal comes; then requests in flight are answered. */
+export async function serveFromFlags(invocation: Invocation): Promise<ExitCode> {
+  checkFlags('serve', invocation);
   const stray = SERVE_MAIL_FLAGS.find((flag) => invocation.flags.has(flag));
-  if (stray !== undefined && invocation.flags.get('sample') === true) throw new UsageError('bad_value', `--${stray} does not go with --sample, which has a world of mail of its own`);
+  if (stray !== undefined && invocation.flags.get('sample') === true)
+    throw new UsageError('bad_value', `--${stray} does not go with --sample, which has a world of mail of its own`);
   const text = (flag: string): string | null => textOf(invocation, flag);
   const whole = (flag: string, fallback: number, max: number): number => numberOf(flag, text(flag), fallback, max, /^\d{1,10}$/);
   const rate = (flag: string): number => numberOf(flag, text(flag), 0, 1, /^\d?\.?\d{1,12}$/);
@@ -42,18 +42,22 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
       seed: whole('fault-seed', 1, MAX_SEED),
     },
     monitor: monitorOf(text('monitor'), invocation.env),
-    // Who looks on sees what is wrong; a line for each request is for a log.
+    // A terminal shows problems only; a line for each request is for a log.
     logLevel: wordOf(invocation, 'log-level', LOG_LEVELS) ?? (process.stderr.isTTY ? 'warn' : 'info'),
   };
-  const service = await import('../../service/serve-command.ts');
-  await withStopSignals((signals) => service.serve(settings, { ...signals, onUpgrade: onUpgradeSignal }), 'What was in flight was cut off; what was answered is in the store.');
+  const service = await import('../../service/admin/serve-command.ts');
+  await withStopSignals(
+    (signals) => service.serve(settings, { ...signals, onUpgrade: onUpgradeSignal }),
+    'What was in flight was cut off; what was answered is in the store.',
+  );
   return EXIT.ok;
 }
 
 function monitorOf(text: string | null, env: NodeJS.ProcessEnv): MonitorAddress | null {
   if (text === null) return null;
   const address = monitorAddress(text, env);
-  if (address === null) throw new UsageError('bad_value', `--monitor must be a port, or HOST:PORT, got ${JSON.stringify(text.slice(0, 80))}`);
+  if (address === null)
+    throw new UsageError('bad_value', `--monitor must be a port, or HOST:PORT, got ${JSON.stringify(text.slice(0, 80))}`);
   return address;
 }
 

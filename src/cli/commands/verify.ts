@@ -1,5 +1,5 @@
 /** `millrace verify EMAIL... | -` */
-import { UsageError, type ExitCode } from '../../errors.ts';
+import { UsageError, type ExitCode } from '../../util/errors.ts';
 import type { Invocation } from '../invocation.ts';
 import { askService, KINDS } from '../one-off.ts';
 import { LOCAL_FLAGS, verifyHere } from '../verify-here.ts';
@@ -8,6 +8,9 @@ import { LOCAL_FLAGS, verifyHere } from '../verify-here.ts';
 export async function verify(invocation: Invocation): Promise<ExitCode> {
   if (invocation.flags.get('local') === true) return verifyHere(invocation);
   const stray = LOCAL_FLAGS.find((flag) => invocation.flags.has(flag));
-  if (stray !== undefined) throw new UsageError('unknown_flag', `--${stray} goes with --local alone`, { hint: 'Add --local to check here; the service decides for itself how it looks.' });
+  if (stray !== undefined)
+    throw new UsageError('unknown_flag', `--${stray} goes with --local alone`, {
+      hint: 'Add --local to check here; the service decides for itself how it looks.',
+    });
   return askService(KINDS.verify, invocation, ['local', 'json']);
 }

@@ -1,18 +1,17 @@
-/** All shards are through: their outputs become one, and the job is one that has finished like any other. */
-import type { Checkpoint, FinishedOutput, RunTotals } from '../../checkpoint/checkpoint-file.ts';
-import type { Fence } from '../../checkpoint/fence.ts';
-import type { JobLock } from '../../checkpoint/job-lock.ts';
-import { InputError } from '../../errors.ts';
+import { writeCheckpoint, type Checkpoint, type FinishedOutput, type RunTotals } from '../../checkpoint/checkpoint-file.ts';
+import type { Fence } from '../../storage/fence.ts';
+import type { JobLock } from '../../lock/job-lock.ts';
+import { InputError } from '../../util/errors.ts';
 import { Ledger } from '../../ledger/ledger.ts';
-import { isShared } from '../../ledger/place.ts';
+import { isShared } from '../../definition/ledger-location.ts';
 import { joinParts, type WrittenPart } from '../../writer/joined-file.ts';
-import { keptFiles, START_MARK } from '../../writer/mark.ts';
-import { commitAgain, markFinishing, putInPlace } from '../finish.ts';
-import type { JobPaths } from '../paths.ts';
-import { exists, isUnchanged } from '../start-checks.ts';
-import type { CompiledJob } from '../types.ts';
+import { resumeStates, START_MARK } from '../../writer/resume-point.ts';
+import { commitAgain, finishingCheckpoint, putInPlace } from '../lifecycle/commit.ts';
+import type { JobPaths } from '../lifecycle/paths.ts';
+import { exists, isUnchanged } from '../lifecycle/start-checks.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { joinedCheckpoint } from './merge.ts';
-import type { Part } from './parts.ts';
+import type { ShardPart } from './parts.ts';
 import type { ShardPlan } from './shard-plan.ts';
 
 interface Finished {
@@ -22,12 +21,19 @@ interface Finished {
 }
 
 /**
- * Joins the parts, all of which have finished, into the job's own output, errors file, report and checkpoint. Killed
- * before the checkpoint says `finishing`, it is done again from the start; after that, `finishJoin` does the rest.
- * The parts stay: of what S3 copies, the output is made only when it takes its name.
- * @throws InputError when a part is not what its shard has written, StorageError, 75 when the job was lost, the signal's reason
+ * Joins the parts of all shards into the job's own output, errors file, report and checkpoint. A crash before the checkpoint says
+ * `finishing` leads to a new join; after that, `finishJoin` does the rest. The parts stay until then, because S3 copies them only when the
+ * output takes its name.
+ * @throws InputError when a part is not as its shard wrote it, StorageError, 75 when the job was lost, the signal's reason
  */
-export async function join(job: CompiledJob, paths: JobPaths, plan: ShardPlan, parts: readonly Part[], lock: JobLock, signal: AbortSignal): Promise<Checkpoint> {
+export async function joinShards(
+  job: CompiledJob,
+  paths: JobPaths,
+  plan: ShardPlan,
+  parts: readonly ShardPart[],
+  lock: JobLock,
+  signal: AbortSignal,
+): Promise<Checkpoint> {
   const finished = parts.map(finishedPart);
   for (const part of finished) {
     await refuseOther(part, 'output');
@@ -35,27 +41,48 @@ export async function join(job: CompiledJob, paths: JobPaths, plan: ShardPlan, p
   }
   const { compression, format } = job.output;
   const common = { fence: lock, signal, quoted: format !== 'jsonl' };
-  const output = await joinParts({ ...common, path: paths.output, compression, parts: finished.map((part, i) => rowsOf(part, i === 0 && format !== 'jsonl')) });
+  const output = await joinParts({
+    ...common,
+    path: paths.output,
+    compression,
+    parts: finished.map((part, i) => rowsOf(part, i === 0 && format !== 'jsonl')),
+  });
   const errors = await joinParts({ ...common, path: paths.errors, compression: 'none', parts: finished.map(errorsOf) });
-  const sum = joinedCheckpoint(job, paths, plan, finished.map(({ checkpoint }) => checkpoint));
+  const sum = joinedCheckpoint(
+    job,
+    paths,
+    plan,
+    finished.map(({ checkpoint }) => checkpoint),
+  );
   const joined = { ...sum, totals: { ...sum.totals, lookups: await lookupsOf(job, paths, sum) } };
-  // Where a compressed output's last full member ends in the input nobody knows: a longer run begins anew, from the ledger.
-  const mark = compression === 'none' ? { ...joined.mark, bytes: output.bytes, errorBytes: errors.bytes, ...keptFiles(output.kept, errors.kept) } : START_MARK;
-  const result = { bytes: output.bytes, errorBytes: errors.bytes, sha256: output.sha256, errorsSha256: errors.sha256, tally: joined.mark.tally, ...keptFiles(output.kept, errors.kept) };
-  const finishing = await markFinishing(job, paths, joined, { mark, ...result }, lock);
+  // The input position of a compressed output's last full member is unknown: a longer run writes all rows again, from the ledger.
+  const mark =
+    compression === 'none'
+      ? { ...joined.mark, bytes: output.bytes, errorBytes: errors.bytes, ...resumeStates(output.kept, errors.kept) }
+      : START_MARK;
+  const result = {
+    bytes: output.bytes,
+    errorBytes: errors.bytes,
+    sha256: output.sha256,
+    errorsSha256: errors.sha256,
+    tally: joined.mark.tally,
+    ...resumeStates(output.kept, errors.kept),
+  };
+  const finishing = finishingCheckpoint(job, joined, { mark, ...result });
+  await writeCheckpoint(paths.checkpoint, finishing, lock);
   return finishJoin(job, paths, finishing, lock);
 }
 
-/** What was joined takes its names. @throws StorageError, or 75 when the job was lost */
+/** Gives the joined files their names. @throws StorageError, or 75 when the job was lost */
 export async function finishJoin(job: CompiledJob, paths: JobPaths, finishing: Checkpoint, fence: Fence): Promise<Checkpoint> {
   await putInPlace(job, paths, finishing, () => commitAgain(paths, finishing, fence), fence);
   return { ...finishing, state: 'finished' };
 }
 
-/** A file that all shards have written to counts exactly; of any other ledger what they say adds up. */
+/** A ledger file of all shards counts exactly; for any other ledger the shards' counts are added up. */
 async function lookupsOf(job: CompiledJob, paths: JobPaths, { run, totals: { lookups } }: Checkpoint): Promise<RunTotals['lookups']> {
   if (isShared(job.ledger.uri) || !(await exists(paths.ledger))) return lookups;
-  const ledger = Ledger.open({ path: paths.ledger, job: job.name, run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, peek: true });
+  const ledger = Ledger.open({ path: paths.ledger, job: job.name, run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, readOnly: true });
   try {
     const counted = ledger.totals();
     return counted.lookups > lookups.unique ? { unique: counted.lookups, fromLedger: counted.reused } : lookups;
@@ -64,21 +91,37 @@ async function lookupsOf(job: CompiledJob, paths: JobPaths, { run, totals: { loo
   }
 }
 
-function finishedPart({ paths, checkpoint }: Part): Finished {
+function finishedPart({ paths, checkpoint }: ShardPart): Finished {
   const result = checkpoint?.result ?? null;
   if (checkpoint === null || result === null) throw new Error(`${paths.output} has not finished`);
   return { paths, checkpoint, result };
 }
 
 function rowsOf({ paths, checkpoint, result }: Finished, header: boolean): WrittenPart {
-  return { path: paths.output, version: result.versions?.output ?? '', bytes: result.bytes, sha256: result.sha256, fullBytes: checkpoint.mark.bytes, header };
+  return {
+    path: paths.output,
+    version: result.versions?.output ?? '',
+    bytes: result.bytes,
+    sha256: result.sha256,
+    fullBytes: checkpoint.mark.bytes,
+    header,
+  };
 }
 
 function errorsOf({ paths, result }: Finished): WrittenPart {
-  return { path: paths.errors, version: result.versions?.errors ?? '', bytes: result.errorBytes, sha256: result.errorsSha256, fullBytes: result.errorBytes, header: false };
+  return {
+    path: paths.errors,
+    version: result.versions?.errors ?? '',
+    bytes: result.errorBytes,
+    sha256: result.errorsSha256,
+    fullBytes: result.errorBytes,
+    header: false,
+  };
 }
 
 async function refuseOther({ paths, result }: Finished, which: 'output' | 'errors'): Promise<void> {
   if ((await exists(paths[which])) && (await isUnchanged(paths, which, result))) return;
-  throw new InputError('output_not_ours', `${paths[which]} is not as its shard wrote it, or gone`, { hint: 'Remove the output of that shard and run it again: its rows are written again, from the ledger.' });
+  throw new InputError('output_not_ours', `${paths[which]} is not as its shard wrote it, or gone`, {
+    hint: 'Remove the output of that shard and run it again: its rows are written again, from the ledger.',
+  });
 }

@@ -1,16 +1,16 @@
 /** The checkpoints of all shards as the one of the whole job. Pure. */
 import type { Checkpoint, RunTotals } from '../../checkpoint/checkpoint-file.ts';
-import type { Spent } from '../../limiter/quota-model.ts';
+import type { SavedQuota } from '../../limiter/saved-quota.ts';
 import { EMPTY_TALLY, Tallying } from '../../writer/tally.ts';
-import { MOST_SLOTS } from '../call-series.ts';
-import { joinSlots, keepSlots, readSlots } from '../call-slots.ts';
-import type { JobPaths } from '../paths.ts';
-import { newCheckpoint } from '../start.ts';
-import { addWaits } from '../wait-log.ts';
-import type { CompiledJob } from '../types.ts';
+import { MAX_SLOTS } from '../../checkpoint/call-series.ts';
+import { joinSlots, storeSlots, readSlots } from '../../checkpoint/call-slots.ts';
+import type { JobPaths } from '../lifecycle/paths.ts';
+import { newCheckpoint } from '../lifecycle/new-checkpoint.ts';
+import { addWaits } from '../../checkpoint/wait-log.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { ShardPlan } from './shard-plan.ts';
 
-/** What the shards that have begun add up to, in their order. It is `stopped`, and has no result. */
+/** The sum of the shards that have begun, in their order. Its state is `stopped`, and it has no result. */
 export function joinedCheckpoint(job: CompiledJob, paths: JobPaths, plan: ShardPlan, shards: readonly Checkpoint[]): Checkpoint {
   const tallying = new Tallying(EMPTY_TALLY);
   for (const { mark, result } of shards) tallying.addAll(result?.tally ?? mark.tally);
@@ -22,13 +22,16 @@ export function joinedCheckpoint(job: CompiledJob, paths: JobPaths, plan: ShardP
     state: 'stopped',
     updatedAt: shards.map(({ updatedAt }) => updatedAt).reduce((latest, at) => (at > latest ? at : latest), plan.startedAt),
     mark: {
-      // Rows follow one another: the last one of all is the last of the last shard that has any.
+      // The last row of all is the last row of the last shard that has rows.
       position: shards.findLast(({ mark }) => mark.tally.total > 0)?.mark.position ?? null,
       bytes: sum(({ mark }) => mark.bytes),
       errorBytes: sum(({ mark }) => mark.errorBytes),
       tally: tallying.snapshot(),
     },
-    totals: addTotals(shards.map(({ totals }) => totals), plan),
+    totals: addTotals(
+      shards.map(({ totals }) => totals),
+      plan,
+    ),
     trusted: plan.before?.trusted === true || shards.some(({ trusted }) => trusted),
     answered: plan.before?.answered === true || shards.some(({ answered }) => answered),
     spent: addSpent(shards),
@@ -49,9 +52,14 @@ function addTotals(shards: readonly RunTotals[], { of, before }: ShardPlan): Run
     credits: sum(({ credits }) => credits),
     ...addRequests(all),
     latency: addCounts(all.map(({ latency }) => latency)),
-    // Each shard may use its share of the plan only: so many at once take what one alone takes in the sum of their times, divided by all.
+    // Each shard uses its share of the plan: N shards at once take 1/N of the sum of their times.
     activeMs: (before?.totals.activeMs ?? 0) + Math.round(shards.reduce((total, { activeMs }) => total + activeMs, 0) / of),
-    series: keepSlots(joinSlots(all.map(({ series }) => readSlots(series)), MOST_SLOTS)),
+    series: storeSlots(
+      joinSlots(
+        all.map(({ series }) => readSlots(series)),
+        MAX_SLOTS,
+      ),
+    ),
   };
 }
 
@@ -60,7 +68,13 @@ function addRequests(all: readonly RunTotals[]): Pick<RunTotals, 'verifyRequests
   const known = all.flatMap(({ verifyRequests }) => (verifyRequests === undefined ? [] : [verifyRequests]));
   if (known.length === 0) return {};
   const limits = known.flatMap(({ most }) => (most === null ? [] : [most]));
-  return { verifyRequests: { size: Math.min(...known.map(({ size }) => size)), most: limits.length === 0 ? null : Math.min(...limits), tooLarge: known.reduce((sum, { tooLarge }) => sum + tooLarge, 0) } };
+  return {
+    verifyRequests: {
+      size: Math.min(...known.map(({ size }) => size)),
+      most: limits.length === 0 ? null : Math.min(...limits),
+      tooLarge: known.reduce((sum, { tooLarge }) => sum + tooLarge, 0),
+    },
+  };
 }
 
 function addCounts(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {
@@ -69,10 +83,14 @@ function addCounts(all: readonly Readonly<Record<string, number>>[]): Record<str
   return sums;
 }
 
-/** As much as may have been spent, and as late; and the longest of the waits. */
-function addSpent(shards: readonly Checkpoint[]): Spent | null {
+/** The upper bound: all calls that may have been spent, the latest of their times, and the longest wait. */
+function addSpent(shards: readonly Checkpoint[]): SavedQuota | null {
   const all = shards.flatMap(({ spent }) => (spent === null ? [] : [spent]));
   if (all.length === 0) return null;
   const [later] = all.flatMap(({ later: one }) => (one === undefined ? [] : [one])).sort((one, other) => other.untilMs - one.untilMs);
-  return { calls: all.reduce((sum, { calls }) => sum + calls, 0), lastAtMs: Math.max(...all.map(({ lastAtMs }) => lastAtMs)), ...(later === undefined ? {} : { later }) };
+  return {
+    calls: all.reduce((sum, { calls }) => sum + calls, 0),
+    lastAtMs: Math.max(...all.map(({ lastAtMs }) => lastAtMs)),
+    ...(later === undefined ? {} : { later }),
+  };
 }

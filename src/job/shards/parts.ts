@@ -1,38 +1,38 @@
-/** What the shards of a job have done so far, by their checkpoints. */
 import { readCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import { FILES_AT_ONCE } from '../../reader/limits.ts';
-import { sideBySide } from '../../reader/side-by-side.ts';
-import { jobPaths, type JobPaths } from '../paths.ts';
-import { exists } from '../start-checks.ts';
-import type { CompiledJob } from '../types.ts';
+import { FILES_AT_ONCE } from '../../formats/limits.ts';
+import { mapConcurrently } from '../../util/map-concurrently.ts';
+import { jobPaths, type JobPaths } from '../lifecycle/paths.ts';
+import { exists } from '../lifecycle/start-checks.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { recordsOf, shardJob } from './shard-job.ts';
 import type { ShardPlan } from './shard-plan.ts';
 
-export interface Part {
+/** A shard's part of the job, from its checkpoint. */
+export interface ShardPart {
   readonly job: CompiledJob;
   readonly paths: JobPaths;
-  /** Null: it has not begun. */
+  /** Null before the shard has begun. */
   readonly checkpoint: Checkpoint | null;
   /** All its rows are in its own output. */
   readonly finished: boolean;
 }
 
 /** @throws InputError, StorageError */
-export async function readParts(job: CompiledJob, plan: ShardPlan): Promise<Part[]> {
-  return sideBySide(plan.ranges, FILES_AT_ONCE, (_, index) => readPart(job, plan, index));
+export async function readParts(job: CompiledJob, plan: ShardPlan): Promise<ShardPart[]> {
+  return mapConcurrently(plan.ranges, FILES_AT_ONCE, (_, index) => readPart(job, plan, index));
 }
 
-async function readPart(job: CompiledJob, plan: ShardPlan, index: number): Promise<Part> {
+async function readPart(job: CompiledJob, plan: ShardPlan, index: number): Promise<ShardPart> {
   const own = shardJob(job, plan, index);
   const paths = pathsOf(own);
   const found = await readCheckpoint(paths.checkpoint);
-  // What an earlier run in shards has left is not this one's.
+  // An earlier run in shards may have left a checkpoint.
   const checkpoint = found?.run === plan.run ? found : null;
   const through = checkpoint?.state === 'finished' && checkpoint.result?.tally.total === recordsOf(job, plan, index);
   return { job: own, paths, checkpoint, finished: through && (await exists(paths.output)) };
 }
 
-/** A shard keeps nothing in scratch. */
+/** The files of a shard; it needs no scratch folder. */
 export function pathsOf(job: CompiledJob): JobPaths {
   return jobPaths(job, { scratch: null });
 }

@@ -1,65 +1,98 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import { EXIT, InputError, type ExitCode } from '../../errors.ts';
+import { EXIT, InputError, type ExitCode } from '../../util/errors.ts';
 import { describeChange } from '../../reader/freeze.ts';
-import { holdJob } from '../hold-job.ts';
-import { jobPaths, type JobPaths } from '../paths.ts';
-import type { Reporter } from '../reporter.ts';
-import { buildReport } from '../report.ts';
-import { go, goOnAfterFinish, newCheckpoint, refuseForeignOutput, refuseOthersFiles, resume, withAddress, type Start, type StartOptions } from '../start.ts';
-import { refuseChangedDefinition, refuseForeignCheckpoint } from '../start-checks.ts';
-import type { CompiledJob, RunOptions, Shard } from '../types.ts';
+import { withJobLock } from '../lifecycle/with-job-lock.ts';
+import { jobPaths, type JobPaths } from '../lifecycle/paths.ts';
+import type { StopSignals } from '../../util/stop-signals.ts';
+import type { Reporter } from '../progress/reporter.ts';
+import { buildReport } from '../report/report.ts';
+import { go, type DecideStart, type Start, type StartOptions } from '../lifecycle/start-decision.ts';
+import { goOnAfterFinish, refuseForeignOutput, refuseOthersFiles, resume, withAddress } from '../lifecycle/start.ts';
+import { newCheckpoint } from '../lifecycle/new-checkpoint.ts';
+import { refuseChangedDefinition, refuseForeignCheckpoint } from '../lifecycle/start-checks.ts';
+import type { CompiledJob, RunOptions, Shard } from '../../definition/compiled-job.ts';
 import { pathsOf, readParts } from './parts.ts';
-import { isJoined, look, settle } from './settle.ts';
-import { rangeOf, shardJob, shardName } from './shard-job.ts';
+import { decideShard, isJoined, previewShardPlan } from './decide-shard.ts';
+import { shardRange, shardJob, shardName } from './shard-job.ts';
 import { isSamePlan, readShardPlan, type ShardPlan } from './shard-plan.ts';
 
-/** How the run of a part begins: like `decideStart`. */
-export type Decide = (job: CompiledJob, paths: JobPaths, options: StartOptions) => Promise<Start>;
-
 /**
- * Runs one shard of a job, or resumes it. Whichever is through last joins what all have written. A shard that is through
- * before the others exits with 0; the one that joins, and whoever comes after it, with the code of the whole job.
+ * Runs one shard of a job, or resumes it. The last shard to finish joins the parts of all. A shard that finishes before the others exits
+ * with 0; the one that joins, and every later call, with the exit code of the whole job.
  * @param runPart runs a part as a job of its own
- * @throws MillraceError whatever ended the run; its state is on disk by then
+ * @throws MillraceError the reason that ended the run; its state is on disk by then
  */
-export async function runShard(job: CompiledJob, shard: Shard, options: RunOptions, drain: AbortSignal, reporter: Reporter, runPart: (part: CompiledJob, decide: Decide, vouched: () => Promise<boolean>) => Promise<unknown>): Promise<ExitCode> {
+export async function runShard(
+  job: CompiledJob,
+  shard: Shard,
+  options: RunOptions,
+  signals: StopSignals,
+  reporter: Reporter,
+  runPart: (part: CompiledJob, decide: DecideStart, isTrustedElsewhere: () => Promise<boolean>) => Promise<unknown>,
+): Promise<ExitCode> {
   const paths = jobPaths(job, options);
   let done: string | null = null;
   for (let { fresh } = options; ; fresh = false) {
-    const settled = await holdJob(paths, { signal: drain, reporter, patient: true, before: () => refuseOthersFiles(paths) }, (lock, lost) =>
-      settle(job, paths, shard, lock, { fresh, now: () => new Date(), signal: AbortSignal.any([drain, lost]), reporter, done }));
-    switch (settled.kind) {
+    const decision = await withJobLock(
+      paths,
+      { signals, reporter, untilReleased: true, before: () => refuseOthersFiles(paths) },
+      (lock, held) =>
+        decideShard(job, paths, shard, lock, { fresh, now: () => new Date(), signal: held.drain, signals: held, reporter, done }),
+    );
+    switch (decision.kind) {
       case 'run':
-        await runPart(shardJob(job, settled.plan, shard.index), (part, own, start) => decideShardStart(paths, settled.plan, shard, part, own, start), () => vouchedByOthers(job, settled.plan));
-        done = settled.plan.run;
+        await runPart(
+          shardJob(job, decision.plan, shard.index),
+          (part, own, start) => decideShardStart(paths, decision.plan, shard, part, own, start),
+          () => isTrustedByOthers(job, decision.plan),
+        );
+        done = decision.plan.run;
         break;
       case 'through':
-        reporter.info('shard_finished', `shard ${shardName(shard)} is through; ${settled.waitsFor.length === 0 ? 'another process has joined the output' : `the output comes when the others are: ${settled.waitsFor.join(', ')}`}`);
+        reporter.info(
+          'shard_finished',
+          `shard ${shardName(shard)} is through; ` +
+            (decision.waitsFor.length === 0
+              ? 'another process has joined the output'
+              : `the output comes when the others are: ${decision.waitsFor.join(', ')}`),
+        );
         return EXIT.ok;
       case 'done': {
-        const report = buildReport(settled.checkpoint, job.output.uri, job.service.rpm);
-        if (settled.because === null) reporter.finished(report, paths);
-        else reporter.done(report, paths, settled.because);
-        return (settled.checkpoint.exitCode ?? EXIT.ok) as ExitCode;
+        const report = buildReport(decision.checkpoint, job.output.uri, job.service.rpm);
+        if (decision.because === null) reporter.finished(report, paths);
+        else reporter.done(report, paths, decision.because);
+        return (decision.checkpoint.exitCode ?? EXIT.ok) as ExitCode;
       }
       default:
-        return settled satisfies never;
+        return decision satisfies never;
     }
   }
 }
 
-/** What a run of this shard would begin with; changes nothing. The job is that of the shard. @throws as `runShard` */
-export async function howShardWouldStart(job: CompiledJob, paths: JobPaths, shard: Shard, options: StartOptions): Promise<{ job: CompiledJob; start: Start }> {
-  const plan = await look(job, paths, shard, options);
+/** How a run of this shard would begin, and the job of the shard; changes nothing. @throws as `runShard` */
+export async function howShardWouldStart(
+  job: CompiledJob,
+  paths: JobPaths,
+  shard: Shard,
+  options: StartOptions,
+): Promise<{ job: CompiledJob; start: Start }> {
+  const plan = await previewShardPlan(job, paths, shard, options);
   if ('kind' in plan) return { job, start: plan };
   const part = shardJob(job, plan, shard.index);
   return { job: part, start: await decidePart(plan, shard.index, part, pathsOf(part), options) };
 }
 
 /** Decides how a shard begins, once it is held. @throws InputError 65, ConfigError 78, StorageError 74 */
-async function decideShardStart(whole: JobPaths, plan: ShardPlan, { index }: Shard, job: CompiledJob, paths: JobPaths, options: StartOptions): Promise<Start> {
-  // Joined, or begun anew, before this shard was held: what there is to do must be asked again.
+async function decideShardStart(
+  whole: JobPaths,
+  plan: ShardPlan,
+  { index }: Shard,
+  job: CompiledJob,
+  paths: JobPaths,
+  options: StartOptions,
+): Promise<Start> {
+  // Joined, or started over, before this shard was locked: the caller decides again.
   if (!(await isInForce(whole, plan))) return { kind: 'done', checkpoint: beginning(plan, index, job, paths, options), because: OVERTAKEN };
   return decidePart(plan, index, job, paths, options);
 }
@@ -70,7 +103,10 @@ async function decidePart(plan: ShardPlan, index: number, job: CompiledJob, path
   if (found?.run !== plan.run) {
     if (found === null) await refuseForeignOutput(paths);
     const changed = await describeChange(plan.manifest, options.signal);
-    if (changed !== null) throw new InputError('input_changed', `the input changed since it was shared out: ${changed}`, { hint: `Put the input back as it was; or start over with --shard 0/${of} --fresh, and then the others.` });
+    if (changed !== null)
+      throw new InputError('input_changed', `the input changed since it was shared out: ${changed}`, {
+        hint: `Put the input back as it was; or start over with --shard 0/${of} --fresh, and then the others.`,
+      });
     return { ...go(beginning(plan, index, job, paths, options)), isFirst: found === null };
   }
   refuseForeignCheckpoint(job, paths, found);
@@ -90,25 +126,32 @@ async function decidePart(plan: ShardPlan, index: number, job: CompiledJob, path
 }
 
 function beginning(plan: ShardPlan, index: number, job: CompiledJob, paths: JobPaths, { now }: StartOptions): Checkpoint {
-  // It began with the run: what that was told before it was shared out counts, wherever the ledger lies that can tell when.
+  // It began with the run, so answers of the run from before the shards count too, in every kind of ledger.
   const { of, before, run, startedAt } = plan;
-  const shard = { index, of, ...rangeOf(plan.ranges, index) };
-  // Of what the run before has spent of the last minute, each shard takes its part.
+  const shard = { index, of, ...shardRange(plan.ranges, index) };
+  // Each shard counts its part of the calls that the run has spent in the last minute.
   const { trusted = false, answered = false, spent = null } = before ?? {};
-  return { ...newCheckpoint(job, paths, plan.manifest, plan.generation, now(), shard), run, startedAt, trusted, answered, spent: spent === null ? null : { ...spent, calls: Math.ceil(spent.calls / of) } };
+  return {
+    ...newCheckpoint(job, paths, plan.manifest, plan.generation, now(), shard),
+    run,
+    startedAt,
+    trusted,
+    answered,
+    spent: spent === null ? null : { ...spent, calls: Math.ceil(spent.calls / of) },
+  };
 }
 
-/** Whether some shard knows the service to be one. What another has just learnt is in its next checkpoint: it is given the time. */
-async function vouchedByOthers(job: CompiledJob, plan: ShardPlan): Promise<boolean> {
-  for (let look = 0; look < LOOKS_FOR_TRUST; look++) {
-    if (look > 0) await sleep(job.checkpoint.everyMs / 2, undefined, { ref: false });
+/** Whether some shard trusts the service. It waits for the next checkpoints of the others, which may say so. */
+async function isTrustedByOthers(job: CompiledJob, plan: ShardPlan): Promise<boolean> {
+  for (let check = 0; check < TRUST_CHECKS; check++) {
+    if (check > 0) await sleep(job.checkpoint.everyMs / 2, undefined, { ref: false });
     if ((await readParts(job, plan)).some(({ checkpoint }) => checkpoint?.trusted === true)) return true;
   }
   return false;
 }
 
 /** Over three times `checkpoint.everyMs`. */
-const LOOKS_FOR_TRUST = 7;
+const TRUST_CHECKS = 7;
 
 const OVERTAKEN = 'another process has done this shard meanwhile';
 

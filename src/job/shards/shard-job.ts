@@ -1,30 +1,27 @@
 /** One shard of a job, as a job of its own: its part of the input, its share of the limits, its own files. Pure. */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import type { InputRange } from '../../reader/cuts.ts';
-import { SHARD_MARK } from '../paths.ts';
-import type { CompiledJob, Shard } from '../types.ts';
-import type { StatedWindow } from '../../limiter/quota-windows.ts';
+import type { InputRange } from '../../reader/split-points.ts';
+import { SHARD_MARK } from '../lifecycle/paths.ts';
+import type { CompiledJob, Shard } from '../../definition/compiled-job.ts';
+import type { StatedWindow } from '../../definition/compiled-job.ts';
 
-/** What a run had come to when it was shared out with a higher limit: its checkpoint then. */
-export type Before = Pick<Checkpoint, 'totals' | 'callsAtMost' | 'trusted' | 'answered' | 'spent' | 'finishedAt'>;
+/** A finished run that its shards continue with a higher limit: from its checkpoint. */
+export type RunBeforeShards = Pick<Checkpoint, 'totals' | 'callsAtMost' | 'trusted' | 'answered' | 'spent' | 'finishedAt'>;
 
-/** What the shards of a job have in common. */
+/** How the shards of a job share its input and its calls. */
 export interface Sharing {
   readonly of: number;
-  readonly before?: Pick<Before, 'callsAtMost'>;
-  /** One a shard. */
+  readonly before?: Pick<RunBeforeShards, 'callsAtMost'>;
+  /** One range for each shard. */
   readonly ranges: readonly InputRange[];
 }
 
-/** `2/4`, as the flag says it. */
+/** `2/4`, as in the flag. */
 export function shardName({ index, of }: Shard): string {
   return `${index}/${of}`;
 }
 
-/**
- * The job that shard `index` runs. What fails is judged when all shards are through, so no number of failures is too
- * many for one.
- */
+/** The job that shard `index` runs. `limits.maxErrors` is judged after the join, so a shard alone never fails by it. */
 export function shardJob(job: CompiledJob, sharing: Sharing, index: number): CompiledJob {
   const { of } = sharing;
   const suffix = `${SHARD_MARK}${index}-of-${of}`;
@@ -36,19 +33,19 @@ export function shardJob(job: CompiledJob, sharing: Sharing, index: number): Com
   };
 }
 
-/** Records of a shard: `limits.limit` means the first ones of the whole input. */
+/** How many records a shard has: `limits.limit` counts from the start of the whole input. */
 export function recordsOf({ limits: { limit } }: Pick<CompiledJob, 'limits'>, { ranges }: Sharing, index: number): number {
-  const { before, records } = rangeOf(ranges, index);
+  const { before, records } = shardRange(ranges, index);
   return limit === null ? records : Math.max(0, Math.min(records, limit - before));
 }
 
-export function rangeOf(ranges: readonly InputRange[], index: number): InputRange {
+export function shardRange(ranges: readonly InputRange[], index: number): InputRange {
   const range = ranges[index];
   if (range === undefined) throw new RangeError(`there is no shard ${index} of ${ranges.length}`);
   return range;
 }
 
-/** A shard's share of what is left of `limits.maxCalls`, by its records. The shares add up to it. */
+/** A shard's share of the calls that `limits.maxCalls` still allows, by its records. The shares add up to all of them. */
 function callsOf(job: CompiledJob, sharing: Sharing, index: number): number | null {
   const { maxCalls } = job.limits;
   if (maxCalls === null) return null;
@@ -60,12 +57,15 @@ function callsOf(job: CompiledJob, sharing: Sharing, index: number): number | nu
   return share(upTo(index + 1)) - share(upTo(index));
 }
 
-/** Requests a minute that are a run's own: of a shard its part of the plan, where nothing shares out the whole. Null: unlimited. */
+/** Requests a minute that are a run's own: a shard gets its part of the plan unless `service.quota` shares it. Null when unlimited. */
 export function ownRpm({ service: { rpm, quota } }: Pick<CompiledJob, 'service'>, { shard }: Pick<Checkpoint, 'shard'>): number | null {
   return rpm === null || shard === null || quota !== null ? rpm : Math.max(1, Math.floor(rpm / shard.of));
 }
 
-/** Windows that the job states: of a shard its part. Each run counts its own calls in them, and `service.quota` shares the plan's minute alone. */
-export function ownWindows({ service: { windows } }: Pick<CompiledJob, 'service'>, { shard }: Pick<Checkpoint, 'shard'>): readonly StatedWindow[] {
+/** The windows that the job states; a shard gets its part. Each run counts its own calls: `service.quota` shares only the plan's minute. */
+export function ownWindows(
+  { service: { windows } }: Pick<CompiledJob, 'service'>,
+  { shard }: Pick<Checkpoint, 'shard'>,
+): readonly StatedWindow[] {
   return shard === null ? windows : windows.map(({ limit, periodMs }) => ({ limit: Math.max(1, Math.floor(limit / shard.of)), periodMs }));
 }

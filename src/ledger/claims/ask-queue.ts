@@ -1,14 +1,14 @@
-import type { Ask } from './waiting-asks.ts';
+import type { ClaimAsk } from './waiting-asks.ts';
 
 /** Lookups that may wait for their claim before the reader waits. */
 const ASKED_AT_ONCE = 64;
-/** Of those that ask, so many in one transaction: about a millisecond. */
+/** Lookups claimed in one transaction: about a millisecond. */
 const EXCHANGED_AT_ONCE = 256;
 
-/** What the next transaction on the claims file has to do, and when it is time for it. */
+/** The work of the next transaction on the claims file, and when it is due. */
 export class AskQueue {
   readonly #exchange: () => void;
-  #asked: Ask[] = [];
+  #asked: ClaimAsk[] = [];
   #released: number[] = [];
   #timer: NodeJS.Timeout | 'soon' | null = null;
   #room: (() => void)[] = [];
@@ -24,12 +24,12 @@ export class AskQueue {
     return this.#asked.length;
   }
 
-  ask(asks: readonly Ask[]): void {
+  ask(asks: readonly ClaimAsk[]): void {
     this.#asked.push(...asks);
     if (this.#asked.length > 0) this.soon();
   }
 
-  /** These claims are given back: their answers can be seen. */
+  /** Releases claims whose answers are visible to other runs. */
   release(hashes: readonly number[]): void {
     this.#released.push(...hashes);
     if (this.#released.length > 0) this.soon();
@@ -47,20 +47,20 @@ export class AskQueue {
     if (!this.#closed) this.#timer ??= setTimeout(() => this.#due(), ms);
   }
 
-  /** What one transaction does; null: nothing. */
-  get next(): { readonly asks: readonly Ask[]; readonly released: readonly number[] } | null {
+  /** The work of one transaction; null without any. */
+  get next(): { readonly asks: readonly ClaimAsk[]; readonly released: readonly number[] } | null {
     if (this.#closed || this.#asked.length + this.#released.length === 0) return null;
     return { asks: this.#asked.slice(0, EXCHANGED_AT_ONCE), released: this.#released };
   }
 
-  /** What `next` told is done. */
-  done({ asks }: { readonly asks: readonly Ask[] }): void {
+  /** The work of `next` is done. */
+  done({ asks }: { readonly asks: readonly ClaimAsk[] }): void {
     this.#asked = this.#asked.slice(asks.length);
     this.#released = [];
   }
 
-  /** Nothing has to be claimed any more. Returns what asked. */
-  clear(): readonly Ask[] {
+  /** Claims are no longer needed. Returns the lookups that waited for one. */
+  clear(): readonly ClaimAsk[] {
     const asked = this.#asked;
     [this.#asked, this.#released] = [[], []];
     return asked;

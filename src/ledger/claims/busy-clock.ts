@@ -4,7 +4,7 @@ import { BUSY_MS } from '../schema.ts';
 /** A transaction takes a millisecond or less, one that is flushed to the disk some tens. */
 const FIRST_PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 100;
-/** Of the time for which a file was busy so far, the next pause is one part in so many. */
+/** The next pause is the time for which the file has been busy, divided by this. */
 const PAUSE_SHARE = 8;
 
 /** How long another process has kept a file locked, and when this run tries it again. */
@@ -19,14 +19,17 @@ export class BusyClock {
     this.#monotonicNow = monotonicNow;
   }
 
-  /** Notes and returns the result of a try; null: the file was busy. @throws 75 where it has been for longer than a write to the ledger waits */
+  /**
+   * Notes and returns the result of a try; null when the file was busy. @throws MillraceError 75 when it has been busy for longer than a
+   * write to the ledger waits
+   */
   unlessBusy<T>(result: T | null): T | null {
     this.#sinceMs = result === null ? (this.#sinceMs ?? this.#monotonicNow()) : null;
     if (this.#sinceMs !== null && this.#monotonicNow() - this.#sinceMs > BUSY_MS) throw busyFailure(this.#path);
     return result;
   }
 
-  /** When the run gives up, monotonic milliseconds; null: the file is not busy. */
+  /** When the run gives up, monotonic milliseconds; null while the file is not busy. */
   get untilMs(): number | null {
     return this.#sinceMs === null ? null : this.#sinceMs + BUSY_MS;
   }

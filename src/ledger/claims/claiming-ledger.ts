@@ -1,9 +1,9 @@
-import type { Wait } from '../../waits.ts';
+import type { Wait } from '../../util/waits.ts';
 import { ledgerFailure } from '../failure.ts';
-import { keyHash } from '../key-hash.ts';
+import { lookupHash } from '../key-hash.ts';
 import { Ledger } from '../ledger.ts';
 import type { LedgerEntry, LedgerOptions, Teller } from '../options.ts';
-import { FileLedger, type LedgerListener, type Told } from '../run-ledger.ts';
+import { FileLedger, type LedgerListener, type LookupListener } from '../run-ledger.ts';
 import { ClaimsFile } from './claims-file.ts';
 import { FileClaims } from './file-claims.ts';
 import { Presence } from './presence.ts';
@@ -20,7 +20,7 @@ export interface ClaimingLedgerOptions extends LedgerOptions {
 
 const realNow = (): number => performance.now();
 
-/** A ledger file that other runs on this machine may use at the same time: what one of them is asking for, no other asks for. */
+/** A ledger file that other runs on this machine may use at the same time. Each run claims a lookup before it asks for it. */
 export class ClaimingLedger extends FileLedger {
   readonly #path: string;
   readonly #claims: FileClaims;
@@ -53,7 +53,7 @@ export class ClaimingLedger extends FileLedger {
 
   /** @throws ConfigError when the file is no ledger, StorageError when the disk refuses, 75 when another process keeps it locked */
   static open(options: ClaimingLedgerOptions): ClaimingLedger {
-    const file = Ledger.open({ ...options, readsOthers: 'when told' });
+    const file = Ledger.open({ ...options, readsOthers: 'on request' });
     try {
       const presence = new Presence({ ...options, name: options.claimant, monotonicNow: options.monotonicNow ?? realNow });
       presence.register(() => ClaimsFile.remove(options.path));
@@ -76,13 +76,13 @@ export class ClaimingLedger extends FileLedger {
     this.#listener = listener;
   }
 
-  override ask(scope: number, key: string, told: Told): void {
-    this.#claims.ask({ scope, key, hash: keyHash(scope, key), told });
+  override ask(scope: number, key: string, onAnswer: LookupListener): void {
+    this.#claims.ask({ scope, key, hash: lookupHash(scope, key), onAnswer });
   }
 
   override put(entries: readonly LedgerEntry[]): void {
     super.put(entries);
-    this.#claims.answered(entries.filter(({ answer }) => answer.kind !== 'asking').map(({ scope, key }) => keyHash(scope, key)));
+    this.#claims.answered(entries.filter(({ answer }) => answer.kind !== 'asking').map(({ scope, key }) => lookupHash(scope, key)));
   }
 
   override room(): Promise<void> | null {
@@ -106,7 +106,7 @@ export class ClaimingLedger extends FileLedger {
     }
   }
 
-  /** Whoever cannot leave is seen to be gone when the process is. */
+  /** If this run cannot leave, others notice when its process has ended. */
   #leave(): void {
     try {
       this.#claims.leave();

@@ -4,9 +4,9 @@ import { isBusy } from '../../sqlite/busy.ts';
 import { rollback } from '../../sqlite/transaction.ts';
 
 /**
- * claims: which lookup (by its key's hash) which run is asking for. members: runs that write their claims here, and what their
- * Idempotency-Keys are made with. left_behind: the same of lookups that a run which is gone was asking for, until they are answered.
- * Nothing is flushed to the disk: no claim outlives the machine.
+ * `claims`: the run that asks for a lookup, by the hash of the lookup's key. `members`: the runs with claims here, and the seeds of their
+ * Idempotency-Keys. `left_behind`: the seeds of lookups that an ended run was asking for, until they are answered.
+ * Nothing is flushed to the disk, because no claim outlives the machine.
  */
 const TABLES = `PRAGMA busy_timeout = 20; PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
   CREATE TABLE IF NOT EXISTS claims (hash INTEGER NOT NULL, holder INTEGER NOT NULL, PRIMARY KEY (hash, holder)) STRICT, WITHOUT ROWID;
@@ -14,7 +14,7 @@ const TABLES = `PRAGMA busy_timeout = 20; PRAGMA page_size = 4096; PRAGMA journa
   CREATE TABLE IF NOT EXISTS left_behind (hash INTEGER PRIMARY KEY, seed TEXT NOT NULL) STRICT;
   PRAGMA busy_timeout = 0;`;
 
-/** What a lookup's claim came to. `seed`: a run that is gone was asking, with keys made with it. */
+/** The result of a claim. `seed`: a run that has ended was asking, with keys made with this seed. */
 export interface Claim {
   readonly isOwn: boolean;
   readonly seed: string | null;
@@ -22,12 +22,12 @@ export interface Claim {
 
 const NOT_OWN: Claim = { isOwn: false, seed: null };
 
-/** By hash: what the key of a lookup is made with that a run which is gone was asking for. */
+/** By hash: the seeds of lookups that an ended run was asking for. */
 export type LeftBehind = ReadonlyMap<number, string>;
 
 /**
- * What runs on one machine are asking for, in a small SQLite file beside their ledger. It exists only while several runs use the ledger.
- * Each method is one short transaction, and returns null, having changed nothing, while another process writes.
+ * The claims of runs on one machine, in a small SQLite file beside their ledger. It exists only while several runs use the ledger. Each
+ * method is one short transaction. It returns null, without a change, while another process writes.
  */
 export class ClaimsFile {
   readonly #db: DatabaseSync;
@@ -49,7 +49,7 @@ export class ClaimsFile {
     this.#settle = db.prepare('DELETE FROM left_behind WHERE hash = ?');
   }
 
-  /** Null: another process is writing. */
+  /** null while another process is writing. */
   static open(ledger: string): ClaimsFile | null {
     const db = new DatabaseSync(pathOf(ledger));
     try {
@@ -67,7 +67,10 @@ export class ClaimsFile {
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${pathOf(ledger)}${suffix}`, { force: true });
   }
 
-  /** The holder writes its claims here from now on, beginning with those that it has. @param seed what its keys are made with. @param left what it knows of runs that are gone */
+  /**
+   * From now on the holder's claims are here, beginning with the current ones. @param seed of the holder's keys @param left the seeds of
+   * ended runs
+   */
   join(holder: number, seed: string, hashes: Iterable<number>, left: LeftBehind): true | null {
     return this.#write(() => {
       for (const [hash, before] of left) this.#leave.run(hash, before);
@@ -78,17 +81,26 @@ export class ClaimsFile {
   }
 
   members(): ReadonlySet<number> {
-    return new Set(this.#db.prepare('SELECT holder FROM members').all().map(({ holder }) => Number(holder)));
+    return new Set(
+      this.#db
+        .prepare('SELECT holder FROM members')
+        .all()
+        .map(({ holder }) => Number(holder)),
+    );
   }
 
   leftBehind(): LeftBehind {
-    return new Map(this.#db.prepare('SELECT hash, seed FROM left_behind').all().map(({ hash, seed }) => [Number(hash), String(seed)]));
+    return new Map(
+      this.#db
+        .prepare('SELECT hash, seed FROM left_behind')
+        .all()
+        .map(({ hash, seed }) => [Number(hash), String(seed)]),
+    );
   }
 
   /**
-   * Releases claims, then claims each of the lookups that no other run holds.
-   * @param released lookups that are answered
-   * @param blocks whether a lookup that this other run has claimed must wait for it
+   * Releases claims, then claims each lookup that no other run holds.
+   * @param released answered lookups @param blocks whether a lookup that this other run has claimed must wait for it
    */
   exchange(holder: number, released: readonly number[], asked: readonly number[], blocks: (other: number) => boolean): Claim[] | null {
     return this.#write(() => {
@@ -106,10 +118,15 @@ export class ClaimsFile {
     });
   }
 
-  /** Releases all that a run has claimed, and remembers what its keys were made with: some of it may have been sent. */
+  /** Releases all claims of a run, and stores the seed of its keys, because some requests may have been sent. */
   forget(holder: number): true | null {
     return this.#write(() => {
-      this.#db.prepare('INSERT OR IGNORE INTO left_behind (hash, seed) SELECT c.hash, m.seed FROM claims c JOIN members m USING (holder) WHERE holder = ?').run(holder);
+      this.#db
+        .prepare(
+          'INSERT OR IGNORE INTO left_behind (hash, seed) SELECT c.hash, ' +
+            'm.seed FROM claims c JOIN members m USING (holder) WHERE holder = ?',
+        )
+        .run(holder);
       this.#db.prepare('DELETE FROM claims WHERE holder = ?').run(holder);
       this.#db.prepare('DELETE FROM members WHERE holder = ?').run(holder);
       return true;

@@ -7,9 +7,9 @@ export interface FileClaimsOptions {
   /** See `RunLedgerOptions.keySeed`. */
   readonly keySeed: string;
   readonly get: (scope: number, key: string) => LedgerAnswer | null;
-  /** Takes note of what others have written, then does the work; `get` is quickest within it. */
+  /** Reads the answers of other processes, then runs the work; `get` is fastest within it. */
   readonly readOthers: <T>(work: () => T) => T;
-  /** False: another process is writing. */
+  /** Returns false while another process is writing. */
   readonly publish: () => boolean;
   /** Monotonic milliseconds. */
   readonly monotonicNow: () => number;

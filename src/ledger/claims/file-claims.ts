@@ -1,44 +1,44 @@
-import type { Wait } from '../../waits.ts';
-import type { LedgerAnswer } from '../ledger.ts';
-import { AskQueue } from './ask-queue.ts';
+import type { Wait } from '../../util/waits.ts';
 import { BusyClock } from './busy-clock.ts';
+import { ClaimExchange } from './claim-exchange.ts';
 import { ClaimsFile } from './claims-file.ts';
 import type { FileClaimsOptions } from './file-claims-options.ts';
 import { Membership } from './membership.ts';
 import { Publisher } from './publisher.ts';
-import { WaitingAsks, type Ask } from './waiting-asks.ts';
+import type { ClaimAsk } from './waiting-asks.ts';
 
-/** How often a run looks for others, and for their answers. */
-const LOOK_EVERY_MS = 25;
-/** Every so many looks, whether the others still live, and whether they have let go of something. */
-const LOOKS_BETWEEN_CHECKS = 8;
-/** Of the lookups that wait, so many are asked about again at each check, the longest waiting first. */
-const ASKED_AGAIN_AT_ONCE = 512;
+/** The interval at which a run looks for other runs and their answers. */
+const POLL_MS = 25;
+/** Polls between two checks for ended runs and released claims. */
+const POLLS_BETWEEN_CHECKS = 8;
+/** Waiting lookups that are claimed again at each check, the longest waiting first. */
+const CLAIMED_AGAIN_AT_ONCE = 512;
 
 /**
- * Which run asks for a lookup, among those that use one ledger file.
+ * Decides which run asks for a lookup, among the runs that use one ledger file.
  *
- * - alone: the run asks for everything, and only remembers what it is asking for. Entered at the start, and when the last other run has left.
- * - joining: another run is there. What this one is asking for goes into the claims file, and nothing new is asked for until the others'
- *   claims are there as well. Entered when another run is seen, and after a pause in which this one's row was removed.
- * - shared: each lookup is claimed before it is asked for. What another run has claimed waits for its answer, or for its claim.
+ * ## alone
+ * The run asks for everything, and only remembers what it asks for. Entered at the start, and when the last other run has left.
+ *
+ * ## joining
+ * Another run is there. This run writes its claims into the claims file, and asks for nothing new until the others' claims are there too.
+ * Entered when another run appears, and after a pause in which this run's row was removed.
+ *
+ * ## shared
+ * Each lookup is claimed before it is asked for. A lookup that another run has claimed waits for its answer, or for the claim. Entered once
+ * the claims of all runs are in the claims file.
  */
 export class FileClaims {
   readonly #options: FileClaimsOptions;
   #state: 'alone' | 'joining' | 'shared' = 'alone';
   readonly #membership: Membership;
-  /** Of the renewals of this run's row in the ledger. */
+  /** For the renewals of this run's row in the ledger. */
   readonly #renewals: BusyClock;
-  /** Told to ask, and not published: by the key's hash. */
-  readonly #own = new Set<number>();
-  /** While it is alone: see `ClaimsFile.leftBehind`. */
-  #left = new Map<number, string>();
-  readonly #asked: AskQueue;
-  readonly #waiting = new WaitingAsks();
-  /** Of those that wait, others have written an answer. */
-  #arrived: number[] = [];
+  readonly #exchange: ClaimExchange;
+  /** While alone, the seeds of ended runs: see `ClaimsFile.leftBehind`. */
+  #leftBehind = new Map<number, string>();
   readonly #publisher: Publisher;
-  #looks = 0;
+  #polls = 0;
   readonly #timer: NodeJS.Timeout;
   #settled: (() => void)[] = [];
   #closed = false;
@@ -48,64 +48,80 @@ export class FileClaims {
     const { path, presence, keySeed, publish, monotonicNow } = options;
     this.#membership = new Membership({ path, presence, keySeed, monotonicNow });
     this.#renewals = new BusyClock(path, monotonicNow);
-    this.#asked = new AskQueue(() => this.#guard(() => this.#exchange()));
-    this.#publisher = new Publisher({ path, publish, monotonicNow, published: (hashes) => this.#published(hashes), failed: (error) => this.#fail(error) });
-    this.#timer = setInterval(() => this.#guard(() => this.#look()), LOOK_EVERY_MS);
+    this.#exchange = new ClaimExchange({
+      ...options,
+      membership: this.#membership,
+      renewals: this.#renewals,
+      isShared: () => this.#state === 'shared',
+      register: () => this.#register(),
+      guard: (work) => this.#guard(work),
+    });
+    this.#publisher = new Publisher({
+      path,
+      publish,
+      monotonicNow,
+      published: (hashes) => this.#exchange.published(hashes),
+      failed: (error) => this.#fail(error),
+    });
+    this.#timer = setInterval(() => this.#guard(() => this.#poll()), POLL_MS);
     this.#timer.unref();
     if (presence.others.size > 0) this.#join();
   }
 
-  /** Lookups that others are asking for. */
+  /** Lookups that other runs are asking for. */
   get waiting(): number {
-    return this.#waiting.size;
+    return this.#exchange.waiting;
   }
 
-  /** What it waits for until it can claim what it was asked, or send what it has claimed; null: nothing. */
+  /** The reason why lookups cannot be claimed, or claimed ones not be sent; null without one. */
   get joining(): Wait | null {
     const { untilMs } = this.#renewals;
     if (this.#closed) return null;
-    if (untilMs !== null && !this.#options.presence.holds) return { reason: 'claim', what: 'another process to finish its write to the ledger', untilMs };
-    if (this.#asked.size + this.#settled.length === 0) return null;
+    if (untilMs !== null && !this.#options.presence.holds)
+      return { reason: 'claim', what: 'another process to finish its write to the ledger', untilMs };
+    if (this.#exchange.queue.size + this.#settled.length === 0) return null;
     return this.#state === 'joining' || this.#membership.isBusy ? this.#membership.wait : null;
   }
 
-  ask(ask: Ask): void {
+  ask(ask: ClaimAsk): void {
     if (this.#state === 'alone') {
-      this.#own.add(ask.hash);
-      ask.told(null, this.#left.get(ask.hash));
+      this.#exchange.own.add(ask.hash);
+      ask.onAnswer(null, this.#leftBehind.get(ask.hash));
       return;
     }
-    this.#asked.ask([ask]);
+    this.#exchange.queue.ask([ask]);
   }
 
-  /** They are in the ledger: others are to find them there. */
+  /** Publishes answers that are in the ledger. */
   answered(hashes: readonly number[]): void {
     if (this.#state === 'alone') {
       for (const hash of hashes) {
-        this.#own.delete(hash);
-        this.#left.delete(hash);
+        this.#exchange.own.delete(hash);
+        this.#leftBehind.delete(hash);
       }
       return;
     }
-    this.#publisher.answered(hashes.filter((hash) => this.#own.has(hash)));
+    this.#publisher.answered(hashes.filter((hash) => this.#exchange.own.has(hash)));
   }
 
   /** Another process has written an answer. */
   arrived(hash: number): void {
-    if (this.#waiting.has(hash)) this.#arrived.push(hash);
+    this.#exchange.arrived(hash);
   }
 
   room(): Promise<void> | null {
-    return this.#asked.room();
+    return this.#exchange.queue.room();
   }
 
-  /** True: what this run has claimed is still its own. A promise: ask again then. @throws 75 where another process keeps the ledger locked */
+  /**
+   * True while this run's claims hold. After a promise, ask again. @throws MillraceError 75 when another process keeps the ledger locked
+   */
   mayCall(): true | Promise<void> {
     const { presence } = this.#options;
     if (presence.holds && this.#settled.length === 0) return true;
     if (this.#closed) return true;
     if (this.#settled.length === 0) {
-      // The process stood still for long, or its event loop did.
+      // The process or its event loop was paused for longer than the lease.
       const renewed = this.#renewals.unlessBusy(presence.renew('at once'));
       if (renewed === true) {
         presence.look();
@@ -120,16 +136,16 @@ export class FileClaims {
     return new Promise((resolve) => this.#settled.push(resolve));
   }
 
-  /** Nothing more is asked for or told. */
+  /** Asks for nothing more and calls no listener. */
   stop(): void {
     this.#closed = true;
     clearInterval(this.#timer);
     this.#publisher.stop();
-    this.#asked.stop();
+    this.#exchange.queue.stop();
     this.#settle();
   }
 
-  /** Lets go of all that this run has claimed; to be called when its answers are in the ledger. */
+  /** Releases all claims of this run. Call it when its answers are in the ledger. */
   leave(): void {
     const { presence, path } = this.#options;
     try {
@@ -140,7 +156,7 @@ export class FileClaims {
     }
   }
 
-  #look(): void {
+  #poll(): void {
     const { presence } = this.#options;
     this.#renew();
     const changed = presence.look();
@@ -148,18 +164,18 @@ export class FileClaims {
       if (presence.others.size > 0) this.#join();
       return;
     }
-    const check = this.#looks++ % LOOKS_BETWEEN_CHECKS === 0;
+    const check = this.#polls++ % POLLS_BETWEEN_CHECKS === 0;
     const gone = check ? presence.removeGone() : [];
     for (const id of gone) this.#membership.forget(id);
-    if (this.#state === 'joining') this.#joinOn();
+    if (this.#state === 'joining') this.#joinStep();
     if (presence.others.size === 0 && this.#goAlone()) return;
     if (this.#state !== 'shared') return;
-    this.#settleArrived();
-    if (changed || gone.length > 0) this.#askAgain(Infinity);
-    else if (check) this.#askAgain(ASKED_AGAIN_AT_ONCE);
+    this.#exchange.settleArrived();
+    if (changed || gone.length > 0) this.#exchange.claimAgain(Infinity);
+    else if (check) this.#exchange.claimAgain(CLAIMED_AGAIN_AT_ONCE);
   }
 
-  /** The next look tries again where it is refused: only what cannot go on without it counts that time. */
+  /** A failed renewal is tried again at the next poll. It matters only to calls that need the renewed row. */
   #renew(): void {
     const renewed = this.#options.presence.renew('when due');
     if (renewed !== null) this.#renewals.unlessBusy(renewed);
@@ -177,25 +193,25 @@ export class FileClaims {
   #join(): void {
     this.#state = 'joining';
     this.#timer.ref();
-    this.#joinOn();
+    this.#joinStep();
   }
 
-  /** One more step towards sharing; the next look makes another one where somebody is writing. */
-  #joinOn(): void {
+  /** One more step towards sharing. While another process writes, the next poll tries again. */
+  #joinStep(): void {
     const { publish, shared } = this.#options;
-    // What is answered already must be seen before the claim for it could be missed.
-    if (!publish() || !this.#membership.join(this.#own, this.#left)) return;
-    this.#left.clear();
+    // Answers must be visible before other runs could miss their claims.
+    if (!publish() || !this.#membership.join(this.#exchange.own, this.#leftBehind)) return;
+    this.#leftBehind.clear();
     this.#state = 'shared';
     shared();
     this.#settle();
-    this.#asked.soon();
+    this.#exchange.queue.soon();
   }
 
   #goAlone(): boolean {
     const { presence, path } = this.#options;
     const isAlone = presence.whenAlone(() => {
-      this.#left = new Map(this.#membership.leftBehind());
+      this.#leftBehind = new Map(this.#membership.leftBehind());
       this.#membership.close();
       ClaimsFile.remove(path);
       return true;
@@ -209,81 +225,16 @@ export class FileClaims {
     this.#state = 'alone';
     this.#timer.unref();
     for (const hash of this.#publisher.stop()) {
-      this.#own.delete(hash);
-      this.#left.delete(hash);
+      this.#exchange.own.delete(hash);
+      this.#leftBehind.delete(hash);
     }
-    this.#arrived = [];
-    const asks = [...this.#asked.clear(), ...this.#waiting.takeLongest(Infinity)];
-    for (const [ask, answer] of this.#answersOf(asks)) {
+    for (const [ask, answer] of this.#exchange.takeAll()) {
       if (answer === null) this.ask(ask);
-      else ask.told(answer);
+      else ask.onAnswer(answer);
     }
     this.#settle();
-    this.#asked.makeRoom();
+    this.#exchange.queue.makeRoom();
     this.#options.moved();
-  }
-
-  #exchange(): void {
-    const { next } = this.#asked;
-    if (this.#state !== 'shared' || next === null) return;
-    const { presence, moved } = this.#options;
-    const holds = presence.holds ? true : this.#renewals.unlessBusy(presence.renew('at once'));
-    if (holds === false) {
-      this.#register();
-      return;
-    }
-    const { asks, released } = next;
-    const claimed = holds === null ? null : this.#membership.exchange(released, asks.map(({ hash }) => hash));
-    if (claimed === null) {
-      this.#asked.after((holds === null ? this.#renewals : this.#membership).pauseMs);
-      return;
-    }
-    this.#asked.done(next);
-    // What is left lets the event loop go on first.
-    if (this.#asked.size > 0) this.#asked.after(0);
-    // Whoever had claimed it before may have published its answer and let go of it by now.
-    for (const [i, [ask, answer]] of this.#answersOf(asks).entries()) {
-      if (answer !== null) {
-        if (claimed[i]?.isOwn === true) this.#asked.release([ask.hash]);
-        ask.told(answer);
-      } else if (claimed[i]?.isOwn === true) {
-        this.#own.add(ask.hash);
-        ask.told(null, claimed[i].seed);
-      } else {
-        this.#waiting.add(ask);
-      }
-    }
-    this.#asked.makeRoom();
-    moved();
-  }
-
-  #answersOf(asks: readonly Ask[]): (readonly [Ask, LedgerAnswer | null])[] {
-    const { readOthers, get } = this.#options;
-    return readOthers(() => asks.map((ask) => [ask, get(ask.scope, ask.key)] as const));
-  }
-
-  #settleArrived(): void {
-    const { readOthers, get, moved } = this.#options;
-    const found = readOthers(() => {
-      const arrived = this.#arrived;
-      this.#arrived = [];
-      return arrived.flatMap((hash) => this.#waiting.take(hash)).map((ask) => [ask, get(ask.scope, ask.key)] as const);
-    });
-    if (found.length === 0) return;
-    for (const [ask, answer] of found) if (answer !== null) ask.told(answer);
-    // What failed for the other run is asked for by this one.
-    this.#asked.ask(found.flatMap(([ask, answer]) => (answer === null ? [ask] : [])));
-    moved();
-  }
-
-  /** Others may have let go of what waits, without an answer. The longest waiting first. */
-  #askAgain(most: number): void {
-    this.#asked.ask(this.#waiting.takeLongest(most));
-  }
-
-  #published(hashes: readonly number[]): void {
-    for (const hash of hashes) this.#own.delete(hash);
-    this.#asked.release(hashes);
   }
 
   #settle(): void {

@@ -1,9 +1,9 @@
-import type { Wait } from '../../waits.ts';
+import type { Wait } from '../../util/waits.ts';
 import { BusyClock } from './busy-clock.ts';
 import { ClaimsFile, type Claim, type LeftBehind } from './claims-file.ts';
 import type { Presence } from './presence.ts';
 
-export interface MembershipOptions {
+interface MembershipOptions {
   readonly path: string;
   readonly presence: Presence;
   readonly keySeed: string;
@@ -11,7 +11,7 @@ export interface MembershipOptions {
   readonly monotonicNow: () => number;
 }
 
-/** A run's part in the claims file. A member has its own claims there, and knows which other runs have theirs there. */
+/** A run's membership in the claims file. A member has its claims there, and knows which other runs do. */
 export class Membership {
   readonly #options: MembershipOptions;
   readonly #busy: BusyClock;
@@ -24,7 +24,10 @@ export class Membership {
     this.#busy = new BusyClock(options.path, options.monotonicNow);
   }
 
-  /** One more step towards sharing. True: the claims of all runs are in the file. False: try again. @param own hashes that this run asks for @param left see `ClaimsFile.join` @throws 75 */
+  /**
+   * One more step towards sharing. Returns whether the claims of all runs are in the file; if not, try again.
+   * @param own hashes that this run asks for @param left see `ClaimsFile.join` @throws MillraceError 75
+   */
   join(own: Iterable<number>, left: LeftBehind): boolean {
     const { path, presence, keySeed } = this.#options;
     this.#file ??= this.#busy.unlessBusy(ClaimsFile.open(path));
@@ -42,7 +45,7 @@ export class Membership {
     return this.#busy.unlessBusy(this.#file.exchange(presence.id, released, asked, (id) => presence.isWaitedFor(id)));
   }
 
-  /** What is known of runs that are gone. */
+  /** The seeds of ended runs. */
   leftBehind(): LeftBehind {
     return this.#file?.leftBehind() ?? new Map();
   }
@@ -57,13 +60,13 @@ export class Membership {
     return this.#busy.untilMs !== null;
   }
 
-  /** What this run waits for until it can claim. It ends with the leases of those it waits for, or when the run gives up. */
+  /** The reason why this run cannot claim yet. It ends with the leases of the runs it waits for, or when the run gives up. */
   get wait(): Wait {
     const untilMs = this.#busy.untilMs ?? this.#options.presence.endOf(this.#missing);
     return { reason: 'claim', what: 'another run to show what it is asking for', untilMs };
   }
 
-  /** Releases what a run that is gone has claimed. */
+  /** Releases the claims of an ended run. */
   forget(id: number): void {
     this.#file?.forget(id);
   }
@@ -75,7 +78,7 @@ export class Membership {
     this.#members = new Set();
   }
 
-  /** Releases all that this run has claimed, and closes. */
+  /** Releases all claims of this run, and closes. */
   leave(): void {
     try {
       this.#file?.forget(this.#options.presence.id);

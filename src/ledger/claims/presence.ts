@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { isDead, isStale, LEASE_MS, ourselves, parseHolder, type Holder } from '../../checkpoint/holder.ts';
+import { isDead, isStale, LEASE_MS, ourselves, parseHolder, type Holder } from '../../lock/holder.ts';
 import { isBusy } from '../../sqlite/busy.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import type { LedgerOptions } from '../options.ts';
 import { BUSY_MS } from '../schema.ts';
 
 const RENEW_EVERY_MS = 10_000;
-/** No call is sent so shortly before the lease ends, milliseconds. */
+/** No call is sent this shortly before the lease ends, milliseconds. */
 const MARGIN_MS = 5_000;
 /** How long leaving may wait for another process that is writing, milliseconds. */
 const LEAVE_MS = 2_000;
@@ -15,7 +15,7 @@ const LEAVE_MS = 2_000;
 const HOLDERS = 2 ** 47;
 
 export interface PresenceOptions extends Pick<LedgerOptions, 'path' | 'job' | 'maxAgeDays' | 'now' | 'mayWrite'> {
-  /** This execution's name. Only one execution of a name goes on at a time: a new one takes the place of one that was killed. */
+  /** This execution's name. Only one execution with a name runs at a time: a new one takes the place of a killed one. */
   readonly name: string;
   /** Monotonic milliseconds. */
   readonly monotonicNow: () => number;
@@ -32,8 +32,9 @@ interface Other {
 }
 
 /**
- * The runs that use a ledger's file now, as rows in it. A row counts while its process lives, where that can be known: on the same machine and
- * in the same container. Everywhere it counts no longer than a lease after its last renewal, so that a paused run holds nobody up for good.
+ * The runs that use a ledger file now, as rows in it. A row counts while its process lives, where that can be known: on the same machine
+ * and in the same container. It never counts longer than a lease after its last renewal, so that a paused run does not block others for
+ * good.
  */
 export class Presence {
   readonly #db: DatabaseSync;
@@ -49,13 +50,13 @@ export class Presence {
   constructor(options: PresenceOptions) {
     this.#options = options;
     this.#db = new DatabaseSync(options.path);
-    // Nothing here has to outlive the machine, and nobody waits for anybody within the event loop.
+    // These rows need not survive a crash of the machine, and waiting must not block the event loop.
     this.#db.exec('PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL');
     this.#rows = this.#db.prepare('SELECT id, name, job, process, renewed_at AS renewedAt FROM holders');
     this.#version = this.#db.prepare('PRAGMA data_version');
   }
 
-  /** What this run's claims are made under. */
+  /** The id of this run's claims. */
   get id(): number {
     return this.#id;
   }
@@ -65,12 +66,15 @@ export class Presence {
     return this.#others;
   }
 
-  /** False: others may have taken over what this run has claimed. */
+  /** false when other runs may have taken over this run's claims. */
   get holds(): boolean {
     return this.#options.monotonicNow() < this.#validUntilMs - MARGIN_MS;
   }
 
-  /** Writes this run's row, anew where it was lost, and removes those of dead runs. @param whenAlone called, before others may come, when there is no other */
+  /**
+   * Writes this run's row, again if it was lost, and removes the rows of dead runs.
+   * @param whenAlone called when there is no other run, before one can come
+   */
   register(whenAlone: () => void): void {
     const { name, job, now, monotonicNow, mayWrite } = this.#options;
     const sentAtMs = monotonicNow();
@@ -83,7 +87,9 @@ export class Presence {
       for (const row of gone) this.#db.prepare('DELETE FROM holders WHERE id = ?').run(Number(row['id']));
       if (gone.length === rows.length) whenAlone();
       const process = JSON.stringify(ourselves(now()));
-      this.#db.prepare('INSERT INTO holders (id, name, job, process, renewed_at) VALUES (?, ?, ?, ?, ?)').run(id, name, job, process, now());
+      this.#db
+        .prepare('INSERT INTO holders (id, name, job, process, renewed_at) VALUES (?, ?, ?, ?, ?)')
+        .run(id, name, job, process, now());
     });
     this.#db.exec('PRAGMA busy_timeout = 0');
     this.#id = id;
@@ -101,14 +107,14 @@ export class Presence {
     return before.size !== this.#others.size || [...this.#others.keys()].some((id) => !before.has(id));
   }
 
-  /** Whether this run may use, and so has to wait for, the answers of another one. False of one that is gone. */
+  /** Whether this run may use the answers of another run, and so waits for them. false for an ended run. */
   isWaitedFor(id: number): boolean {
     if (!this.#others.has(id)) this.look();
     const other = this.#others.get(id);
     return other !== undefined && (this.#options.maxAgeDays > 0 || other.job === this.#options.job);
   }
 
-  /** When the leases of these runs end at the latest, unless they renew them, monotonic milliseconds; null: there are none. */
+  /** When the leases of these runs end unless they renew them, monotonic milliseconds; null without any. */
   endOf(ids: readonly number[]): number | null {
     const ends = ids.flatMap((id) => {
       const other = this.#others.get(id);
@@ -117,23 +123,25 @@ export class Presence {
     return ends.length === 0 ? null : Math.max(...ends);
   }
 
-  /** Renews the row when it is time, or at once. False: it is gone. Null: another process is writing. */
+  /** Renews the row when due, or at once. Returns false when the row is lost, null while another process is writing. */
   renew(now: 'when due' | 'at once'): boolean | null {
     const sentAtMs = this.#options.monotonicNow();
     if (now === 'when due' && sentAtMs < this.#validUntilMs - LEASE_MS + RENEW_EVERY_MS) return true;
-    const changes = this.#tryWrite(() => this.#db.prepare('UPDATE holders SET renewed_at = ? WHERE id = ?').run(this.#options.now(), this.#id).changes);
+    const changes = this.#tryWrite(
+      () => this.#db.prepare('UPDATE holders SET renewed_at = ? WHERE id = ?').run(this.#options.now(), this.#id).changes,
+    );
     if (changes === null) return null;
     if (Number(changes) === 0) return false;
     this.#validUntilMs = sentAtMs + LEASE_MS;
     return true;
   }
 
-  /** Removes the rows of others that are dead, or have not renewed theirs for a lease. Returns their numbers. */
+  /** Removes the rows of dead runs and of runs that have not renewed theirs for a lease. Returns their numbers. */
   removeGone(): number[] {
     const gone = [...this.#others].filter(([, other]) => this.#isGone(other));
     if (gone.length === 0) return [];
     const removed = this.#tryWrite(() => {
-      // One that has renewed its row meanwhile is there after all.
+      // A run that has renewed its row meanwhile is still there.
       const remove = this.#db.prepare('DELETE FROM holders WHERE id = ? AND renewed_at = ?');
       return gone.filter(([id, { renewedAt }]) => Number(remove.run(id, renewedAt).changes) > 0).map(([id]) => id);
     });
@@ -141,7 +149,7 @@ export class Presence {
     return removed ?? [];
   }
 
-  /** Does the work while nobody can come, if there is no other run. Null: there is, or another process is writing. */
+  /** Runs the work while no run can come, if there is no other. Returns null otherwise, and while another process is writing. */
   whenAlone<T>(work: () => T): T | null {
     return this.#tryWrite(() => {
       this.#read();
@@ -149,7 +157,7 @@ export class Presence {
     });
   }
 
-  /** Removes this run's row. @param whenLast called, before others may come, when there is no other */
+  /** Removes this run's row. @param whenLast called when there is no other run, before one can come */
   leave(whenLast: () => void): void {
     try {
       this.#db.exec(`PRAGMA busy_timeout = ${LEAVE_MS}`);

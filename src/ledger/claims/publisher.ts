@@ -1,25 +1,25 @@
 import { BusyClock } from './busy-clock.ts';
 
-/** An answer is shown to others after so long, or together with so many. */
+/** An answer is published after this time, or together with this many others. */
 const PUBLISH_EVERY_MS = 10;
 const PUBLISHED_AT_ONCE = 128;
-/** Publishing takes at most this part of the time, one in so many, on a slow disk: then answers are shown later. */
+/** Publishing takes at most one part in this many of the time. On a slow disk answers are published later. */
 const PUBLISHING_SHARE = 20;
 
-export interface PublisherOptions {
+interface PublisherOptions {
   /** The ledger's. */
   readonly path: string;
-  /** Shows all answers to the other runs. False: another process is writing. */
+  /** Makes all answers visible to the other runs. Returns false while another process is writing. */
   readonly publish: () => boolean;
-  /** Those with these hashes can be seen. */
+  /** Answers with these hashes are visible now. */
   readonly published: (hashes: readonly number[]) => void;
-  /** Also told 75 where another process writes for longer than a write to the ledger waits. */
+  /** Called with MillraceError 75 when another process writes for longer than a write to the ledger waits. */
   readonly failed: (error: unknown) => void;
   /** Monotonic milliseconds. */
   readonly monotonicNow: () => number;
 }
 
-/** Shows answers to the other runs soon after they come, several together. */
+/** Publishes answers to the other runs soon after they come, several together. */
 export class Publisher {
   readonly #options: PublisherOptions;
   #answered: number[] = [];
@@ -32,7 +32,7 @@ export class Publisher {
     this.#busy = new BusyClock(options.path, options.monotonicNow);
   }
 
-  /** Answers with these hashes are in the ledger, and not shown yet. */
+  /** Answers with these hashes are in the ledger, and not published yet. */
   answered(hashes: readonly number[]): void {
     this.#answered.push(...hashes);
     if (this.#answered.length === 0) return;
@@ -40,7 +40,7 @@ export class Publisher {
     else if (this.#timer === null) this.#after(this.#everyMs);
   }
 
-  /** Nobody is there to be shown anything. Returns what was not shown. */
+  /** No other run is there. Returns the hashes that were not published. */
   stop(): readonly number[] {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;

@@ -1,17 +1,17 @@
-import type { Told } from '../run-ledger.ts';
+import type { LookupListener } from '../run-ledger.ts';
 
 /** A lookup that is about to be asked for. */
-export interface Ask {
+export interface ClaimAsk {
   readonly scope: number;
   readonly key: string;
-  /** From `keyHash`. */
+  /** From `lookupHash`. */
   readonly hash: number;
-  readonly told: Told;
+  readonly onAnswer: LookupListener;
 }
 
 /** Lookups that other runs are asking for, by the key's hash, the longest waiting first. Pure. */
 export class WaitingAsks {
-  readonly #asks = new Map<number, Ask[]>();
+  readonly #asks = new Map<number, ClaimAsk[]>();
   #size = 0;
 
   get size(): number {
@@ -22,24 +22,24 @@ export class WaitingAsks {
     return this.#asks.has(hash);
   }
 
-  add(ask: Ask): void {
+  add(ask: ClaimAsk): void {
     const others = this.#asks.get(ask.hash);
     if (others === undefined) this.#asks.set(ask.hash, [ask]);
     else others.push(ask);
     this.#size++;
   }
 
-  /** Those with this hash; they wait no longer. */
-  take(hash: number): readonly Ask[] {
+  /** Takes the lookups with this hash. */
+  take(hash: number): readonly ClaimAsk[] {
     const asks = this.#asks.get(hash) ?? [];
     this.#asks.delete(hash);
     this.#size -= asks.length;
     return asks;
   }
 
-  /** Those that have waited longest, of so many hashes; they wait no longer. */
-  takeLongest(hashes: number): readonly Ask[] {
-    const taken: Ask[] = [];
+  /** Takes the lookups of this many hashes that have waited longest. */
+  takeLongest(hashes: number): readonly ClaimAsk[] {
+    const taken: ClaimAsk[] = [];
     for (const hash of this.#asks.keys()) {
       if (hashes-- <= 0) break;
       taken.push(...this.take(hash));

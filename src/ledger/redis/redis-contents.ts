@@ -1,41 +1,56 @@
 import { randomUUID } from 'node:crypto';
-import { PatientRedis } from '../../redis/patient.ts';
+import { RetryingRedis } from '../../redis/retry.ts';
 import type { LedgerContents } from '../contents.ts';
 import type { SharedAnswer } from '../options.ts';
 import type { Purged, PurgeFilter } from '../purge.ts';
 import { countStep, SharedCounts, sharedPurgeTest } from '../shared-counts.ts';
 import type { LedgerStats } from '../stats.ts';
-import { ANSWER_PATTERN, LEDGER_RIGHTS, PURGED_KEY, tagOf, unpackAnswer } from './answers.ts';
+import { ANSWER_PATTERN, LEDGER_RIGHTS, PURGED_KEY, tagOf, unpackAnswer } from './redis-keys.ts';
 import { FORGET } from './scripts.ts';
 
 const PATIENCE_MS = 15_000;
 /** Keys looked at in one step of a scan, about. */
 const SCANNED_AT_ONCE = 500;
 
-interface Found { readonly key: string; readonly value: string; readonly answer: SharedAnswer }
+interface Found {
+  readonly key: string;
+  readonly value: string;
+  readonly answer: SharedAnswer;
+}
 
-/** A ledger in Redis as a whole: all answers of that database, read by scans that hold nobody up. */
+/** A whole ledger in Redis: all answers of the database, read by scans that do not block other clients. */
 export class RedisContents implements LedgerContents {
-  readonly #redis: PatientRedis;
+  readonly #redis: RetryingRedis;
 
-  private constructor(redis: PatientRedis) {
+  private constructor(redis: RetryingRedis) {
     this.#redis = redis;
   }
 
   static open(uri: string): RedisContents {
-    return new RedisContents(new PatientRedis(uri, LEDGER_RIGHTS, { maxOutageMs: () => PATIENCE_MS, wentDown: () => undefined, cameBack: () => undefined, signal: undefined }));
+    return new RedisContents(
+      new RetryingRedis(uri, LEDGER_RIGHTS, {
+        maxOutageMs: () => PATIENCE_MS,
+        wentDown: () => undefined,
+        cameBack: () => undefined,
+        signal: undefined,
+      }),
+    );
   }
 
   async stats(options: { maxAgeDays: number; now: number }): Promise<LedgerStats> {
     const counts = new SharedCounts(options);
     for await (const found of this.#all()) {
       const answers = found.map(({ answer }) => answer);
-      counts.add(found.reduce((sum, one) => sum + bytesOf(one), 0), answers, answers);
+      counts.add(
+        found.reduce((sum, one) => sum + bytesOf(one), 0),
+        answers,
+        answers,
+      );
     }
     return counts.stats();
   }
 
-  /** An answer that is replaced while it is looked at stays: whoever asked for it anew was told it anew. */
+  /** An answer that is replaced meanwhile stays, because a run has asked for it again. */
   async purge(filter: PurgeFilter): Promise<Purged> {
     const meant = sharedPurgeTest(filter);
     const steps: Record<string, number> = {};
@@ -59,17 +74,19 @@ export class RedisContents implements LedgerContents {
     this.#redis.close();
   }
 
-  /** A scan may report a key twice (redis.io, SCAN): each batch is without doubles, and so is nearly all. */
+  /** A scan may report a key twice (redis.io, SCAN). Duplicates within a batch are removed, which are nearly all. */
   async *#all(): AsyncGenerator<Found[], void, void> {
     const masters = await this.#redis.ask(async () => this.#redis.masters.length);
     for (let master = 0; master < masters; master++) yield* this.#allOf(master);
   }
 
-  /** What one master has: of a cluster a part, of a single server everything. */
+  /** The answers of one master: a part of a cluster, or all of a single server. */
   async *#allOf(master: number): AsyncGenerator<Found[], void, void> {
     let cursor = '0';
     do {
-      const [next, keys] = await this.#redis.ask((client) => (this.#redis.masters[master] ?? client).scan(cursor, 'MATCH', ANSWER_PATTERN, 'COUNT', SCANNED_AT_ONCE));
+      const [next, keys] = await this.#redis.ask((client) =>
+        (this.#redis.masters[master] ?? client).scan(cursor, 'MATCH', ANSWER_PATTERN, 'COUNT', SCANNED_AT_ONCE),
+      );
       cursor = next;
       // A cluster takes keys of one ledger at a time.
       for (const names of Map.groupBy(new Set(keys), tagOf).values()) {

@@ -1,21 +1,21 @@
-import { PatientRedis } from '../../redis/patient.ts';
+import { RetryingRedis } from '../../redis/retry.ts';
 import type { LedgerEntry, LedgerOptions, SharedAnswer, Teller } from '../options.ts';
-import { FileLedger, type LedgerListener, type Told } from '../run-ledger.ts';
+import { FileLedger, type LedgerListener, type LookupListener } from '../run-ledger.ts';
 import { WorkingFile, type SharedTotals } from '../working-file.ts';
-import { digestOf, LEDGER_RIGHTS, mayUse, packAnswer, PURGED_KEY, RedisNames, type Rights } from './answers.ts';
-import { Claims } from './claims.ts';
-import { Holder } from './holder.ts';
+import { digestOf, LEDGER_RIGHTS, mayUse, packAnswer, PURGED_KEY, RedisNames, type Rights } from './redis-keys.ts';
+import { RedisClaims } from './redis-claims.ts';
+import { ClaimHolder } from './claim-holder.ts';
 import { TRY } from './scripts.ts';
-import { AnswerWriter } from './writer.ts';
+import { AnswerWriter } from './redis-writer.ts';
 
-/** At the start nobody waits for long: a name that is wrong is as silent as a server that is down. */
+/** A short timeout at the start: a wrong host name looks like a server that is down. */
 const OPEN_MS = 30_000;
-/** Whoever was told to stop has no more time than this. */
+/** The most time for the last answers after a stop. */
 const STOP_MS = 5_000;
-/** How long letting go may take. */
+/** The most time for releasing claims. */
 const GOODBYE_MS = 1_000;
 
-export interface RedisLedgerOptions extends LedgerOptions {
+interface RedisLedgerOptions extends LedgerOptions {
   /** When this run, or its retry, began, milliseconds since 1970. */
   readonly since: number;
   /** See `RunLedgerOptions.keySeed`. */
@@ -28,23 +28,23 @@ export interface RedisLedgerOptions extends LedgerOptions {
 }
 
 /**
- * A ledger in Redis, shared by runs that go on at the same time: the run works in a file, asks Redis about each lookup that
- * the file does not know and claims it in the same round trip, and brings what it is told there as it comes.
+ * A ledger in Redis, shared by runs at the same time. The run works in a local file. A lookup that the file does not know is looked up and
+ * claimed in Redis in one round trip. New answers go to Redis as they come.
  */
 export class RedisLedger extends FileLedger {
   readonly #options: RedisLedgerOptions;
   readonly #working: WorkingFile;
-  readonly #redis: PatientRedis;
+  readonly #redis: RetryingRedis;
   readonly #names: RedisNames;
   readonly #rights: Rights;
-  readonly #claims: Claims;
+  readonly #claims: RedisClaims;
   readonly #writer: AnswerWriter;
-  readonly #holder: Holder;
+  readonly #holder: ClaimHolder;
   readonly #scopes = new Map<number, SharedAnswer['scope']>();
   #listener: LedgerListener = { moved: () => undefined, failed: () => undefined };
   #lastAt = 0;
 
-  private constructor(working: WorkingFile, redis: PatientRedis, options: RedisLedgerOptions) {
+  private constructor(working: WorkingFile, redis: RetryingRedis, options: RedisLedgerOptions) {
     super(working.ledger);
     this.#options = options;
     this.#working = working;
@@ -52,17 +52,32 @@ export class RedisLedger extends FileLedger {
     this.#rights = options;
     this.#names = new RedisNames(options);
     const failed = (error: unknown): void => this.#listener.failed(error);
-    this.#claims = new Claims({ redis, names: this.#names, holder: options.run, keySeed: options.keySeed, adopt: (ask, found) => this.#adopt(ask, found), moved: () => this.#listener.moved(), failed });
+    this.#claims = new RedisClaims({
+      redis,
+      names: this.#names,
+      holder: options.run,
+      keySeed: options.keySeed,
+      adopt: (ask, found) => this.#adopt(ask, found),
+      moved: () => this.#listener.moved(),
+      failed,
+    });
     this.#writer = new AnswerWriter({ redis, names: this.#names, job: options.job, run: options.run, failed });
-    this.#holder = new Holder(redis, this.#holderKey, () => this.#claims.claimAgain(), failed);
+    this.#holder = new ClaimHolder(redis, this.#holderKey, () => this.#claims.claimAgain(), failed);
   }
 
-  /** @throws StorageError when Redis does not answer, ConfigError for what waiting does not mend, or 77 without the right password */
+  /**
+   * @throws StorageError when Redis does not answer, ConfigError for a fault that waiting does not mend, MillraceError 77 for a wrong
+   * password
+   */
   static async open(uri: string, options: RedisLedgerOptions): Promise<RedisLedger> {
     let maxOutageMs = (): number => Math.min(OPEN_MS, options.maxOutageMs);
-    const redis = new PatientRedis(uri, LEDGER_RIGHTS, {
+    const redis = new RetryingRedis(uri, LEDGER_RIGHTS, {
       maxOutageMs: () => (options.drain?.aborted === true ? STOP_MS : maxOutageMs()),
-      wentDown: (said) => options.tell.warn('ledger_down', `the ledger in Redis does not answer (${said}); waiting for it, ${Math.round(options.maxOutageMs / 1_000)} s at most`),
+      wentDown: (said) =>
+        options.tell.warn(
+          'ledger_down',
+          `the ledger in Redis does not answer (${said}); waiting for it, ${Math.round(options.maxOutageMs / 1_000)} s at most`,
+        ),
       cameBack: (afterMs) => options.tell.info('ledger_back', `the ledger in Redis is back after ${Math.round(afterMs / 1_000)} s`),
       signal: options.abort,
     });
@@ -94,15 +109,15 @@ export class RedisLedger extends FileLedger {
     return scope;
   }
 
-  override ask(scope: number, key: string, told: Told): void {
+  override ask(scope: number, key: string, onAnswer: LookupListener): void {
     const named = this.#named(scope);
-    this.#claims.ask({ scope, named, key, digest: digestOf(named, key), told });
+    this.#claims.ask({ scope, named, key, digest: digestOf(named, key), onAnswer });
   }
 
   override put(entries: readonly LedgerEntry[]): void {
     super.put(entries);
     const { job, run, now, failedUpTo = 0 } = this.#options;
-    // What a retry is told is younger than what it asks again for.
+    // Answers of a retry are younger than the failures that it asks again.
     const at = Math.max(now(), failedUpTo + 1);
     this.#write(entries.map(({ scope, key, answer }) => ({ scope: this.#named(scope), key, job, run, at, answer })));
   }
@@ -118,13 +133,13 @@ export class RedisLedger extends FileLedger {
   override async keep(): Promise<void> {
     this.file.flush();
     const upTo = this.file.lastAnswer();
-    // What was used of others since the last answer counts, too.
+    // Answers of other runs that were used since the last write count too.
     this.#writer.put([], this.#totals());
     await this.#writer.written();
     this.#working.published(upTo, new Map());
   }
 
-  /** By the time: what failed for others, and was used here, is meant as well, up to now. */
+  /** By time: failures of other runs that were used here count too, up to now. */
   override lastAnswer(): number {
     return Math.max(this.#lastAt, this.#options.now());
   }
@@ -144,7 +159,7 @@ export class RedisLedger extends FileLedger {
     }
   }
 
-  /** What Redis knows of the run, and what it does not: a run before may not have lived to send it. */
+  /** Reads the run's state in Redis, and sends the answers that a killed run could not send. */
   async #begin(): Promise<void> {
     await this.#redis.ask((client) => client.eval(TRY, 1, `${this.#holderKey}:try`));
     const known = await this.#redis.ask((client) => client.hgetall(this.#names.run(this.#options.run)));
@@ -162,7 +177,7 @@ export class RedisLedger extends FileLedger {
     if (warning !== null) this.#options.tell.warn('ledger_not_safe', warning);
   }
 
-  /** What is being asked for stays in the file: it is of no use to other runs, and the claim has to stand. */
+  /** Pending lookups stay in the file: other runs cannot use them, and the claim must hold. */
   #write(all: readonly SharedAnswer[]): void {
     const answers = all.filter(({ answer }) => answer.kind !== 'asking');
     for (const { at } of answers) this.#lastAt = Math.max(this.#lastAt, at);
@@ -171,11 +186,14 @@ export class RedisLedger extends FileLedger {
     this.#writer.put(kept, this.#totals());
   }
 
-  #adopt({ scope, named, key }: { readonly scope: number; readonly named: SharedAnswer['scope']; readonly key: string }, found: SharedAnswer): SharedAnswer['answer'] | null {
+  #adopt(
+    { scope, named, key }: { readonly scope: number; readonly named: SharedAnswer['scope']; readonly key: string },
+    found: SharedAnswer,
+  ): SharedAnswer['answer'] | null {
     const same = found.key === key && found.scope.every((part, i) => part === named[i]);
     if (!same) return null;
     if (!mayUse(found, this.#rights)) {
-      // A retry asks again for what was counted before.
+      // A retry asks again for lookups that were counted before.
       if (found.run === this.#options.run && !this.file.hasFailed(scope, key)) this.file.take([found], () => undefined);
       return null;
     }
@@ -198,10 +216,18 @@ export class RedisLedger extends FileLedger {
   }
 }
 
-/** What would make a ledger of this server forget: null, or a sentence. A server that does not tell is believed. */
-async function storeWarning(redis: PatientRedis): Promise<string | null> {
+/**
+ * A sentence about a server setting that would make the ledger lose answers; null without one. A server that hides its settings is trusted.
+ */
+async function storeWarning(redis: RetryingRedis): Promise<string | null> {
   const info = await redis.ask((client) => client.info()).catch(() => '');
   const of = (name: string): string | undefined => new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
-  if ((of('maxmemory_policy') ?? 'noeviction') !== 'noeviction' && of('maxmemory') !== '0') return `Redis evicts what it was told when its memory is full (maxmemory-policy ${of('maxmemory_policy')}): what it forgets is paid for again`;
-  return of('aof_enabled') === '0' ? 'Redis keeps no append-only file (appendonly no): what it forgets when it is restarted is paid for again' : null;
+  if ((of('maxmemory_policy') ?? 'noeviction') !== 'noeviction' && of('maxmemory') !== '0')
+    return (
+      'Redis evicts what it was told when its memory is full (maxmemory-policy ' +
+      `${of('maxmemory_policy')}): what it forgets is paid for again`
+    );
+  return of('aof_enabled') === '0'
+    ? 'Redis keeps no append-only file (appendonly no): what it forgets when it is restarted is paid for again'
+    : null;
 }

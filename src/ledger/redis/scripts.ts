@@ -1,11 +1,10 @@
-/** What Redis does in one piece. Scripts in Lua (redis.io, "Scripting with Lua"). */
+/** The Lua scripts of the ledger; Redis runs each atomically. */
 
 /**
- * A claim's value: its holder, and on the lines below it the seed of the Idempotency-Key under which the lookup was asked for first.
- *
- * KEYS: answer, claim, answer, claim ... ARGV: the holder, the prefix of holders' keys, milliseconds after which a claim is
- * swept away, how many claims at most, the holder's seed, then for each lookup the answer that is known and of no use ('': none).
- * Returns for each: the answer; 1: it is the holder's to ask; [seed]: the same, a run that is gone was asking with that; 0: somebody alive is asking.
+ * A claim's value: its holder, then the seed of the Idempotency-Key under which the lookup was asked for first. KEYS: answer, claim,
+ * answer, claim ... ARGV: the holder, the prefix of holders' keys, the TTL of a claim in milliseconds, the most claims, the holder's seed,
+ * then for each lookup the known answer that cannot be used ('' without one). Returns for each: the answer; 1 when the holder is to ask;
+ * [seed] for the same where an ended run was asking; 0 when a living run is asking.
  */
 export const CLAIM = `
 local out = {}
@@ -33,7 +32,10 @@ for i = 1, #KEYS / 2 do
 end
 return out`;
 
-/** KEYS: the run, then answer, claim, answer, claim ... ARGV: the holder, the run's job, lookups, reused and latest time ('': as they were), then each answer. */
+/**
+ * KEYS: the run, then answer, claim, answer, claim ... ARGV: the holder, the run's job, lookups, reused and latest time ('': as they were),
+ * then each answer.
+ */
 export const KEEP = `
 if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'job', ARGV[2], 'lookups', ARGV[3], 'reused', ARGV[4], 'lastAt', ARGV[5]) end
 for i = 1, (#KEYS - 1) / 2 do
@@ -49,12 +51,12 @@ local there = redis.call('EXISTS', KEYS[1])
 redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
 return there`;
 
-/** KEYS: an answer. ARGV: what it was when it was looked at. Returns 1 when it is gone now. */
+/** KEYS: an answer. ARGV: its value when it was read. Returns 1 when it is gone now. */
 export const FORGET = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])`;
 
-/** Tries what the other scripts do on a key that nobody uses, so that a missing right shows before anything is called for. KEYS: such a key. */
+/** Tries the commands of the other scripts on an unused key, so that a missing right shows before any call is sent. KEYS: such a key. */
 export const TRY = `
 redis.call('HSET', KEYS[1], 'a', '1')
 redis.call('EXISTS', KEYS[1])

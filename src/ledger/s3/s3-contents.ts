@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { InputError, StorageError } from '../../errors.ts';
+import { InputError, StorageError } from '../../util/errors.ts';
 import type { LedgerContents } from '../contents.ts';
 import type { Purged, PurgeFilter } from '../purge.ts';
 import type { SharedAnswer } from '../options.ts';
 import { countStep, SharedCounts, sharedPurgeTest } from '../shared-counts.ts';
 import type { LedgerStats } from '../stats.ts';
-import { packPart, type Part } from './segment.ts';
+import { packPart, type SegmentPart } from './segment.ts';
 import type { Segments } from './segments.ts';
 
-/** So often a segment that grows meanwhile is read again. */
+/** Reads of a segment that grows meanwhile. */
 const MOST_TRIES = 5;
 
-/** A ledger in S3 as a whole: read segment by segment, so that memory does not grow with it. */
+/** A whole ledger in S3, read segment by segment, so that memory does not grow with it. */
 export class S3Contents implements LedgerContents {
   readonly #segments: Segments;
 
@@ -30,9 +30,8 @@ export class S3Contents implements LedgerContents {
   }
 
   /**
-   * Writes anew the segments that hold what is meant, with the headers that tell totals. What a running job has in hand it
-   * writes again. Then every working file is made anew when it is next opened.
-   * @throws StorageError 74 when a segment is written again and again by others meanwhile
+   * Rewrites the segments that have matching answers, with the headers of their totals. A running job rewrites its current segment itself.
+   * Then every working file is rebuilt when it is next opened. @throws StorageError 74 when others keep rewriting a segment
    */
   async purge(filter: PurgeFilter): Promise<Purged> {
     const meant = sharedPurgeTest(filter);
@@ -51,8 +50,11 @@ export class S3Contents implements LedgerContents {
 
   close(): void {}
 
-  /** A job that runs has written its segment longer meanwhile: then that is read. */
-  async #purgeSegment(name: string, meant: (answer: SharedAnswer) => boolean): Promise<{ readonly gone: readonly SharedAnswer[]; readonly before: number; readonly after: number }> {
+  /** A running job has extended its segment meanwhile: then the new one is read. */
+  async #purgeSegment(
+    name: string,
+    meant: (answer: SharedAnswer) => boolean,
+  ): Promise<{ readonly gone: readonly SharedAnswer[]; readonly before: number; readonly after: number }> {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const { parts, bytes, etag } = await this.#segments.read(name, 0);
       const gone = parts.flatMap(({ answers }) => answers.filter(meant));
@@ -60,17 +62,24 @@ export class S3Contents implements LedgerContents {
       const left = await packAll(parts.map((part) => ({ ...part, answers: part.answers.filter((answer) => !meant(answer)) })));
       if (await this.#segments.rewrite(name, left, etag)) return { gone, before: bytes, after: left.length };
     }
-    throw new StorageError('ledger_failed', `${this.#segments.uri}/${name} was written by a running job each time that it was to be purged`, { hint: 'Run the same command again when the job has ended.' });
+    throw new StorageError(
+      'ledger_failed',
+      `${this.#segments.uri}/${name} was written by a running job each time that it was to be purged`,
+      { hint: 'Run the same command again when the job has ended.' },
+    );
   }
 
   async #names(): Promise<readonly string[]> {
     const { segments } = await this.#segments.list();
-    if (segments.length === 0) throw new InputError('ledger_missing', `There is no ledger ${this.#segments.uri}`, { hint: 'Name the job that it belongs to, or its place with --ledger. A job has one once it has run.' });
+    if (segments.length === 0)
+      throw new InputError('ledger_missing', `There is no ledger ${this.#segments.uri}`, {
+        hint: 'Name the job that it belongs to, or its place with --ledger. A job has one once it has run.',
+      });
     return segments.map(({ name }) => name);
   }
 }
 
-async function packAll(parts: readonly Part[]): Promise<Buffer> {
+async function packAll(parts: readonly SegmentPart[]): Promise<Buffer> {
   const members: Buffer[] = [];
   for (const part of parts) members.push((await packPart(part)).packed);
   return Buffer.concat(members);

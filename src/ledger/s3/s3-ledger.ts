@@ -1,28 +1,23 @@
-import type { LedgerOptions, Teller } from '../options.ts';
+import type { LedgerOptions } from '../options.ts';
 import { FileLedger } from '../run-ledger.ts';
 import { WorkingFile, type SharedTotals } from '../working-file.ts';
+import type { S3LedgerOptions } from './s3-ledger-options.ts';
 import type { Segments } from './segments.ts';
-import { Series } from './series.ts';
+import { SegmentSeries } from './series.ts';
 import { takeOver } from './take-over.ts';
 
-export interface S3LedgerOptions extends LedgerOptions {
-  readonly tell: Teller;
-  /** Aborted when the run is to end soon. */
-  readonly drain: AbortSignal | undefined;
-}
-
 /**
- * A ledger in S3: the run works in a file, and what it is told goes up as segments before each checkpoint. What other
- * executions have written is taken over when it is opened.
+ * A ledger in S3: the run works in a local file, and uploads its answers as segments before each checkpoint. At the start it copies what
+ * other executions have written.
  */
 export class S3Ledger extends FileLedger {
   readonly #options: LedgerOptions;
   readonly #working: WorkingFile;
   readonly #segments: Segments;
-  readonly #series: Series;
+  readonly #series: SegmentSeries;
   #written = new Map<string, number>();
   #keeping: Promise<void> = Promise.resolve();
-  /** The run ends with it, and is not to wait for the same again. */
+  /** The run ends with this error, and must not wait for the same again. */
   #failure: { readonly error: unknown } | null = null;
 
   private constructor(working: WorkingFile, segments: Segments, options: LedgerOptions) {
@@ -30,19 +25,19 @@ export class S3Ledger extends FileLedger {
     this.#options = options;
     this.#working = working;
     this.#segments = segments;
-    this.#series = new Series({ write: (name, bytes) => this.#write(name, bytes) }, options.run, options.now());
+    this.#series = new SegmentSeries({ write: (name, bytes) => this.#write(name, bytes) }, options.run, options.now());
   }
 
   /**
-   * Brings the file up to date first: memory does not grow with the ledger. @throws StorageError, ConfigError, or 77
-   * without credentials
+   * Opens the ledger and updates the file first: memory does not grow with the ledger. @throws StorageError, ConfigError, or MillraceError
+   * 77 without credentials
    */
   static async open(options: S3LedgerOptions, segments: Segments): Promise<S3Ledger> {
     const { mark, segments: listed } = await segments.list();
     const working = WorkingFile.open(options, { mark, segments: new Map(listed.map(({ name, bytes }) => [name, bytes])) });
     try {
       const ledger = new S3Ledger(working, segments, options);
-      // What a run before was told and did not live to send: sent before anything is taken over that looks like it.
+      // Answers that a killed run could not upload go first, before similar ones are copied.
       await ledger.keep();
       await takeOver(working, segments, listed, options);
       working.published(working.ledger.lastAnswer(), new Map());

@@ -1,20 +1,20 @@
 /**
- * A segment of a ledger in S3: gzip members one after the other, each whole by itself. A member is a header and its
- * answers, a line of JSON each; what is added later is a further member, so that the bytes before never change.
+ * A segment of a ledger in S3: gzip members in a row, each complete. A member is a header and its answers, one JSON line each. New answers
+ * become a new member, so that earlier bytes never change.
  */
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { StorageError } from '../../errors.ts';
-import { decode, encode } from '../answer.ts';
+import { StorageError } from '../../util/errors.ts';
+import { decodeAnswer, encodeAnswer } from '../answer.ts';
 import type { SharedAnswer } from '../options.ts';
 import type { SharedTotals } from '../working-file.ts';
 
 const VERSION = 1;
-/** A segment that unpacks to more is none of ours. */
+/** A segment that unpacks to more does not belong to a ledger. */
 const LARGEST_BYTES = 96 * 1024 * 1024;
 
 /** Answers of one run. */
-export interface Part {
+export interface SegmentPart {
   readonly job: string;
   readonly run: string;
   /** As they were when the part was made. */
@@ -26,30 +26,33 @@ interface Header extends SharedTotals {
   readonly v: number;
   readonly job: string;
   readonly run: string;
-  /** Lines name their scope by its place here. */
+  /** Lines name their scope by its index here. */
   readonly scopes: readonly SharedAnswer['scope'][];
 }
 
 type Line = readonly [scope: number, key: string, at: number, kind: number, body: string];
 
 /** A part as a gzip member. */
-export async function packPart(part: Part): Promise<{ readonly packed: Buffer; readonly plainBytes: number }> {
+export async function packPart(part: SegmentPart): Promise<{ readonly packed: Buffer; readonly plainBytes: number }> {
   const plain = Buffer.from(textOf(part));
   return { packed: await promisify(gzip)(plain, { level: 6 }), plainBytes: plain.length };
 }
 
-/** The parts of a segment, or of its end. @throws StorageError when it is none */
-export async function unpackParts(bytes: Buffer, uri: string): Promise<Part[]> {
+/** The parts of a segment, or of its end. @throws StorageError when the bytes are no segment */
+export async function unpackParts(bytes: Buffer, uri: string): Promise<SegmentPart[]> {
   if (bytes.length === 0) return [];
   try {
     const plain = await promisify(gunzip)(bytes, { maxOutputLength: LARGEST_BYTES });
     return partsIn(plain.toString());
   } catch (error) {
-    throw new StorageError('ledger_failed', `${uri} cannot be read as a part of a ledger: ${(error as Error).message}`, { hint: 'If it was changed by something else, put it back or remove it: what it held is then asked for anew.', cause: error });
+    throw new StorageError('ledger_failed', `${uri} cannot be read as a part of a ledger: ${(error as Error).message}`, {
+      hint: 'If it was changed by something else, put it back or remove it: what it held is then asked for anew.',
+      cause: error,
+    });
   }
 }
 
-function textOf({ job, run, totals, answers }: Part): string {
+function textOf({ job, run, totals, answers }: SegmentPart): string {
   const numbers = new Map<string, number>();
   const scopes: SharedAnswer['scope'][] = [];
   const lines = answers.map(({ scope, key, at, answer }) => {
@@ -59,15 +62,15 @@ function textOf({ job, run, totals, answers }: Part): string {
       numbers.set(name, (number = scopes.length));
       scopes.push(scope);
     }
-    const { kind, body } = encode(answer);
+    const { kind, body } = encodeAnswer(answer);
     return JSON.stringify([number, key, at, kind, body] satisfies Line);
   });
   const header: Header = { v: VERSION, job, run, ...totals, scopes };
   return `${[JSON.stringify(header), ...lines].join('\n')}\n`;
 }
 
-function partsIn(text: string): Part[] {
-  const parts: (Part & { readonly answers: SharedAnswer[] })[] = [];
+function partsIn(text: string): SegmentPart[] {
+  const parts: (SegmentPart & { readonly answers: SharedAnswer[] })[] = [];
   let scopes: Header['scopes'] = [];
   for (const line of text.split('\n')) {
     if (line === '') continue;
@@ -83,7 +86,7 @@ function partsIn(text: string): Part[] {
     const [number, key, at, kind, body] = value;
     const scope = scopes[number];
     if (part === undefined || scope === undefined) throw new Error('an answer stands before its header');
-    part.answers.push({ scope, key, job: part.job, run: part.run, at, answer: decode(kind, body) });
+    part.answers.push({ scope, key, job: part.job, run: part.run, at, answer: decodeAnswer(kind, body) });
   }
   return parts;
 }

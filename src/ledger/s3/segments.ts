@@ -3,15 +3,15 @@ import { s3Client } from '../../s3/client.ts';
 import { ledgerError } from '../../s3/failure.ts';
 import { listObjects, type S3Access } from '../../s3/objects.ts';
 import { ConditionalObjects } from '../../s3/conditional-objects.ts';
-import { PATIENCE } from '../../s3/patience.ts';
+import { RETRY_POLICY } from '../../s3/retry.ts';
 import { getSmall, putSmall } from '../../s3/small-object.ts';
-import { parseS3Uri, type S3Place } from '../../s3/uri.ts';
-import { ConfigError, StorageError } from '../../errors.ts';
-import { unpackParts, type Part } from './segment.ts';
+import { parseS3Uri, type S3Location } from '../../s3/uri.ts';
+import { ConfigError, StorageError } from '../../util/errors.ts';
+import { unpackParts, type SegmentPart } from './segment.ts';
 
-/** A segment that has reached this is not added to any more, bytes before compression. */
+/** A segment of this size is full, bytes before compression. */
 export const FULL_BYTES = 16 * 1024 * 1024;
-/** Larger objects are none of ours: a full segment is far smaller, even where nothing can be compressed. */
+/** Larger objects do not belong to a ledger: a full segment is far smaller, even where it does not compress. */
 const LARGEST_BYTES = 128 * 1024 * 1024;
 const SEGMENT = /^[\w-]+\/\d+-[0-9a-f]+-\d+\.gz$/;
 const PURGED = 'purged';
@@ -24,9 +24,9 @@ export interface Listed {
   readonly writtenAt: number;
 }
 
-/** What lies in a ledger. */
-export interface Listing {
-  /** Another one after each purge; '': there was none. */
+/** The contents of a ledger. */
+interface Listing {
+  /** Changes with each purge; '' before the first. */
   readonly mark: string;
   /** The oldest first, by when they were last written. */
   readonly segments: readonly Listed[];
@@ -35,11 +35,11 @@ export interface Listing {
 export class Segments {
   readonly uri: string;
   readonly #access: S3Access;
-  readonly #place: S3Place;
+  readonly #place: S3Location;
   readonly #signal: AbortSignal | undefined;
   readonly #conditional: ConditionalObjects;
 
-  private constructor(uri: string, access: S3Access, place: S3Place, signal: AbortSignal | undefined) {
+  private constructor(uri: string, access: S3Access, place: S3Location, signal: AbortSignal | undefined) {
     this.uri = uri;
     this.#access = access;
     this.#place = place;
@@ -49,12 +49,15 @@ export class Segments {
 
   /** On the environment's S3. @throws ConfigError when the uri names no bucket */
   static async at(uri: string, signal?: AbortSignal): Promise<Segments> {
-    return Segments.on({ client: await s3Client(), patience: PATIENCE }, uri, signal);
+    return Segments.on({ client: await s3Client(), retryPolicy: RETRY_POLICY }, uri, signal);
   }
 
   static on(access: S3Access, uri: string, signal?: AbortSignal): Segments {
     const place = parseS3Uri(uri.replace(/\/+$/, ''));
-    if (place === null || place.key === '') throw new ConfigError('bad_ledger_uri', `The ledger ${uri} names no place in a bucket`, { hint: 'Write s3://bucket/name: its parts lie below that name.' });
+    if (place === null || place.key === '')
+      throw new ConfigError('bad_ledger_uri', `The ledger ${uri} names no place in a bucket`, {
+        hint: 'Write s3://bucket/name: its parts lie below that name.',
+      });
     return new Segments(uri, access, place, signal);
   }
 
@@ -76,9 +79,16 @@ export class Segments {
   }
 
   /** The parts of a segment that begin at that byte or later, and how many bytes it has. */
-  async read(name: string, from: number): Promise<{ readonly parts: readonly Part[]; readonly bytes: number; readonly etag: string }> {
-    const { bytes, etag = '' } = (await this.#failing('read', () => getSmall(this.#access, this.#placeOf(name), LARGEST_BYTES, this.#signal, from))) ?? {};
-    if (bytes === undefined) throw new StorageError('ledger_failed', `${this.uri}/${name} was removed while the ledger was read`, { hint: 'Run the same command again: the job resumes.' });
+  async read(
+    name: string,
+    from: number,
+  ): Promise<{ readonly parts: readonly SegmentPart[]; readonly bytes: number; readonly etag: string }> {
+    const { bytes, etag = '' } =
+      (await this.#failing('read', () => getSmall(this.#access, this.#placeOf(name), LARGEST_BYTES, this.#signal, from))) ?? {};
+    if (bytes === undefined)
+      throw new StorageError('ledger_failed', `${this.uri}/${name} was removed while the ledger was read`, {
+        hint: 'Run the same command again: the job resumes.',
+      });
     return { parts: await unpackParts(bytes, `${this.uri}/${name}`), bytes: from + bytes.length, etag };
   }
 
@@ -86,17 +96,17 @@ export class Segments {
     await this.#failing('written', () => putSmall(this.#access, this.#placeOf(name), bytes, {}, this.#signal));
   }
 
-  /** Writes a segment anew unless somebody else has done so since it was read, where the server can tell. Returns whether it was written. */
+  /** Rewrites a segment unless another process has done so since it was read, where the server can tell. Returns whether it was written. */
   async rewrite(name: string, bytes: Buffer, etag: string): Promise<boolean> {
     return (await this.#failing('written', () => this.#conditional.put(this.#placeOf(name), bytes, etag))) !== null;
   }
 
-  /** From now on whoever has taken over what was in the segments takes it over anew. */
+  /** From now on every copy of the segments is made again. */
   async markPurged(at: Date, nonce: string): Promise<void> {
     await this.write(PURGED, Buffer.from(`${JSON.stringify({ at: at.toISOString(), nonce })}\n`));
   }
 
-  #placeOf(name: string): S3Place {
+  #placeOf(name: string): S3Location {
     return { bucket: this.#place.bucket, key: `${this.#place.key}/${name}` };
   }
 

@@ -1,18 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { packPart, type Part } from './segment.ts';
+import { packPart, type SegmentPart } from './segment.ts';
 import { FULL_BYTES } from './segments.ts';
 
 /** Where segments go. */
-export interface SegmentSink {
+interface SegmentSink {
   write(name: string, bytes: Buffer): Promise<void>;
 }
 
 /**
- * The segments that one execution writes. The last one grows: it is written anew, longer, until it is full. So its
- * objects are few, and none is ever taken back. No other execution writes under its names: one that was paused and
- * lost the job cannot take anything from the one that took over.
+ * The segments of one execution. The last one grows: it is rewritten, longer, until it is full, so that objects are few. No other execution
+ * writes under these names: an execution that was paused and lost the job cannot overwrite its successor's segments.
  */
-export class Series {
+export class SegmentSeries {
   readonly #sink: SegmentSink;
   readonly #prefix: string;
   readonly #fullBytes: number;
@@ -33,7 +32,7 @@ export class Series {
   }
 
   /** Adds a part; durable when `write` has returned. */
-  async add(part: Part): Promise<void> {
+  async add(part: SegmentPart): Promise<void> {
     if (this.#plainBytes >= this.#fullBytes) await this.#begin();
     const { packed, plainBytes } = await packPart(part);
     this.#members.push(packed);

@@ -1,25 +1,35 @@
-import { DAY_MS } from '../reuse.ts';
+import { MS_PER_DAY } from '../reuse.ts';
 import type { SharedTotals, WorkingFile } from '../working-file.ts';
-import type { S3LedgerOptions } from './s3-ledger.ts';
-import type { Part } from './segment.ts';
+import type { S3LedgerOptions } from './s3-ledger-options.ts';
+import type { SegmentPart } from './segment.ts';
 import type { Listed, Segments } from './segments.ts';
 
-/** More than this takes long enough for somebody to wonder. */
+/** From this size on, the copy takes long enough to report it. */
 const TOLD_FROM_BYTES = 16 * 1024 * 1024;
 
 /**
- * Takes over what the file does not have yet, segment by segment, so that memory does not grow with the ledger; the next
- * one is fetched meanwhile. @throws StorageError, or why the run is to end
+ * Copies the segments that the file does not have, one by one, so that memory does not grow with the ledger. The next segment is fetched
+ * meanwhile.
+ * @throws StorageError, or the error that ends the run
  */
-export async function takeOver(working: WorkingFile, segments: Segments, listed: readonly Listed[], options: S3LedgerOptions): Promise<void> {
+export async function takeOver(
+  working: WorkingFile,
+  segments: Segments,
+  listed: readonly Listed[],
+  options: S3LedgerOptions,
+): Promise<void> {
   const known = working.segments();
   const missing = listed.filter((one) => one.bytes > (known.get(one.name) ?? 0) && mayHelp(one, options));
   const bytes = missing.reduce((sum, one) => sum + one.bytes - (known.get(one.name) ?? 0), 0);
-  if (bytes >= TOLD_FROM_BYTES) options.tell.info('ledger_fetched', `fetching what the ledger has and this machine does not: ${missing.length} objects, ${Math.round(bytes / 1024 / 1024)} MiB`);
+  if (bytes >= TOLD_FROM_BYTES)
+    options.tell.info(
+      'ledger_fetched',
+      `fetching what the ledger has and this machine does not: ${missing.length} objects, ${Math.round(bytes / 1024 / 1024)} MiB`,
+    );
   const fetch = (at: number): ReturnType<Segments['read']> | null => {
     const next = missing[at];
     const fetched = next === undefined ? null : segments.read(next.name, known.get(next.name) ?? 0);
-    // Seen by whoever awaits it.
+    // The rejection is handled where the promise is awaited.
     fetched?.catch(() => undefined);
     return fetched;
   };
@@ -28,17 +38,23 @@ export async function takeOver(working: WorkingFile, segments: Segments, listed:
     const found = await ahead;
     options.drain?.throwIfAborted();
     ahead = fetch(i + 1);
-    if (found !== null) working.take(found.parts.flatMap(({ answers }) => answers), name, found.bytes, totalsOf(found.parts, options.run));
+    if (found !== null)
+      working.take(
+        found.parts.flatMap(({ answers }) => answers),
+        name,
+        found.bytes,
+        totalsOf(found.parts, options.run),
+      );
   }
 }
 
-/** Whether a segment may hold an answer that this run can use: its own, or one that is young enough. A day for clocks that differ. */
+/** Whether a segment may have a usable answer: this run's own, or one that is young enough. A day of tolerance for clocks that differ. */
 function mayHelp({ name, writtenAt }: Listed, { run, maxAgeDays, now }: S3LedgerOptions): boolean {
-  return maxAgeDays === 0 || name.startsWith(`${run}/`) || writtenAt >= now() - (maxAgeDays + 1) * DAY_MS;
+  return maxAgeDays === 0 || name.startsWith(`${run}/`) || writtenAt >= now() - (maxAgeDays + 1) * MS_PER_DAY;
 }
 
-/** What the parts tell of a run's totals; null: nothing. */
-function totalsOf(parts: readonly Part[], run: string): SharedTotals | null {
+/** A run's totals, as the parts state them; null when they do not. */
+function totalsOf(parts: readonly SegmentPart[], run: string): SharedTotals | null {
   const own = parts.filter((part) => part.run === run).map(({ totals }) => totals);
   const most = (of: keyof SharedTotals): number => own.reduce((sum, totals) => Math.max(sum, totals[of]), 0);
   return own.length === 0 ? null : { lookups: most('lookups'), reused: most('reused'), lastAt: most('lastAt') };

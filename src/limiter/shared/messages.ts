@@ -1,32 +1,50 @@
-/** What pods that share a quota tell each other through a store. Types only. */
-import type { Headers } from '../rate-headers.ts';
-
-/** The names of the headers that a quota is read from. */
-export const QUOTA_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'date'] as const;
+/** The messages between pods that share a quota, through a store. */
+import type { PlanWindow } from '../../client/quota/quota-reading.ts';
 
 export type QuotaEvent =
-  /** A pod is there, or there again. `apart`: calls that it has sent within the last minute and that were not granted. `has`: what it holds or has in flight of what was granted to it. */
-  | { readonly kind: 'join'; readonly pod: string; readonly apart: readonly Apart[]; readonly has: readonly string[] }
-  /** A call was answered, or came to nothing. `waitMs`: what a throttled answer asks for. `itselfMs`: from its sending to its answer. */
-  | { readonly kind: 'answer'; readonly id: string; readonly headers: Headers; readonly throttled: boolean; readonly waitMs: number | null; readonly failed: boolean; readonly itselfMs: number }
+  /**
+   * A pod joins, or joins again. `apart`: its calls of the last minute without a grant. `has`: granted permits that it holds or has in
+   * flight.
+   */
+  | { readonly kind: 'join'; readonly pod: string; readonly apart: readonly SoloCall[]; readonly has: readonly string[] }
+  /** A call was answered or has failed. `waitMs`: the wait that a throttled answer asks for. `ownMs`: from its sending to its answer. */
+  | {
+      readonly kind: 'answer';
+      readonly id: string;
+      readonly plan: PlanWindow | null;
+      readonly throttled: boolean;
+      readonly waitMs: number | null;
+      readonly failed: boolean;
+      readonly ownMs: number;
+    }
   /** Permits that will not be used. */
   | { readonly kind: 'unsent'; readonly ids: readonly string[] }
-  /** By the leader: a pod may start so many calls. */
+  /** From the coordinator: a pod may start these calls. */
   | Grant
-  /** By the leader: a new account begins, with so many calls spent within the last minute, nobody knows when. */
+  /** From the coordinator: a new account begins, with this many calls spent within the last minute at unknown times. */
   | { readonly kind: 'fresh'; readonly spent: number }
-  /** By the leader: of some pods nothing is heard, and they may go on by themselves. Until they are back the others have this part of the plan, 0 < of < 1. */
+  /**
+   * From the coordinator: some pods are missing and may go on alone. Until they are back, the others have this part of the plan, 0 < of <
+   * 1.
+   */
   | { readonly kind: 'part'; readonly of: number; readonly without: readonly string[] };
 
-/** A call: how long ago it was sent and answered, milliseconds. */
-export type Apart = readonly [sentAgoMs: number, answeredAgoMs: number];
+/** A call without a grant: how long ago it was sent and answered, milliseconds. */
+export type SoloCall = readonly [sentAgoMs: number, answeredAgoMs: number];
 
-export interface Grant { readonly kind: 'grant'; readonly pod: string; readonly ids: readonly string[] }
+export interface Grant {
+  readonly kind: 'grant';
+  readonly pod: string;
+  readonly ids: readonly string[];
+}
 
-/** An event, and when the store had it: its clock, milliseconds. */
-export interface Stamped { readonly atMs: number; readonly event: QuotaEvent }
+/** An event and the store's time at which it arrived, milliseconds. */
+export interface StampedEvent {
+  readonly atMs: number;
+  readonly event: QuotaEvent;
+}
 
-export interface PodState {
+export interface PodDemand {
   readonly pod: string;
   /** Permits that it could use at once, besides those on their way to it. */
   readonly want: number;
@@ -36,69 +54,86 @@ export interface PodState {
   readonly spent: number;
 }
 
-/** A pod of which nothing is heard: it may be gone, or go on by itself. */
+/** A pod that sends no turns: it has ended, or goes on alone. */
 export interface MissingPod {
   readonly pod: string;
-  /** The part of the plan that it was told to be its own then. */
+  /** The part of the plan that it had when it was last heard. */
   readonly share: number;
 }
 
-/** What a pod tells at each turn. `token`: what it leads by, if nobody does. */
-export interface Turn extends PodState { readonly token: string; readonly events: readonly QuotaEvent[] }
+/** A pod's message at each turn. `token`: the token with which it would coordinate. */
+export interface PodTurn extends PodDemand {
+  readonly token: string;
+  readonly events: readonly QuotaEvent[];
+}
 
-export interface TurnReply {
+export interface PodTurnReply {
   /** The store's clock. */
   readonly nowMs: number;
-  /** The token of whoever leads. */
+  /** The coordinator's token. */
   readonly leader: string;
-  /** The part of the plan that is this pod's when it goes by itself, 0 < share <= 1: of what the missing ones leave, as much as the other pods have. */
+  /** The part of the plan that this pod has when it goes on alone, 0 < share <= 1: an equal share of what the missing pods leave. */
   readonly share: number;
   /** Calls of all pods that a window of a minute may still hold. */
   readonly spent: number;
-  /** When calls may start again by what the leader knows; 0: now, or it is not known. */
+  /** When calls may start again, as the coordinator knows it; 0 for now or unknown. */
   readonly freeAtMs: number;
   readonly grants: readonly { readonly id: string; readonly atMs: number }[];
 }
 
-/** What the leader tells. `events`: its own. `forget`: missing pods that are gone for certain, or as good as. */
-export interface LeadTurn { readonly token: string; readonly events: readonly QuotaEvent[]; readonly freeAtMs: number; readonly forget: readonly string[] }
+/** The coordinator's message. `events`: its own. `forget`: missing pods that have ended, or are assumed to. */
+export interface CoordinatorTurn {
+  readonly token: string;
+  readonly events: readonly QuotaEvent[];
+  readonly freeAtMs: number;
+  readonly forget: readonly string[];
+}
 
-export interface LeadReply {
+export interface CoordinatorReply {
   readonly nowMs: number;
-  readonly pods: readonly PodState[];
+  readonly pods: readonly PodDemand[];
   readonly missing: readonly MissingPod[];
-  /** What pods have told since. */
+  /** The events of pods since the last turn. */
   readonly events: readonly QuotaEvent[];
 }
 
-/** Where pods meet: Redis. Every call settles within a second or two, and rejects when the store cannot be reached. */
+/** The store where pods meet: Redis. Every call settles within a second or two, and rejects when the store cannot be reached. */
 export interface QuotaStore {
-  turn(turn: Turn): Promise<TurnReply>;
-  /** Hands out what was granted, and collects what was told. Null: somebody else leads, and nothing was done. */
-  lead(turn: LeadTurn): Promise<LeadReply | null>;
-  /** What was told and granted of late, in order: for a new leader. */
-  history(): Promise<readonly Stamped[]>;
-  /** A pod goes: what it led, others may lead at once. */
+  turn(turn: PodTurn): Promise<PodTurnReply>;
+  /** Hands out granted permits and collects the pods' events. null when another pod coordinates; nothing was done then. */
+  lead(turn: CoordinatorTurn): Promise<CoordinatorReply | null>;
+  /** Recent events in order, for a new coordinator. */
+  history(): Promise<readonly StampedEvent[]>;
+  /** A pod leaves. If it coordinated, another pod may do so at once. */
   leave(pod: string, token: string, events: readonly QuotaEvent[]): Promise<void>;
   close(): void;
 }
 
-/** How long a permit may be used after it was granted. Then it goes back. */
-export const LEASE_MS = 1_000;
-/** A pod that was not heard of for so long is missing. */
+/** How long a granted permit may be used. Then it goes back. */
+export const PERMIT_LEASE_MS = 1_000;
+/** A pod that sends no turn for this long is missing. */
 export const POD_LEASE_MS = 4_000;
-/** And for so long, gone: if it goes on by itself all the same, it is somebody else on the key. */
-export const MISSING_MS = 600_000;
-/** What a pod's name ends in, after a dot, is chosen anew by each run; what comes before, the next run of the same has as well: then it takes the place of one that is missing. */
-export const placeOf = (pod: string): string => pod.slice(0, Math.max(0, pod.lastIndexOf('.')));
+/** A pod that is missing for this long has ended. If it goes on alone all the same, it counts as another client. */
+export const FORGET_POD_MS = 600_000;
+/**
+ * A pod's name ends in a dot and a random id of the run. The part before it names the workload: the next run of the same workload takes the
+ * place of a missing pod.
+ */
+export const workloadOf = (pod: string): string => pod.slice(0, Math.max(0, pod.lastIndexOf('.')));
 
-/** What pods have where all of the plan is left to missing ones: enough to see, sooner or later, whether anybody uses it. */
-export const LEAST_PART = 0.02;
+/** The present pods' part when the missing pods had the whole plan: enough to observe, sooner or later, whether any of them uses it. */
+export const MIN_PART = 0.02;
 
-/** The part of the plan that pods have while others are missing: what these were told to be theirs is left to them, for they may go by it. */
-export function partOfThose(missing: readonly MissingPod[]): number {
-  return Math.max(LEAST_PART, missing.reduce((left, { share }) => left - share, 1));
+/** The present pods' part of the plan. The missing pods keep their parts, because they may go on alone. */
+export function partLeftBy(missing: readonly MissingPod[]): number {
+  return Math.max(
+    MIN_PART,
+    missing.reduce((left, { share }) => left - share, 1),
+  );
 }
 
-/** A leader that was not heard of for so long leads no more. Longer than a lease: when the next one leads, nothing that it does not know of is granted and unused. */
-export const LEADER_LEASE_MS = 3_000;
+/**
+ * A coordinator that is silent for this long is replaced. Longer than a permit's lease: when the next one starts, no unknown permit is
+ * unused.
+ */
+export const COORDINATOR_LEASE_MS = 3_000;

@@ -1,17 +1,17 @@
 /** A shared quota in Redis, for one run. The client is loaded only for it. */
 import { hash, randomBytes } from 'node:crypto';
-import { SharedQuota, type SharedQuotaOptions, type Timers } from './shared-quota.ts';
+import { SharedQuota, type SharedQuotaOptions, type SharedQuotaTimers } from './shared-quota.ts';
 
-export interface SharedQuotaPlace extends Pick<SharedQuotaOptions, 'rpm' | 'podsAtLeast' | 'onStanding'> {
+interface SharedQuotaAddress extends Pick<SharedQuotaOptions, 'rpm' | 'podsAtLeast' | 'onStateChange'> {
   /** `redis://` or `rediss://`. */
   readonly uri: string;
-  /** Pods share what has the same account: the service's origin and the API key. */
+  /** Pods with the same account share a quota: the service's origin and the API key. */
   readonly account: string;
-  /** What this run runs: the next run of the same takes the place of one that is missing. */
-  readonly place: string;
+  /** The job that this run works on. The next run of the same workload takes the place of a missing pod. */
+  readonly workload: string;
 }
 
-const realTimers: Timers = {
+const realTimers: SharedQuotaTimers = {
   now: () => performance.now(),
   after: (ms, work) => {
     const timer = setTimeout(work, ms);
@@ -20,10 +20,10 @@ const realTimers: Timers = {
 };
 
 /**
- * A server that cannot be reached is waited for by going alone; one that refuses us would refuse us for ever.
- * @throws ConfigError when the URI is none or waiting would not mend what is wrong, MillraceError 77 when its password is not right
+ * Opens the shared quota. While the server cannot be reached, the pod goes on alone. A server that refuses the pod ends the run.
+ * @throws ConfigError when the URI is invalid or waiting does not help, MillraceError 77 when the password is wrong
  */
-export async function openSharedQuota({ uri, account, place, ...options }: SharedQuotaPlace): Promise<SharedQuota> {
+export async function openSharedQuota({ uri, account, workload: place, ...options }: SharedQuotaAddress): Promise<SharedQuota> {
   const { RedisQuotaStore } = await import('./redis-store.ts');
   const store = new RedisQuotaStore(uri, account);
   try {
@@ -32,5 +32,10 @@ export async function openSharedQuota({ uri, account, place, ...options }: Share
     store.close();
     throw error;
   }
-  return new SharedQuota({ ...options, store, pod: `${hash('sha256', place, 'base64url').slice(0, 16)}.${randomBytes(8).toString('hex')}`, timers: realTimers });
+  return new SharedQuota({
+    ...options,
+    store,
+    pod: `${hash('sha256', place, 'base64url').slice(0, 16)}.${randomBytes(8).toString('hex')}`,
+    timers: realTimers,
+  });
 }

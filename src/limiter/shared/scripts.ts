@@ -1,18 +1,19 @@
 /**
- * What happens in Redis, each script at once and whole. Needs Redis 5: earlier ones do not let a script write what depends on
- * the time. All keys of one quota lie in one slot.
+ * The Lua scripts of a shared quota; Redis runs each atomically. They need Redis 5: earlier versions do not let a script write after it
+ * has read the time. All keys of one quota are in one slot.
  */
-import { LEAST_PART } from './messages.ts';
+import { MIN_PART } from './messages.ts';
 
-/** Every clock of a shared quota is Redis' own. */
+/** Every clock of a shared quota is the server's. */
 const NOW = `
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))`;
 
 /**
- * A pod's turn. Leads, if nobody does, or if it led itself and lost its way.
- * KEYS: leader, pods, told, this pod's permits, free. ARGV: pod, token, want, in flight, spent, the leader's lease, how long all is kept, how much is told at most, a pod's lease, events.
- * A pod's state is "seen want inFlight spent share". The share is `partOfThose` of `messages`, of each of them.
+ * A pod's turn. The pod becomes the coordinator if there is none, or if it was the coordinator under an older token.
+ * KEYS: coordinator, pods, events, this pod's permits, free. ARGV: pod, token, want, in flight, spent, the coordinator's lease, the TTL of
+ * all keys, the most pending events, a pod's lease, events. A pod's state is "seen want inFlight spent share". The share is `partLeftBy` of
+ * `messages`, divided by the present pods.
  */
 export const TURN = `${NOW}
 local pod, token = ARGV[1], ARGV[2]
@@ -36,7 +37,7 @@ for i = 1, #pods, 2 do
     if tonumber(seen) + 60000 > tonumber(now) then spent = spent + tonumber(sent) end
   end
 end
-local share = string.format('%.15g', math.max(${LEAST_PART}, 1 - theirs) / there)
+local share = string.format('%.15g', math.max(${MIN_PART}, 1 - theirs) / there)
 redis.call('HSET', KEYS[2], pod, table.concat({ now, math.max(0, ARGV[3] - #grants), ARGV[4] + #grants, ARGV[5], share }, ' '))
 redis.call('PEXPIRE', KEYS[2], ARGV[7])
 for i = 10, #ARGV do redis.call('RPUSH', KEYS[3], ARGV[i]) end
@@ -47,11 +48,14 @@ end
 return { now, leader, share, spent, redis.call('GET', KEYS[5]) or '0', grants }`;
 
 /**
- * The leader's turn; false: somebody else leads. What it says is done, what pods told is noted and handed over.
- * KEYS: leader, pods, told, history, free, and of each event the permits of the pod that it is for (the history, if for none).
- * ARGV: token, the leader's lease, a pod's lease, how long all is kept, how much history is kept, free, how much is taken at once,
- * what the names of pods' permits begin with, after how long a missing pod is gone, how many to forget, how many events; those to
- * forget; and of each event: its pod or '', its text, how many permits, these.
+ * The coordinator's turn; returns false when another pod coordinates. It applies the coordinator's events, and moves the pods' events into
+ * the history. KEYS: coordinator, pods, events, history, free, and for each event the permits of its pod (or the history).
+ * ARGV:
+ * - the token, the coordinator's lease, a pod's lease, the TTL of all keys
+ * - the size of the history, the free permits, the number of events taken at once, the prefix of the keys of permits
+ * - the time after which a missing pod has ended, the number of pods to forget, the number of events
+ * - the pods to forget
+ * - for each event: its pod or '', its text, its number of permits, the permits
  */
 export const LEAD = `${NOW}
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return false end
@@ -106,7 +110,7 @@ for i = 1, #pods, 2 do
 end
 return { now, there, told, missing }`;
 
-/** A pod goes. KEYS: leader, pods, told, its permits. ARGV: pod, token, how long all is kept, events. */
+/** A pod leaves. KEYS: coordinator, pods, events, its permits. ARGV: pod, token, the TTL of all keys, events. */
 export const LEAVE = `
 for i = 4, #ARGV do redis.call('RPUSH', KEYS[3], ARGV[i]) end
 if #ARGV > 3 then redis.call('PEXPIRE', KEYS[3], ARGV[3]) end
@@ -115,7 +119,10 @@ redis.call('DEL', KEYS[4])
 if redis.call('GET', KEYS[1]) == ARGV[2] then redis.call('DEL', KEYS[1]) end
 return 1`;
 
-/** Tries every command of the other scripts on a key that nobody uses, so that a missing right shows before anything is sent. KEYS: a key of the quota. */
+/**
+ * Tries every command of the other scripts on a key that is not used otherwise, so that a missing right shows at the start. KEYS: a key of
+ * the quota.
+ */
 export const GREET = `${NOW}
 local key = KEYS[1] .. ':greeting:' .. now
 redis.call('HSET', key, 'a', '1')

@@ -1,7 +1,6 @@
-/** What jobs have on the disk, as the store has it. What writes is called within a transaction of the caller's. */
+/** The table of job files: parts and results on the disk. Writes run within the caller's transaction. */
 import type { Store } from '../store/store.ts';
-import type { BatchRow } from './batch-rows.ts';
-import { MAX_BYTES, MAX_BYTES_PER_KEY } from './limits.ts';
+import { MAX_BYTES, MAX_BYTES_PER_KEY } from './batch-limits.ts';
 
 export type FileKind = 'part' | 'results';
 
@@ -11,9 +10,12 @@ export interface BatchFile {
   readonly bytes: number;
 }
 
-type Job = Pick<BatchRow, 'seq' | 'keyId'>;
+interface Job {
+  readonly seq: number;
+  readonly keyId: string;
+}
 
-/** Each part of each job is a row, so that what is asked often is kept as a sum: what a job was sent with the job, and what a key has on the disk by key. */
+/** One row per file. Sums that are read often are stored, too: the parts and bytes of a job, and the bytes of a key on the disk. */
 export class BatchFiles {
   readonly #all;
   readonly #next;
@@ -30,10 +32,17 @@ export class BatchFiles {
     this.#all = store.prepare('SELECT n, file, bytes FROM batch_files WHERE batch = ? AND kind = ? ORDER BY n');
     this.#next = store.prepare("SELECT n, file, bytes FROM batch_files WHERE batch = ? AND kind = 'part' AND n >= ? ORDER BY n LIMIT 1");
     this.#find = store.prepare('SELECT file, bytes FROM batch_files WHERE batch = ? AND kind = ? AND n = ?');
-    this.#put = store.prepare('INSERT INTO batch_files (batch, kind, n, file, bytes) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET file = excluded.file, bytes = excluded.bytes');
+    this.#put = store.prepare(
+      'INSERT INTO batch_files (batch, kind, n, file, bytes) VALUES (?, ?, ?, ?, ' +
+        '?) ON CONFLICT DO UPDATE SET file = excluded.file, bytes = excluded.bytes',
+    );
     this.#countSent = store.prepare('UPDATE batches SET parts = parts + ?, part_bytes = part_bytes + ? WHERE seq = ?');
-    this.#count = store.prepare('INSERT INTO batch_bytes (key_id, bytes) VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes');
-    this.#sum = store.prepare('SELECT coalesce(sum(bytes), 0) AS n, coalesce(sum(bytes) FILTER (WHERE key_id = ?), 0) AS of_key FROM batch_bytes');
+    this.#count = store.prepare(
+      'INSERT INTO batch_bytes (key_id, bytes) VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes',
+    );
+    this.#sum = store.prepare(
+      'SELECT coalesce(sum(bytes), 0) AS n, coalesce(sum(bytes) FILTER (WHERE key_id = ?), 0) AS of_key FROM batch_bytes',
+    );
     this.#sumOf = store.prepare('SELECT coalesce(sum(bytes), 0) AS n FROM batch_files WHERE batch = ?');
     this.#retire = store.prepare("DELETE FROM batch_files WHERE batch = ? AND kind = 'part'");
     this.#drop = store.prepare('DELETE FROM batch_files WHERE batch = ?');
@@ -43,24 +52,24 @@ export class BatchFiles {
     return this.#all.all(seq, kind) as unknown as BatchFile[];
   }
 
-  /** The first part from this number on; null: there is none. */
+  /** The first part with this number or a higher one; null after the last part. */
   partFrom({ seq }: Pick<Job, 'seq'>, n: number): BatchFile | null {
     return (this.#next.get(seq, n) as unknown as BatchFile | undefined) ?? null;
   }
 
-  /** Bytes on the disk, of all jobs and of a key's. */
+  /** Bytes on the disk: of all keys, and of one key. */
   bytes(keyId: string): { readonly all: number; readonly ofKey: number } {
     const row = this.#sum.get(keyId);
     return { all: Number(row?.['n']), ofKey: Number(row?.['of_key']) };
   }
 
-  /** Whether there would be more than there may be with so many bytes more, of all jobs or of the key's. */
+  /** Whether `more` bytes would exceed the limit for all jobs or for the key. */
   isFull(keyId: string, more: number): boolean {
     const { all, ofKey } = this.bytes(keyId);
     return all + more > MAX_BYTES || ofKey + more > MAX_BYTES_PER_KEY;
   }
 
-  /** Returns the name of the file that was in its place. */
+  /** Adds or replaces a file; returns the name of the replaced one. */
   put({ seq, keyId }: Job, kind: FileKind, { n, file, bytes }: BatchFile): string | null {
     const before = this.#find.get(seq, kind, n) as Pick<BatchFile, 'file' | 'bytes'> | undefined;
     this.#put.run(seq, kind, n, file, bytes);
@@ -70,19 +79,21 @@ export class BatchFiles {
     return before?.file ?? null;
   }
 
-  /** Parts are not needed any more; how many were sent is still told of. */
+  /** Deletes the rows of the parts. Their number and bytes stay with the job. */
   retireParts(job: Job): void {
-    this.#without(job, () => this.#retire.run(job.seq));
+    this.#subtract(job, () => this.#retire.run(job.seq));
   }
 
+  /** Deletes the rows of all files of a job. */
   drop(job: Job): void {
-    this.#without(job, () => this.#drop.run(job.seq));
+    this.#subtract(job, () => this.#drop.run(job.seq));
   }
 
-  #without({ seq, keyId }: Job, forget: () => void): void {
+  /** Runs `remove`, and subtracts the removed bytes from the sum of the key. */
+  #subtract({ seq, keyId }: Job, remove: () => void): void {
     const bytes = (): number => Number(this.#sumOf.get(seq)?.['n']);
     const before = bytes();
-    forget();
+    remove();
     this.#count.run(keyId, bytes() - before);
   }
 }

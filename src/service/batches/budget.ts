@@ -1,8 +1,8 @@
-/** What a job may spend: of its key's credits and calls, as they are at the moment, and of its own `max_credits`. */
-import { ServiceError } from '../errors.ts';
-import type { ActiveKey, KeyRing } from '../key-ring.ts';
+/** The budget of a job: the credits and calls of its key, and its own `max_credits`. */
+import { ServiceError } from '../http/problem.ts';
+import type { ActiveKey, KeyRing } from '../accounts/key-ring.ts';
 import type { BatchRow, Reason } from './batch-rows.ts';
-import type { Outcome } from './perform.ts';
+import type { LineOutcome } from './execute.ts';
 
 export class Budget {
   readonly #keys: Pick<KeyRing, 'left'>;
@@ -11,27 +11,32 @@ export class Budget {
     this.#keys = keys;
   }
 
-  /** Credits that may be spent on a job now. */
+  /** Credits that a job may spend now. */
   of({ request: { maxCredits }, credits }: Pick<BatchRow, 'request' | 'credits'>, key: ActiveKey): number {
     return Math.min(this.#keys.left(key).credits, maxCredits === null ? Infinity : maxCredits - credits);
   }
 
-  /** How many of the outcomes the key has credits and calls for, from the first on, as it is now: others have spent some meanwhile. */
-  affordable(row: BatchRow, key: ActiveKey, outcomes: readonly Outcome[]): number {
-    const most = Math.min(outcomes.length, this.#keys.left(key).calls);
+  /** The number of outcomes, counted from the first, that the key can pay now. */
+  affordable(row: BatchRow, key: ActiveKey, outcomes: readonly LineOutcome[]): number {
+    const max = Math.min(outcomes.length, this.#keys.left(key).calls);
     let left = this.of(row, key);
     let count = 0;
-    while (count < most && creditsOf(outcomes[count] as Outcome) <= left) left -= creditsOf(outcomes[count++] as Outcome);
+    while (count < max && creditsOf(outcomes[count] as LineOutcome) <= left) left -= creditsOf(outcomes[count++] as LineOutcome);
     return count;
   }
 
-  /** Why a job pauses whose next line costs `needs`. */
+  /** The reason for a pause when the next line costs `needs`. */
   short({ request: { maxCredits }, credits }: BatchRow, key: ActiveKey, needs: number): Reason {
-    if (maxCredits !== null && maxCredits - credits < needs && this.#keys.left(key).credits >= needs) return { code: 'max_credits', detail: `the next line may cost more than max_credits leaves; raise it (PATCH), or cancel the job to fetch what is done`, needs };
+    if (maxCredits !== null && maxCredits - credits < needs && this.#keys.left(key).credits >= needs)
+      return {
+        code: 'max_credits',
+        detail: `the next line may cost more than max_credits leaves; raise it (PATCH), or cancel the job to fetch what is done`,
+        needs,
+      };
     return { code: 'insufficient_credits', detail: 'this key has no credits left; the job goes on when it has', needs };
   }
 }
 
-export function creditsOf({ found }: Outcome): number {
+export function creditsOf({ found }: LineOutcome): number {
   return found instanceof ServiceError ? 0 : found.credits;
 }

@@ -1,31 +1,37 @@
-/** The files of batch jobs as a store names them at one moment, held while they are copied. */
+/** A snapshot of the files of batch jobs for a backup. Hard links preserve the files while they are copied. */
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { linkOrCopy } from '../../storage/link-or-copy.ts';
+import { linkOrCopy } from '../../util/files/link-or-copy.ts';
 import type { Store } from '../store/store.ts';
 import { newOwner, ownerIsGone } from './owner.ts';
 
-/** A file that a store names, and how many of its bytes count. */
+/** A file that the store names, and its committed bytes. */
 export interface NamedFile {
   readonly id: string;
   readonly file: string;
   readonly bytes: number;
 }
 
-/** Files of one moment, held by links of their own, so that the service may remove them meanwhile. */
+/** Hard links to the files of one moment. The service may remove its own names meanwhile. */
 export interface HeldFiles {
   readonly files: readonly (NamedFile & { readonly path: string })[];
-  /** Named by the store, and not there. */
+  /** Files that the store names, but that are missing or too short on the disk. */
   readonly missing: readonly NamedFile[];
+  /** Removes the hard links. */
   release(): Promise<void>;
 }
 
-/** Every file of batch jobs that a store names. */
+/** All files of batch jobs that the store names. */
 export function namedFiles(store: Store): NamedFile[] {
-  return store.prepare('SELECT id, file, bytes FROM batch_files JOIN batches ON seq = batch ORDER BY batch, kind, n').all() as unknown as NamedFile[];
+  return store
+    .prepare('SELECT id, file, bytes FROM batch_files JOIN batches ON seq = batch ORDER BY batch, kind, n')
+    .all() as unknown as NamedFile[];
 }
 
-/** Links the files into a folder beside those of the store, which costs no disk. What killed backups have left there goes. @param store its path */
+/**
+ * Hard-links the files into a folder beside the store. Removes the folders of killed backups first.
+ * @param store the path of the store
+ */
 export async function holdFiles(store: string, files: readonly NamedFile[]): Promise<HeldFiles> {
   await releaseDead(store);
   if (files.length === 0) return { files: [], missing: [], release: async () => undefined };
@@ -48,15 +54,16 @@ export async function holdFiles(store: string, files: readonly NamedFile[]): Pro
 
 const HELD = '.batches.backup-';
 
-/** Removes what backups hold whose process has ended: it may name somebody who was erased since. @param store its path */
+/** Removes the snapshots of ended processes, because they may name erased people. @param store the path of the store */
 export async function releaseDead(store: string): Promise<void> {
   const prefix = `${basename(store)}${HELD}`;
   for (const name of await readdir(dirname(store)).catch(() => [])) {
-    if (name.startsWith(prefix) && ownerIsGone(name.slice(prefix.length))) await rm(join(dirname(store), name), { recursive: true, force: true });
+    if (name.startsWith(prefix) && ownerIsGone(name.slice(prefix.length)))
+      await rm(join(dirname(store), name), { recursive: true, force: true });
   }
 }
 
-/** False: it is not there, or shorter than what counts of it. */
+/** Links a file. Returns false if it is missing, or shorter than its committed bytes. */
 async function hold(from: string, to: string, bytes: number): Promise<boolean> {
   try {
     await linkOrCopy(from, to);

@@ -1,26 +1,39 @@
-/** A part of a job on its way to the disk. */
+/** Writes a part of a job to the disk. */
 import type { Readable } from 'node:stream';
-import { isFull, isOfDisk } from '../../sqlite/system-code.ts';
+import { isFull, isDiskFailure } from '../../sqlite/system-code.ts';
 import type { BatchFile } from './batch-files.ts';
-import type { BatchFolder } from './folder.ts';
-import { MAX_PART_BYTES } from './limits.ts';
+import type { BatchFolder } from './batch-folder.ts';
+import { MAX_PART_BYTES } from './batch-limits.ts';
 import { diskFull, full, tooLarge } from './refusals.ts';
 
 /**
- * Writes a part as it comes, and has it noted once it is flushed. Returns its bytes.
- * @param note returns the name of the file that was in its place @throws ServiceError when it is too large, or the disk does not take it; whatever `note` throws, and then nothing of it is left
+ * Streams a part to a file, flushes it, then calls `record`. Returns the size of the part in bytes.
+ * @param record stores the part, and returns the name of the file that it replaces
+ * @throws ServiceError when the part is too large, or the disk is full; errors of `record`. Then the file is removed.
  */
-export async function writePart(folder: BatchFolder, id: string, n: number, body: Readable, note: (part: BatchFile) => Promise<string | null>): Promise<number> {
+export async function writePart(
+  folder: BatchFolder,
+  id: string,
+  n: number,
+  body: Readable,
+  record: (part: BatchFile) => Promise<string | null>,
+): Promise<number> {
   try {
     if (folder.isReserved()) throw diskFull();
-    return await write(folder, id, n, body, note);
+    return await write(folder, id, n, body, record);
   } catch (error) {
     if (isFull(error)) throw diskFull();
-    throw isOfDisk(error) ? full('the disk cannot be written; send the part again later') : error;
+    throw isDiskFailure(error) ? full('the disk cannot be written; send the part again later') : error;
   }
 }
 
-async function write(folder: BatchFolder, id: string, n: number, body: Readable, note: (part: BatchFile) => Promise<string | null>): Promise<number> {
+async function write(
+  folder: BatchFolder,
+  id: string,
+  n: number,
+  body: Readable,
+  record: (part: BatchFile) => Promise<string | null>,
+): Promise<number> {
   const { file, handle } = await folder.create(id, `part-${n}`);
   let unneeded: string | null = file;
   try {
@@ -31,11 +44,11 @@ async function write(folder: BatchFolder, id: string, n: number, body: Readable,
       await handle.writeFile(chunk as Buffer);
     }
     await handle.datasync();
-    unneeded = await note({ n, file, bytes });
+    unneeded = await record({ n, file, bytes });
     return bytes;
   } finally {
     await handle.close();
-    // Nobody knows of it any more: what cannot be removed is left to the sweep.
+    // The janitor removes the file later if it cannot be removed now.
     if (unneeded !== null) await folder.retire(id, [unneeded]).catch(() => undefined);
   }
 }

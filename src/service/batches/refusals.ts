@@ -1,33 +1,37 @@
-/** What calls to batch jobs are refused with. Pure. */
-import { ServiceError } from '../errors.ts';
+/** Errors of calls to the Batch API. Pure. */
+import { ServiceError } from '../http/problem.ts';
 import type { BatchRow } from './batch-rows.ts';
-import { MAX_PART_BYTES } from './limits.ts';
+import { MAX_PART_BYTES } from './batch-limits.ts';
 
 const FULL_RETRY_S = '60';
-/** Missing parts that are named. */
-const MOST_NAMED = 100;
+/** The number of missing parts that an error names at most. */
+const MAX_NAMED = 100;
 
-/** What is asked for does not fit the state. */
+/** The error of a call that the job's state does not allow. */
 export function conflict({ state }: BatchRow, why: string): ServiceError {
   return new ServiceError('job_state_conflict', `the job is ${state}, and ${why}`);
 }
 
-/** Names parts that were not sent. */
+/** The error of `complete` when parts are missing. */
 export function missing(parts: readonly number[], detail: string): ServiceError {
-  return new ServiceError('job_state_conflict', detail, { errors: parts.slice(0, MOST_NAMED).map((n) => ({ parameter: `parts/${n}`, code: 'missing_part', detail: `part ${n} is missing` })) });
+  return new ServiceError('job_state_conflict', detail, {
+    errors: parts.slice(0, MAX_NAMED).map((n) => ({ parameter: `parts/${n}`, code: 'missing_part', detail: `part ${n} is missing` })),
+  });
 }
 
-/** A part that is larger than one may be. */
+/** The error of a part that is too large. */
 export function tooLarge(): ServiceError {
   return new ServiceError('payload_too_large', `a part may have ${MAX_PART_BYTES} bytes at most`);
 }
 
-/** The disk takes nothing more, or what is left of it is for the store. */
+/** The error of a part when the disk is full, or its free space is reserved for the store. */
 export function diskFull(): ServiceError {
-  return new ServiceError('disk_full', 'the disk has no room for the part; send it again later', { headers: { 'retry-after': FULL_RETRY_S } });
+  return new ServiceError('disk_full', 'the disk has no room for the part; send it again later', {
+    headers: { 'retry-after': FULL_RETRY_S },
+  });
 }
 
-/** There is no room now, and may be later. */
+/** The error of a temporary lack of room. */
 export function full(detail: string): ServiceError {
   return new ServiceError('overloaded', detail, { headers: { 'retry-after': FULL_RETRY_S } });
 }

@@ -1,9 +1,21 @@
-/** The states of a batch job, and which follows which. Pure. */
+/** The states of a batch job and their transitions. Pure. */
 
-export const STATES = ['open', 'validating', 'queued', 'in_progress', 'paused', 'finalizing', 'completed', 'failed', 'cancelling', 'cancelled', 'expired'] as const;
+export const STATES = [
+  'open',
+  'validating',
+  'queued',
+  'in_progress',
+  'paused',
+  'finalizing',
+  'completed',
+  'failed',
+  'cancelling',
+  'cancelled',
+  'expired',
+] as const;
 export type BatchState = (typeof STATES)[number];
 
-/** What may follow a state; nothing follows an end. */
+/** The states that may follow each state. End states have none. docs/batches.md explains every state. */
 export const NEXT: Readonly<Record<BatchState, readonly BatchState[]>> = {
   open: ['validating', 'cancelling', 'expired'],
   validating: ['queued', 'failed', 'cancelling'],
@@ -18,9 +30,9 @@ export const NEXT: Readonly<Record<BatchState, readonly BatchState[]>> = {
   expired: [],
 };
 
-/** Those in which the service has something to do, the most urgent first. */
+/** The states in which the service has work to do, the most urgent first. */
 export const ACTIVE: readonly BatchState[] = ['cancelling', 'finalizing', 'validating', 'in_progress', 'paused', 'queued'];
-/** Every line has its result, and the results can be read. */
+/** The states with readable results. */
 export const WITH_RESULTS: readonly BatchState[] = ['completed', 'cancelled'];
 
 export function mayFollow(from: BatchState, to: BatchState): boolean {

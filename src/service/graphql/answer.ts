@@ -1,26 +1,25 @@
-/** Answers one request: what its document asks for is done as REST does it, all at once, and then put together as it was asked for. */
+/** Answers one request: runs the use cases that its document asks for, all at once, and composes the answer from them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { executeSync, GraphQLError, type DocumentNode } from 'graphql';
-import { afford } from '../api-route.ts';
-import type { Answer, ServiceContext } from '../context.ts';
-import { ServiceError } from '../errors.ts';
-import { isSettled } from '../idempotency.ts';
-import type { ActiveKey } from '../key-ring.ts';
-import { takeSeveral } from '../several-calls.ts';
-import { allNamed } from '../store/named.ts';
-import { CALLS, type Done } from './calls.ts';
+import type { EndpointAnswer } from '../calls/endpoint.ts';
+import { settlesRequest, ServiceError } from '../http/problem.ts';
+import { allNamed } from '../store/identity/named-people.ts';
+import { CALLS, type Done, type GraphqlDependencies } from './calls.ts';
 import { Documents } from './documents.ts';
 import { planOf, type PlannedCall } from './plan.ts';
-import { extensionsOf, Refusal, refusalText } from './refusal.ts';
+import { extensionsOf, GraphqlRefusal, refusalText } from './refusal.ts';
 import { readRequest, type GraphqlRequest } from './request.ts';
-import { buildSchema, type Outcomes } from './schema.ts';
+import { buildSchema, type Outcomes } from './graphql-schema.ts';
 
 const SCHEMA = buildSchema();
 const DOCUMENTS = new Documents(SCHEMA);
 
-/** @param isOwnType whether it is answered in GraphQL's own type. @throws ServiceError when the request is refused as REST refuses one, and nothing is charged */
-export async function answer(context: ServiceContext, request: FastifyRequest, isOwnType: boolean): Promise<Answer> {
+/**
+ * @param isOwnType whether it is answered in GraphQL's own type.
+ * @throws ServiceError when the request is refused as REST refuses one, and nothing is charged
+ */
+export async function answer(dependencies: GraphqlDependencies, request: FastifyRequest, isOwnType: boolean): Promise<EndpointAnswer> {
   const asked = readRequest(request.body);
   let document: DocumentNode;
   let calls: readonly PlannedCall[];
@@ -28,33 +27,41 @@ export async function answer(context: ServiceContext, request: FastifyRequest, i
     document = DOCUMENTS.read(asked.query);
     calls = planOf(SCHEMA, document, asked);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof GraphqlRefusal)) throw error;
     return { status: isOwnType ? 400 : 200, text: refusalText(error, request.call.requestId), credits: 0 };
   }
-  if (calls.some(({ name }) => !CALLS[name].isFree)) afford(context, request.call.key as ActiveKey, 1);
-  takeSeveral(context, request, calls.length, 'fields at the top', '/query');
-  const found = await perform(context, request, calls);
-  const outcomes = new Map(found.map((one, at) => [calls[at]?.key ?? '', outcomeOf(one, request.call.requestId)]));
+  const { charge, requestId } = request.call;
+  if (calls.some(({ name }) => !CALLS[name].isFree)) charge.requireCredits(1);
+  charge.bookBulk(calls.length, 'fields at the top', '/query');
+  const found = await perform(dependencies, request, calls);
+  const outcomes = new Map(found.map((one, at) => [calls[at]?.key ?? '', outcomeOf(one, requestId)]));
   const credits = found.reduce((sum, one) => sum + (one instanceof ServiceError ? 0 : one.credits), 0);
-  return { status: 200, text: compose(document, asked, outcomes), credits, named: allNamed(found.map((one) => (one instanceof ServiceError ? {} : one.named))) };
+  return {
+    status: 200,
+    text: compose(document, asked, outcomes),
+    credits,
+    named: allNamed(found.map((one) => (one instanceof ServiceError ? {} : one.named))),
+  };
 }
 
-/** What came of a call: an answer, or what it was refused with for good. */
+/** The outcome of a call: an answer, or a refusal for good. */
 type Outcome = Done | ServiceError;
 
-/** Does all calls, without waiting for one before the next is begun. What may work later refuses the whole request. */
-async function perform(context: ServiceContext, { call }: FastifyRequest, calls: readonly PlannedCall[]): Promise<Outcome[]> {
+/** Runs all calls at once. A refusal that may work later refuses the whole request. */
+async function perform(dependencies: GraphqlDependencies, { call }: FastifyRequest, calls: readonly PlannedCall[]): Promise<Outcome[]> {
   const announcements: (() => void)[] = [];
   const begun: Promise<Outcome | Unsettled>[] = [];
   for (const [at, { name, args }] of calls.entries()) {
     if (at > 0 && CALLS[name].isLong) await nextTurn();
     const run = async (): Promise<Done> => {
-      const found = await CALLS[name].run(context, args);
-      announcements.push(CALLS[name].announcementOf?.(context, call, args, found) ?? (() => undefined));
+      const found = await CALLS[name].run(dependencies, args);
+      announcements.push(CALLS[name].eventOf?.(dependencies, call.charge, args, found) ?? (() => undefined));
       return found;
     };
     // Caught at once: nobody waits for it before all are begun.
-    begun.push(run().catch((error: unknown) => (error instanceof ServiceError && isSettled(error.status) ? error : new Unsettled(error))));
+    begun.push(
+      run().catch((error: unknown) => (error instanceof ServiceError && settlesRequest(error.status) ? error : new Unsettled(error))),
+    );
   }
   const found = (await Promise.all(begun)).map((one) => {
     if (one instanceof Unsettled) throw one.error;

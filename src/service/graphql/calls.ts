@@ -1,27 +1,35 @@
-/** The fields at the top, each by the call of REST that it is: what that does, answers and costs. */
-import type { Answer, Call, ServiceContext } from '../context.ts';
-import { ServiceError, type ErrorItem } from '../errors.ts';
-import { findPerson, readLookup, type Lookup } from '../lookup.ts';
-import { CONTACT_BODY } from '../operations/graphql.ts';
-import { SEARCH_LIMIT } from '../operations/search.ts';
-import { SIGNAL_LIMIT } from '../operations/signals.ts';
-import { companyByAny, COMPANY_CREDITS } from '../routes/companies.ts';
-import type { SparseRecord } from '../records.ts';
-import { announcementOf, enrichOne } from '../routes/enrich.ts';
-import { revealOne } from '../routes/reveal.ts';
-import { searchPage, shownContact } from '../routes/search.ts';
-import type { QueryValues } from '../routes/signal-query.ts';
-import { signalPage } from '../routes/signals.ts';
-import { verifyOnce } from '../routes/verify.ts';
-import { allNamed, idsOf, signalsIn, type Named } from '../store/named.ts';
-import { BodyReader } from '../validate.ts';
+/** The top-level fields. Each runs the use case of a REST call, and costs the same. */
+import type { Charge } from '../accounts/charging.ts';
+import type { EndpointAnswer } from '../calls/endpoint.ts';
+import { ServiceError, type ErrorItem } from '../http/problem.ts';
+import { findPerson, readLookup, type PersonLookup } from '../lookups/find-person.ts';
+import { CONTACT_BODY } from '../openapi/graphql-operation.ts';
+import { SEARCH_LIMIT } from '../search/search-operations.ts';
+import { SIGNAL_LIMIT } from '../signals/signals-operation.ts';
+import { COMPANY_CREDITS, findCompanyText } from '../lookups/company.ts';
+import type { SparseRecord } from '../records/whole-record.ts';
+import { enrichOne, enrichmentEvent, type EnrichDependencies } from '../lookups/enrich.ts';
+import { revealOne } from '../lookups/reveal.ts';
+import { searchPage, shownContact, type SearchDependencies } from '../search/contact-page.ts';
+import { signalPage } from '../signals/signal-page.ts';
+import type { QueryValues } from '../signals/signal-query.ts';
+import type { SignalFeed } from '../store/rows/signal-feed.ts';
+import { verifyOnce, type VerifyDependencies } from '../verify/verify.ts';
+import { allNamed, idsOf, signalsIn, type Named } from '../store/identity/named-people.ts';
+import { BodyReader } from '../http/body-reader.ts';
 
-export type CallArguments = Readonly<Record<string, unknown>>;
+type CallArguments = Readonly<Record<string, unknown>>;
 export interface Done {
   readonly value: unknown;
   readonly credits: number;
-  /** Whom the answer names, whichever fields are asked for, and by whatever names. */
+  /** The people whom the whole record names, whichever fields are asked for. */
   readonly named: Named;
+}
+
+/** The needs of the use cases of all fields, together. */
+export interface GraphqlDependencies extends SearchDependencies, EnrichDependencies, VerifyDependencies {
+  readonly webhooks: EnrichDependencies['webhooks'];
+  readonly signals: SignalFeed;
 }
 
 interface RestCall {
@@ -31,9 +39,9 @@ interface RestCall {
   /** How many rows it answers at most; none: one record. */
   readonly rows?: (args: CallArguments) => number;
   /** @throws ServiceError as REST would */
-  run(context: ServiceContext, args: CallArguments): Done | Promise<Done>;
-  /** What has webhooks told of what it found, once all is done; none: nobody is. */
-  announcementOf?(context: ServiceContext, call: Call, args: CallArguments, found: Done): () => void;
+  run(dependencies: GraphqlDependencies, args: CallArguments): Done | Promise<Done>;
+  /** Prepares the webhook event of what it found, to be called once all calls are done; none: it has no event. */
+  eventOf?(dependencies: GraphqlDependencies, charge: Charge, args: CallArguments, found: Done): () => void;
 }
 
 export type CallName = 'contacts' | 'contact' | 'company' | 'signals' | 'enrich' | 'reveal' | 'verifyEmails';
@@ -43,9 +51,16 @@ export const CALLS: Readonly<Record<CallName, RestCall>> = {
     isFree: true,
     isLong: true,
     rows: rowsOf(SEARCH_LIMIT.schema),
-    run(context, { filter, sort = null, first = null, after = null }) {
-      const { contacts, total, next } = renamed(() => searchPage(context, { ...(filter as CallArguments | undefined), sort, limit: first, cursor: after }), (pointer) => (pointer === '/sort' ? pointer : `/filter${pointer}`));
-      return { value: { ...connectionOf(contacts, after, next), totalCount: total, totalRelation: 'eq' }, credits: 0, named: { people: contacts.map(({ id }) => id) } };
+    run(dependencies, { filter, sort = null, first = null, after = null }) {
+      const { contacts, total, next } = renamed(
+        () => searchPage(dependencies, { ...(filter as CallArguments | undefined), sort, limit: first, cursor: after }),
+        (pointer) => (pointer === '/sort' ? pointer : `/filter${pointer}`),
+      );
+      return {
+        value: { ...connectionOf(contacts, after, next), totalCount: total, totalRelation: 'eq' },
+        credits: 0,
+        named: { people: contacts.map(({ id }) => id) },
+      };
     },
   },
   contact: {
@@ -55,29 +70,45 @@ export const CALLS: Readonly<Record<CallName, RestCall>> = {
       const reader = new BodyReader(args, CONTACT_BODY);
       const lookup = readLookup(reader, CONTACT_BODY.forms);
       reader.finish();
-      // `finish` has thrown unless there is one good lookup, which is none by domain.
-      const { row } = findPerson(directory, lookup as Exclude<Lookup, { by: 'domain' }>);
+      // `finish` has thrown unless there is one good lookup, and CONTACT_BODY has none by domain.
+      const { row } = findPerson(directory, lookup as Exclude<PersonLookup, { by: 'domain' }>);
       return { value: shownContact(row, directory), credits: 0, named: { people: [row.id] } };
     },
   },
-  company: { isFree: false, isLong: false, run: ({ directory }, { domain }) => done({ text: companyByAny(directory, domain as string), credits: COMPANY_CREDITS }) },
+  company: {
+    isFree: false,
+    isLong: false,
+    run: ({ directory }, { domain }) => done({ text: findCompanyText(directory, domain as string), credits: COMPANY_CREDITS }),
+  },
   signals: {
     isFree: true,
     isLong: true,
     rows: rowsOf(SIGNAL_LIMIT.schema),
-    run(context, { first, after, ...filter }) {
+    run(dependencies, { first, after, ...filter }) {
       const given = Object.entries({ ...filter, limit: first, cursor: after }).filter(([, value]) => value !== null && value !== undefined);
-      const query: QueryValues = Object.fromEntries(given.map(([name, value]) => [name, Array.isArray(value) ? (value as string[]) : String(value)]));
-      const { signals, next } = renamed(() => signalPage(context.signals, query));
+      const query: QueryValues = Object.fromEntries(
+        given.map(([name, value]) => [name, Array.isArray(value) ? (value as string[]) : String(value)]),
+      );
+      const { signals, next } = renamed(() => signalPage(dependencies.signals, query));
       return { value: connectionOf(signals, after, next), credits: 0, named: { signals: idsOf(signals.map(({ record }) => record)) } };
     },
   },
-  enrich: { isFree: false, isLong: false, run: async (context, args) => done(await enrichOne(context, args)), announcementOf: (context, call, args, { value }) => announcementOf(context, call, args, () => value as SparseRecord) },
-  reveal: { isFree: false, isLong: false, run: async (context, args) => done(await revealOne(context, args)) },
-  verifyEmails: { isFree: false, isLong: false, rows: ({ emails }) => (emails as readonly unknown[]).length, run: async (context, args) => done(await verifyOnce(context, args)) },
+  enrich: {
+    isFree: false,
+    isLong: false,
+    run: async (dependencies, args) => done(await enrichOne(dependencies, args)),
+    eventOf: (dependencies, charge, args, { value }) => enrichmentEvent(dependencies, charge, args, () => value as SparseRecord),
+  },
+  reveal: { isFree: false, isLong: false, run: async (dependencies, args) => done(await revealOne(dependencies, args)) },
+  verifyEmails: {
+    isFree: false,
+    isLong: false,
+    rows: ({ emails }) => (emails as readonly unknown[]).length,
+    run: async (dependencies, args) => done(await verifyOnce(dependencies, args)),
+  },
 };
 
-function done({ text, credits, named = {} }: Pick<Answer, 'text' | 'credits' | 'named'>): Done {
+function done({ text, credits, named = {} }: Pick<EndpointAnswer, 'text' | 'credits' | 'named'>): Done {
   return { value: JSON.parse(text), credits, named: allNamed([named, { signals: signalsIn(text) }]) };
 }
 
@@ -86,14 +117,23 @@ function rowsOf({ maximum, default: usual }: { readonly maximum: number; readonl
 }
 
 /** A page as a connection; the cursors are written when they are asked for. */
-function connectionOf(rows: readonly { readonly record: unknown; readonly cursor: () => string }[], after: unknown, next: string | null): Readonly<Record<string, unknown>> {
+function connectionOf(
+  rows: readonly { readonly record: unknown; readonly cursor: () => string }[],
+  after: unknown,
+  next: string | null,
+): Readonly<Record<string, unknown>> {
   return {
     edges: rows.map(({ record, cursor }) => ({ node: record, cursor })),
-    pageInfo: { hasNextPage: next !== null, hasPreviousPage: typeof after === 'string', startCursor: () => rows.at(0)?.cursor() ?? null, endCursor: () => rows.at(-1)?.cursor() ?? null },
+    pageInfo: {
+      hasNextPage: next !== null,
+      hasPreviousPage: typeof after === 'string',
+      startCursor: () => rows.at(0)?.cursor() ?? null,
+      endCursor: () => rows.at(-1)?.cursor() ?? null,
+    },
   };
 }
 
-/** What connections have other names for than REST has. */
+/** Names of connections for names of REST. */
 const NAMES: Readonly<Record<string, string>> = { limit: 'first', cursor: 'after', next_cursor: 'endCursor' };
 
 /** Has what is wrong with a page told by the names that were given; `placed` says where else a pointer of REST points to. */

@@ -1,6 +1,9 @@
-/** Documents that were read a while ago: programs send the same one again and again, with other variables, and to parse and validate it takes longer than all the rest. */
+/**
+ * Documents that were read a while ago: programs send the same one again and again, with other variables, and to parse and validate it
+ * takes longer than all the rest.
+ */
 import type { DocumentNode, GraphQLSchema } from 'graphql';
-import { readDocument } from './document.ts';
+import { readDocument } from './query-document.ts';
 
 /** Characters of all texts that are kept: a parsed one takes up to some hundred bytes for each. */
 const MOST_KEPT = 65_536;

@@ -2,7 +2,10 @@
 
 /** `score_factors` of a `Verification` as the name of a type: `VerificationScoreFactors`. */
 export function typeName(parent: string, field: string): string {
-  return `${parent}${field.split('_').map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('')}`;
+  return `${parent}${field
+    .split('_')
+    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+    .join('')}`;
 }
 
 /** The type of one of a list: `VerificationScoreFactor`. */

@@ -1,8 +1,38 @@
 /** Types of answers, made of the schemas by which the records are published: nothing is declared twice. Pure. */
-import { GraphQLBoolean, GraphQLEnumType, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString, isNonNullType, type GraphQLFieldConfigMap, type GraphQLNullableOutputType, type GraphQLOutputType } from 'graphql';
-import type { Schema } from '../openapi/schema.ts';
+import {
+  GraphQLBoolean,
+  GraphQLEnumType,
+  GraphQLFloat,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLString,
+  isNonNullType,
+  type GraphQLFieldConfigMap,
+  type GraphQLNullableOutputType,
+  type GraphQLOutputType,
+  GraphQLError,
+  GraphQLScalarType,
+} from 'graphql';
+import type { Schema } from '../http/body-schema.ts';
 import { areNames, itemName, typeName } from './names.ts';
-import { JSON_VALUE, WHOLE } from './scalars.ts';
+
+/** GraphQL's own Int ends at 2^31, and revenues do not. */
+const WHOLE = new GraphQLScalarType<number, number>({
+  name: 'Whole',
+  description: 'A whole number of up to 2^53.',
+  coerceOutputValue(value) {
+    if (!Number.isSafeInteger(value)) throw new GraphQLError('a whole number was expected');
+    return value as number;
+  },
+});
+
+const JSON_VALUE = new GraphQLScalarType<unknown, unknown>({
+  name: 'JSON',
+  description: 'Any value: of an object whose names are not known beforehand, or of what is a text or an object.',
+  coerceOutputValue: (value) => value,
+});
 
 const MAX_INT = 2 ** 31 - 1;
 
@@ -41,11 +71,18 @@ export class OutputTypes {
   }
 
   #make(schema: Schema, name: string): GraphQLNullableOutputType {
-    const { $ref, anyOf, enum: values, properties, items } = schema as { $ref?: string; anyOf?: readonly Schema[]; enum?: readonly unknown[]; properties?: unknown; items?: Schema };
+    const {
+      $ref,
+      anyOf,
+      enum: values,
+      properties,
+      items,
+    } = schema as { $ref?: string; anyOf?: readonly Schema[]; enum?: readonly unknown[]; properties?: unknown; items?: Schema };
     if ($ref !== undefined) return this.record($ref.split('/').at(-1) ?? '');
     if (anyOf !== undefined) return isUnion(anyOf) ? JSON_VALUE : this.#nullableOf(anyOf[0] ?? {}, name);
     const known = values?.filter((value) => value !== null) ?? [];
-    if (known.length > 0 && areNames(known)) return new GraphQLEnumType({ name, values: Object.fromEntries(known.map((value) => [value, {}])) });
+    if (known.length > 0 && areNames(known))
+      return new GraphQLEnumType({ name, values: Object.fromEntries(known.map((value) => [value, {}])) });
     if (properties !== undefined) return this.#object(name, schema);
     switch (typesOf(schema)[0]) {
       case 'string':
@@ -88,5 +125,9 @@ function typesOf(schema: Schema): readonly unknown[] {
 
 function isNullable(schema: Schema): boolean {
   const { anyOf } = schema as { anyOf?: readonly Schema[] };
-  return typesOf(schema).includes('null') || anyOf?.some((choice) => choice['type'] === 'null') === true || (schema['type'] === undefined && schema['$ref'] === undefined);
+  return (
+    typesOf(schema).includes('null') ||
+    anyOf?.some((choice) => choice['type'] === 'null') === true ||
+    (schema['type'] === undefined && schema['$ref'] === undefined)
+  );
 }

@@ -1,11 +1,30 @@
 /** From a document to the calls that it makes, and what they may cost at most. Nothing is done here. Pure. */
 import {
-  getArgumentValues, getDirectiveValues, getNamedType, getNullableType, getOperationAST, getVariableValues, GraphQLError, GraphQLIncludeDirective, GraphQLSkipDirective, isListType, isObjectType, Kind, print,
-  type DocumentNode, type FieldNode, type FragmentDefinitionNode, type GraphQLField, type GraphQLObjectType, type GraphQLSchema, type SelectionNode, type SelectionSetNode,
+  getArgumentValues,
+  getDirectiveValues,
+  getNamedType,
+  getNullableType,
+  getOperationAST,
+  getVariableValues,
+  GraphQLError,
+  GraphQLIncludeDirective,
+  GraphQLSkipDirective,
+  isListType,
+  isObjectType,
+  Kind,
+  print,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  type SelectionNode,
+  type SelectionSetNode,
 } from 'graphql';
-import { GRAPHQL_LIMITS } from '../operations/graphql.ts';
+import { GRAPHQL_LIMITS } from '../openapi/graphql-operation.ts';
 import { CALLS, type CallName } from './calls.ts';
-import { Refusal, refuse } from './refusal.ts';
+import { GraphqlRefusal, graphqlRefusal } from './refusal.ts';
 import type { GraphqlRequest } from './request.ts';
 
 export interface PlannedCall {
@@ -24,19 +43,30 @@ const USUAL_ITEMS = 5;
 /** Fields of introspection that list what has such lists again. */
 const INTROSPECTED: readonly string[] = ['fields', 'inputFields', 'interfaces', 'possibleTypes'];
 
-/** @throws Refusal */
-export function planOf(schema: GraphQLSchema, document: DocumentNode, { operationName, variables }: Omit<GraphqlRequest, 'query'>): PlannedCall[] {
+/** @throws GraphqlRefusal */
+export function planOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  { operationName, variables }: Omit<GraphqlRequest, 'query'>,
+): PlannedCall[] {
   const operation = getOperationAST(document, operationName);
-  if (operation === null || operation === undefined) throw refuse('unknown_operation', operationName === null ? 'query has several operations: say by operationName which is meant' : 'query has no operation of this operationName');
+  if (operation === null || operation === undefined)
+    throw graphqlRefusal(
+      'unknown_operation',
+      operationName === null
+        ? 'query has several operations: say by operationName which is meant'
+        : 'query has no operation of this operationName',
+    );
   const root = schema.getRootType(operation.operation);
-  if (root === null || root === undefined) throw refuse('unknown_operation', `there are no operations of the kind ${operation.operation}`);
+  if (root === null || root === undefined)
+    throw graphqlRefusal('unknown_operation', `there are no operations of the kind ${operation.operation}`);
   const read = getVariableValues(schema, operation.variableDefinitions ?? [], variables, { maxErrors: MAX_WRONG_VALUES });
-  if (read.errors !== undefined) throw new Refusal(read.errors);
+  if (read.errors !== undefined) throw new GraphqlRefusal(read.errors);
   try {
     return new Planner(document, read.variableValues).calls(root, operation.selectionSet);
   } catch (error) {
     // A variable that is not given where there must be a value.
-    throw error instanceof GraphQLError ? new Refusal([error]) : error;
+    throw error instanceof GraphQLError ? new GraphqlRefusal([error]) : error;
   }
 }
 
@@ -47,7 +77,9 @@ class Planner {
   #given = 0;
 
   constructor(document: DocumentNode, variables: Variables) {
-    this.#fragments = new Map(document.definitions.flatMap((node) => (node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [])));
+    this.#fragments = new Map(
+      document.definitions.flatMap((node) => (node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [])),
+    );
     this.#variables = variables;
   }
 
@@ -60,12 +92,13 @@ class Planner {
       const name = node.name.value;
       const field = fields[name];
       if (field === undefined) {
-        if (introspected.has(name)) throw refuse('repeated', `${name} is asked for more than once`);
+        if (introspected.has(name)) throw graphqlRefusal('repeated', `${name} is asked for more than once`);
         introspected.add(name);
         this.#lookInto(nodes, 1, false);
         continue;
       }
-      if (calls.length >= GRAPHQL_LIMITS.calls) throw refuse('too_many', `query has more than ${GRAPHQL_LIMITS.calls} fields at the top`);
+      if (calls.length >= GRAPHQL_LIMITS.calls)
+        throw graphqlRefusal('too_many', `query has more than ${GRAPHQL_LIMITS.calls} fields at the top`);
       const args = getArgumentValues(field, node, this.#variables);
       this.#take(args);
       const call = { key, name: name as CallName, args };
@@ -78,13 +111,21 @@ class Planner {
     return calls;
   }
 
-  /** Counts what a call is given: by REST, each that has so much comes with a body of its own. */
+  /** Counts the arguments of a call against the limit of one body. */
   #take(args: PlannedCall['args']): void {
     this.#given += JSON.stringify(args).length;
-    if (this.#given > GRAPHQL_LIMITS.given) throw refuse('too_long', `more than ${GRAPHQL_LIMITS.given} characters are given to all fields at the top, those of a variable as often as it is used`);
+    if (this.#given > GRAPHQL_LIMITS.given)
+      throw graphqlRefusal(
+        'too_long',
+        `more than ${GRAPHQL_LIMITS.given} characters are given to all fields at the top, those of a variable as often as it is used`,
+      );
   }
 
-  /** Counts what may come back of a field. @param rows that the first list within has; null: as lists have as a rule @param times that it may come back */
+  /**
+   * Counts what may come back of a field.
+   * @param rows that the first list within has; null: as lists have as a rule
+   * @param times that it may come back
+   */
   #weigh(nodes: readonly FieldNode[], field: GraphQLField<unknown, unknown>, rows: number | null, times: number, depth: number): void {
     this.#spend(nodes.length * times);
     refuseDeep(depth);
@@ -101,33 +142,40 @@ class Planner {
 
   #spend(fields: number): void {
     this.#cost += fields;
-    if (this.#cost > GRAPHQL_LIMITS.cost) throw refuse('too_costly', `query asks for more than ${GRAPHQL_LIMITS.cost} fields of all rows; ask for fewer rows, or fewer fields of each`);
+    if (this.#cost > GRAPHQL_LIMITS.cost)
+      throw graphqlRefusal(
+        'too_costly',
+        `query asks for more than ${GRAPHQL_LIMITS.cost} fields of all rows; ask for fewer rows, or fewer fields of each`,
+      );
   }
 
-  /** Of introspection, whose types lead to each other without end. */
+  /** Checks introspection: its types refer to each other without end. */
   #lookInto(nodes: readonly FieldNode[], depth: number, isListed: boolean): void {
     refuseDeep(depth);
     for (const [, inner] of this.#once(nodes)) {
       const isList = INTROSPECTED.includes((inner[0] as FieldNode).name.value);
-      if (isList && isListed) throw refuse('too_deep', 'introspection of fields within fields is not answered');
+      if (isList && isListed) throw graphqlRefusal('too_deep', 'introspection of fields within fields is not answered');
       this.#lookInto(inner, depth + 1, isListed || isList);
     }
   }
 
-  /** The fields within some that are one, each asked for once: none has arguments, so that under another name it would be the same again. */
+  /**
+   * The fields within some that are one, each asked for once: none has arguments, so that under another name it would be the same again.
+   */
   #once(nodes: readonly FieldNode[]): ReadonlyMap<string, readonly FieldNode[]> {
     const merged = this.#merged(nodes.flatMap(({ selectionSet }) => selectionSet ?? []));
     const keys = new Map<string, string>();
     for (const [key, [node]] of merged) {
       const name = (node as FieldNode).name.value;
       const other = keys.get(name);
-      if (other !== undefined) throw refuse('repeated', `${clipped(name)} is asked for as ${clipped(other)} and as ${clipped(key)}; once is enough`);
+      if (other !== undefined)
+        throw graphqlRefusal('repeated', `${clipped(name)} is asked for as ${clipped(other)} and as ${clipped(key)}; once is enough`);
       keys.set(name, key);
     }
     return merged;
   }
 
-  /** Fields by the name under which they are asked for, without what is skipped. @throws Refusal where one name is of different fields */
+  /** The selected fields by their alias. @throws GraphqlRefusal when an alias stands for different fields */
   #merged(sets: readonly SelectionSetNode[]): Map<string, FieldNode[]> {
     const found = new Map<string, FieldNode[]>();
     const spread = new Set<string>();
@@ -137,7 +185,11 @@ class Planner {
         const key = selection.alias?.value ?? selection.name.value;
         const others = found.get(key);
         if (others === undefined) found.set(key, [selection]);
-        else if (!isAlike(selection, others[0] as FieldNode)) throw refuse('conflict', `${clipped(key)} is asked for with different fields or arguments; take another name for one of them`);
+        else if (!isAlike(selection, others[0] as FieldNode))
+          throw graphqlRefusal(
+            'conflict',
+            `${clipped(key)} is asked for with different fields or arguments; take another name for one of them`,
+          );
         else others.push(selection);
       } else if (selection.kind === Kind.INLINE_FRAGMENT) {
         selection.selectionSet.selections.forEach(collect);
@@ -152,12 +204,16 @@ class Planner {
 
   #isIncluded(selection: SelectionNode): boolean {
     if (selection.directives === undefined || selection.directives.length === 0) return true;
-    return getDirectiveValues(GraphQLSkipDirective, selection, this.#variables)?.['if'] !== true && getDirectiveValues(GraphQLIncludeDirective, selection, this.#variables)?.['if'] !== false;
+    return (
+      getDirectiveValues(GraphQLSkipDirective, selection, this.#variables)?.['if'] !== true &&
+      getDirectiveValues(GraphQLIncludeDirective, selection, this.#variables)?.['if'] !== false
+    );
   }
 }
 
 function refuseDeep(depth: number): void {
-  if (depth > GRAPHQL_LIMITS.depth) throw refuse('too_deep', `query has more than ${GRAPHQL_LIMITS.depth} fields within each other`);
+  if (depth > GRAPHQL_LIMITS.depth)
+    throw graphqlRefusal('too_deep', `query has more than ${GRAPHQL_LIMITS.depth} fields within each other`);
 }
 
 function isAlike(one: FieldNode, other: FieldNode): boolean {
@@ -165,7 +221,10 @@ function isAlike(one: FieldNode, other: FieldNode): boolean {
 }
 
 function argumentsOf({ arguments: given = [] }: FieldNode): string {
-  return given.map((argument) => print(argument)).sort().join();
+  return given
+    .map((argument) => print(argument))
+    .sort()
+    .join();
 }
 
 function clipped(name: string): string {

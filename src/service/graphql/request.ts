@@ -1,8 +1,8 @@
 /** Reads the body of a request for GraphQL. Pure. */
-import { nearest } from '../nearest.ts';
-import { GRAPHQL_PROPERTIES } from '../operations/graphql.ts';
-import { Findings } from '../routes/findings.ts';
-import { isObject } from '../values.ts';
+import { nearest } from '../../util/nearest.ts';
+import { GRAPHQL_PROPERTIES } from '../openapi/graphql-operation.ts';
+import { RequestFindings } from '../http/findings.ts';
+import { isObject } from '../../util/is-object.ts';
 
 export interface GraphqlRequest {
   readonly query: string;
@@ -12,7 +12,7 @@ export interface GraphqlRequest {
 
 /** @throws ServiceError with all that is wrong with it */
 export function readRequest(body: unknown): GraphqlRequest {
-  const findings = new Findings('body');
+  const findings = new RequestFindings('body');
   if (!isObject(body)) {
     findings.add('', 'type', 'the body must be a JSON object');
     throw findings.refusal();
@@ -22,14 +22,24 @@ export function readRequest(body: unknown): GraphqlRequest {
     if (findings.full) break;
     if (known.includes(name)) continue;
     const near = nearest(name, known);
-    findings.add(name, 'unknown_field', `unknown field ${JSON.stringify(name.slice(0, 64))}; ${near === null ? `known are ${known.join(', ')}` : `did you mean ${near}?`}`);
+    findings.add(
+      name,
+      'unknown_field',
+      `unknown field ${JSON.stringify(name.slice(0, 64))}; ${near === null ? `known are ${known.join(', ')}` : `did you mean ${near}?`}`,
+    );
   }
   const { query, variables, operationName, extensions } = body;
   if (query === undefined || query === null) findings.add('query', 'required', 'give query: the document');
   else if (typeof query !== 'string') findings.add('query', 'type', 'query must be a string');
-  if (operationName !== undefined && operationName !== null && typeof operationName !== 'string') findings.add('operationName', 'type', 'operationName must be a string');
-  for (const [name, value] of Object.entries({ variables, extensions })) if (value !== undefined && value !== null && !isObject(value)) findings.add(name, 'type', `${name} must be an object`);
+  if (operationName !== undefined && operationName !== null && typeof operationName !== 'string')
+    findings.add('operationName', 'type', 'operationName must be a string');
+  for (const [name, value] of Object.entries({ variables, extensions }))
+    if (value !== undefined && value !== null && !isObject(value)) findings.add(name, 'type', `${name} must be an object`);
   findings.finish();
   // `finish` has thrown unless each is as it should be.
-  return { query: query as string, variables: (variables ?? {}) as GraphqlRequest['variables'], operationName: (operationName ?? null) as string | null };
+  return {
+    query: query as string,
+    variables: (variables ?? {}) as GraphqlRequest['variables'],
+    operationName: (operationName ?? null) as string | null,
+  };
 }

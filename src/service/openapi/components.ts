@@ -1,17 +1,24 @@
 /** The schemas of the document that have names. */
-import { GRAPHQL_RESPONSE } from '../operations/graphql.ts';
-import { OPERATIONS } from '../operations/operations.ts';
-import { BATCH, BATCH_LINE, BATCH_PAGE, BATCH_PART } from '../operations/records/batch.ts';
-import { COMPANY_RECORD } from '../operations/records/company.ts';
-import { CONTACT, CONTACT_PAGE, SIGNAL_PAGE } from '../operations/records/contact.ts';
-import { JOB_CHANGE, TEST_EVENT } from '../operations/records/event.ts';
-import { PERSON_RECORD, REVEALED } from '../operations/records/person.ts';
-import { SIGNAL_RECORD } from '../operations/records/signal.ts';
-import { VERIFICATION, VERIFICATION_BATCH, VERIFICATION_DONE, VERIFICATION_PROGRESS } from '../operations/records/verification.ts';
-import { WEBHOOK, WEBHOOK_DELIVERY, WEBHOOK_DELIVERY_PAGE, WEBHOOK_LIST, WEBHOOK_TEST, WEBHOOK_WITH_SECRET } from '../operations/records/webhook.ts';
-import { REASONS } from '../watch/store-health.ts';
+import { GRAPHQL_RESPONSE } from './graphql-operation.ts';
+import { OPERATIONS } from './operations.ts';
+import { BATCH_SCHEMA, BATCH_LINE, BATCH_PAGE, BATCH_PART } from '../batches/batch-schema.ts';
+import { COMPANY_RECORD } from '../records/schemas/company-schema.ts';
+import { CONTACT, CONTACT_PAGE, SIGNAL_PAGE } from '../records/schemas/contact-schema.ts';
+import { JOB_CHANGE_SCHEMA, TEST_EVENT } from '../webhooks/event-schema.ts';
+import { PERSON_RECORD, REVEALED } from '../records/schemas/person-schema.ts';
+import { SIGNAL_RECORD } from '../records/schemas/signal-schema.ts';
+import { VERIFICATION, VERIFICATION_BATCH, VERIFICATION_DONE, VERIFICATION_PROGRESS } from '../records/schemas/verification-schema.ts';
+import {
+  WEBHOOK,
+  WEBHOOK_DELIVERY,
+  WEBHOOK_DELIVERY_PAGE,
+  WEBHOOK_LIST,
+  WEBHOOK_TEST,
+  WEBHOOK_WITH_SECRET,
+} from '../webhooks/webhook-schema.ts';
+import { REASONS } from '../monitoring/store-health.ts';
 import { PROBLEM } from './problems.ts';
-import { bodySchema, nullable, ref, type Schema } from './schema.ts';
+import { bodySchema, nullable, ref, type Schema } from '../http/body-schema.ts';
 
 const BULK_ENRICHMENT: Schema = {
   type: 'object',
@@ -37,7 +44,11 @@ const HEALTH: Schema = {
   type: 'object',
   required: ['status'],
   properties: {
-    status: { type: 'string', enum: ['ok', 'degraded', 'unavailable'], description: 'Of a service that is `degraded` some records cannot be read; it answers everything else.' },
+    status: {
+      type: 'string',
+      enum: ['ok', 'degraded', 'unavailable'],
+      description: 'Of a service that is `degraded` some records cannot be read; it answers everything else.',
+    },
     reason: { type: 'string', enum: [...REASONS], description: 'Why it is not `ok`.' },
     detail: { type: 'string', description: 'What happened, and what to do.' },
   },
@@ -45,7 +56,9 @@ const HEALTH: Schema = {
 
 /** By name. */
 export function schemaComponents(): Readonly<Record<string, Schema>> {
-  const bodies = OPERATIONS.flatMap(({ body }) => (body === undefined ? [] : [[body.name, 'declared' in body ? bodySchema(body.declared) : body.schema] as const]));
+  const bodies = OPERATIONS.flatMap(({ body }) =>
+    body === undefined ? [] : [[body.name, 'declared' in body ? bodySchema(body.declared) : body.schema] as const],
+  );
   return {
     ...Object.fromEntries(bodies),
     Person: PERSON_RECORD,
@@ -60,9 +73,9 @@ export function schemaComponents(): Readonly<Record<string, Schema>> {
     VerificationBatch: VERIFICATION_BATCH,
     VerificationProgress: VERIFICATION_PROGRESS,
     VerificationDone: VERIFICATION_DONE,
-    JobChange: JOB_CHANGE,
+    JobChange: JOB_CHANGE_SCHEMA,
     GraphQLResponse: GRAPHQL_RESPONSE,
-    Batch: BATCH,
+    Batch: BATCH_SCHEMA,
     BatchPage: BATCH_PAGE,
     BatchPart: BATCH_PART,
     BatchLine: BATCH_LINE,

@@ -1,14 +1,14 @@
 /** The service's description as OpenAPI 3.1, made from the declarations of its operations. Pure. */
-import { LIMITS } from '../guard/limits.ts';
-import { OPERATIONS } from '../operations/operations.ts';
+import { LIMITS } from '../guards/limits.ts';
+import { OPERATIONS } from './operations.ts';
 import { schemaComponents } from './components.ts';
 import { webhookItems } from './events.ts';
 import { ALWAYS, ALWAYS_OPEN, headerComponents, headerRefs, POST_HEADERS } from './headers.ts';
-import { TAGS, type Answered, type Example, type Operation, type Parameter } from './operation.ts';
+import { TAGS, type DeclaredAnswer, type Example, type Operation, type Parameter } from '../http/operation.ts';
 import { exampleComponents, problemResponses, responseComponents } from './problems.ts';
-import { ref, type Schema } from './schema.ts';
+import { ref, type Schema } from '../http/body-schema.ts';
 
-/** What the sample set answers to the examples, by the names of operation and example. */
+/** Answers of the sample set to the examples, by operation and example. */
 export type SampleAnswers = Readonly<Record<string, unknown>>;
 
 export interface OpenApiDocument {
@@ -19,16 +19,19 @@ export interface OpenApiDocument {
   readonly security: readonly Schema[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Schema>>>>;
-  /** What is sent to those who subscribe, by type of event. */
+  /** Webhook events by type. */
   readonly webhooks: Readonly<Record<string, Schema>>;
   readonly components: Readonly<Record<string, Readonly<Record<string, Schema>>>>;
 }
 
 const INTRODUCTION = `A data service of business contacts and companies, over data of the operator's own.
 
-Every call carries an API key: \`Authorization: Bearer KEY\`. Bodies are JSON of at most 1 MiB, but for the parts of batches; headers have 16 KiB, path and query with them, and there are 100 at most. A header \`Expect\` other than \`100-continue\` is refused, and so is what is not properly percent-encoded. Fields are snake_case, what is not known is \`null\`, times are RFC 3339 in UTC, dates \`YYYY-MM-DD\`.
+Every call carries an API key: \`Authorization: Bearer KEY\`. Bodies are JSON of at most 1 MiB, but for the parts of batches; headers \
+have 16 KiB, path and query with them, and there are 100 at most. A header \`Expect\` other than \`100-continue\` is refused, and so is \
+what is not properly percent-encoded. Fields are snake_case, what is not known is \`null\`, times are RFC 3339 in UTC, dates \`YYYY-MM-DD\`.
 
-Every answer says what it cost and what is left of the quota, errors included. The quota is a token bucket of one minute's requests for each key, which fills evenly. Errors are \`application/problem+json\` (RFC 9457) with a stable \`code\`. \
+Every answer says what it cost and what is left of the quota, errors included. The quota is a token bucket of one minute's requests for \
+each key, which fills evenly. Errors are \`application/problem+json\` (RFC 9457) with a stable \`code\`. \
 A \`POST\` with an \`Idempotency-Key\` may be sent again without being charged again. Every \`GET\` answers \`HEAD\` too.
 
 The examples are of the sample set: \`millrace serve --sample --port 8080\`, key \`sample-key\`.`;
@@ -39,7 +42,13 @@ export function openApiDocument(version: string, answers: SampleAnswers): OpenAp
   for (const operation of OPERATIONS) (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(operation, answers);
   return {
     openapi: '3.1.0',
-    info: { title: 'Millrace data service', version, summary: 'Search, reveal, verify and enrich business contacts.', description: INTRODUCTION, license: { name: 'MIT', identifier: 'MIT' } },
+    info: {
+      title: 'Millrace data service',
+      version,
+      summary: 'Search, reveal, verify and enrich business contacts.',
+      description: INTRODUCTION,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: '/', description: 'Where this document is served.' }],
     security: [{ key: [] }],
@@ -73,16 +82,42 @@ function describe(operation: Operation, answers: SampleAnswers): Schema {
     description,
     ...(open === true ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: { 'application/json': { schema: ref(body.name), examples: requestExamples(operation) } } } }),
-    ...(raw === undefined ? {} : { requestBody: { required: true, content: Object.fromEntries(Object.entries(raw).map(([type, schema]) => [type, { schema }])) } }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: ref(body.name), examples: requestExamples(operation) } },
+          },
+        }),
+    ...(raw === undefined
+      ? {}
+      : { requestBody: { required: true, content: Object.fromEntries(Object.entries(raw).map(([type, schema]) => [type, { schema }])) } }),
     responses: { ...answered(operation, answers), ...problemResponses(operation) },
   };
 }
 
-function parameterObject(name: string, place: 'path' | 'query' | 'header', { description, schema: declared, example, most, divided }: Parameter): Schema {
-  const schema = place === 'path' && declared['type'] === 'string' ? { ...declared, minLength: 1, maxLength: LIMITS.parameterLength } : declared;
-  const shape = most === undefined ? { schema } : { schema: { type: 'array', items: schema, minItems: 1, maxItems: most }, style: 'form', explode: true };
-  return { name, in: place, required: place === 'path', description, ...shape, ...(example === undefined ? {} : { example: most === undefined ? example : typeof example === 'string' && divided === true ? example.split(',') : [example] }) };
+function parameterObject(
+  name: string,
+  place: 'path' | 'query' | 'header',
+  { description, schema: declared, example, most, divided }: Parameter,
+): Schema {
+  const schema =
+    place === 'path' && declared['type'] === 'string' ? { ...declared, minLength: 1, maxLength: LIMITS.parameterLength } : declared;
+  const shape =
+    most === undefined
+      ? { schema }
+      : { schema: { type: 'array', items: schema, minItems: 1, maxItems: most }, style: 'form', explode: true };
+  return {
+    name,
+    in: place,
+    required: place === 'path',
+    description,
+    ...shape,
+    ...(example === undefined
+      ? {}
+      : { example: most === undefined ? example : typeof example === 'string' && divided === true ? example.split(',') : [example] }),
+  };
 }
 
 function requestExamples({ examples = [] }: Operation): Schema {
@@ -90,18 +125,32 @@ function requestExamples({ examples = [] }: Operation): Schema {
 }
 
 function answered(operation: Operation, answers: SampleAnswers): Record<string, Schema> {
-  return Object.fromEntries(Object.entries(operation.answers).map(([status, answer]) => [status, answerObject(operation, answer, status === '200' ? examplesOf(operation, answers) : {})]));
+  return Object.fromEntries(
+    Object.entries(operation.answers).map(([status, answer]) => [
+      status,
+      answerObject(operation, answer, status === '200' ? examplesOf(operation, answers) : {}),
+    ]),
+  );
 }
 
-function answerObject({ open, method }: Operation, { description, content = {}, headers = [] }: Answered, examples: Schema): Schema {
+function answerObject({ open, method }: Operation, { description, content = {}, headers = [] }: DeclaredAnswer, examples: Schema): Schema {
   const common = open === true ? ALWAYS_OPEN : ALWAYS;
   const replayed = method === 'POST' ? ['Idempotency-Replayed'] : [];
-  const media = Object.entries(content).map(([type, schema]) => [type, { schema, ...(type === 'application/json' && Object.keys(examples).length > 0 ? { examples } : {}) }] as const);
-  return { description, headers: headerRefs([...common, ...headers, ...replayed]), ...(media.length === 0 ? {} : { content: Object.fromEntries(media) }) };
+  const media = Object.entries(content).map(
+    ([type, schema]) =>
+      [type, { schema, ...(type === 'application/json' && Object.keys(examples).length > 0 ? { examples } : {}) }] as const,
+  );
+  return {
+    description,
+    headers: headerRefs([...common, ...headers, ...replayed]),
+    ...(media.length === 0 ? {} : { content: Object.fromEntries(media) }),
+  };
 }
 
 function examplesOf({ id, examples = [] }: Operation, answers: SampleAnswers): Schema {
-  const known = examples.flatMap(({ name, summary }) => (answers[exampleId(id, name)] === undefined ? [] : [[name, { summary, value: answers[exampleId(id, name)] }] as const]));
+  const known = examples.flatMap(({ name, summary }) =>
+    answers[exampleId(id, name)] === undefined ? [] : [[name, { summary, value: answers[exampleId(id, name)] }] as const],
+  );
   return Object.fromEntries(known);
 }
 

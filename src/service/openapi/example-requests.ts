@@ -1,10 +1,10 @@
 /** The examples of the declarations as requests. Pure. */
-import { OPERATIONS } from '../operations/operations.ts';
+import { OPERATIONS } from './operations.ts';
 import { exampleId } from './document.ts';
-import type { Operation } from './operation.ts';
+import type { Operation } from '../http/operation.ts';
 
 export interface ExampleRequest {
-  /** Of operation and example. */
+  /** Names of operation and example. */
   readonly id: string;
   readonly operation: Operation;
   readonly summary: string;

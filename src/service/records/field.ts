@@ -1,43 +1,50 @@
-/** How the fields of records, and of the objects within them, are declared: import, store, answers, OpenAPI and GraphQL follow these tables. Pure. */
-import type { FieldType } from '../field-types.ts';
+/** Declares the fields of records and their objects. Import, store, answers, OpenAPI and GraphQL follow these tables. Pure. */
+import type { FieldType } from './field-types.ts';
 
-/** A field; what its type does not say. */
+/** A field, beyond its type. */
 export interface Field {
   readonly type: FieldType;
   /** Its published description. */
-  readonly says?: string;
+  readonly description?: string;
   readonly example?: unknown;
-  /** The fields of an object, or of each object in a list. An object keeps no other field. */
+  /** The fields of an object, or of each object in a list. Other members are dropped. */
   readonly fields?: Members;
-  /** Of an object with open names, such as departments: the type of each value. */
+  /** For an object with open names, such as departments: the type of each value. */
   readonly each?: FieldType;
-  /** Of a list of objects that may come as texts: the field that a text fills, and the type as which it is read. */
+  /** For a list of objects that may come as texts: the field that a text fills, and the type it is parsed as. */
   readonly textAs?: { readonly field: string; readonly type: FieldType };
-  /** Enrich and reveal are paid for it: no free answer has it. */
+  /** Paid data: enrich and reveal answer it, free answers do not. */
   readonly isPaid?: true;
-  /** Each answer makes it: an import does not bring it. */
+  /** Computed for each answer; an import ignores it. */
   readonly isComputed?: true;
 }
 
-/** The fields of an object by name; a type alone is a field without more to say. */
+/** The fields of an object by name; a type alone declares a plain field. */
 export type Members = Readonly<Record<string, FieldType | Field>>;
 
-/** The fields of a record, in the order in which an answer has them. */
-export type RecordFields = Readonly<Record<string, Field & { readonly says: string }>>;
+/** The fields of a record, in the order of answers. */
+export type RecordFields = Readonly<Record<string, Field & { readonly description: string }>>;
 
 export function fieldOf(member: FieldType | Field): Field {
   return typeof member === 'string' ? { type: member } : member;
 }
 
-/** The fields that an import brings. */
+/** The fields that an import accepts. */
 export function importedFields<Name extends string>(record: Readonly<Record<Name, Field>>): Readonly<Record<Name, Field>> {
   return Object.fromEntries(Object.entries<Field>(record).filter(([, { isComputed }]) => isComputed !== true)) as Record<Name, Field>;
 }
 
-/** A place: where a person is, a head office, an office. */
+/** A place: of a person, a head office or an office. */
 export const PLACE: Members = {
-  name: 'string', city: 'string', region: 'string', country: 'string', country_code: 'string', postal_code: 'string', lat: 'number', lng: 'number',
+  name: 'string',
+  city: 'string',
+  region: 'string',
+  country: 'string',
+  country_code: 'string',
+  postal_code: 'string',
+  lat: 'number',
+  lng: 'number',
 };
 
-/** Headcounts or open roles, by a department or a country. */
+/** Headcounts or open roles by department or country. */
 export const COUNTS: Field = { type: 'object', each: 'number' };

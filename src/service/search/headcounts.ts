@@ -1,31 +1,31 @@
-/** How many work where each person works. What a company has is not written to all who work there: their company's number leads to it. */
+/** The headcount of each person's employer. It is stored once a company, and reached through the person's employer id. */
+import type { CompanySizes } from '../store/index/aliases.ts';
+import { BLOCK, emptyBitmap, popcount32, setBit, type Bitmap } from '../store/index/bitmap.ts';
+import { workingAt, type EmployerReader } from '../store/index/employers.ts';
+import { CHUNK, type DecodedChunk } from '../store/index/packed-chunk.ts';
+import { ColumnReader } from '../store/index/sort-columns.ts';
+import { NO_HEADCOUNT } from '../store/index/sort-keys.ts';
 import type { Store } from '../store/store.ts';
-import { BLOCK, bitsOf, emptyBits, setBit, type Bits } from './bitmap.ts';
-import type { NumbersAtHand, Within } from './column-range.ts';
-import { ColumnReader } from './columns.ts';
-import { workingAt, type EmployerReader } from './employers.ts';
-import type { Sizes } from './next-sizes.ts';
-import { CHUNK, type Coded } from './packed.ts';
-import { NO_HEADCOUNT } from './sort-keys.ts';
+import type { Bounds, RangeScan } from './column-scan.ts';
 
-/** After so many times 32 people, and eight times as many, it is settled anew which companies are still asked for: for few people that is not worth the while. */
-const WORDS_BETWEEN = 1_024;
-const TIMES_BETWEEN = 8;
-/** So many of 32 are looked at one by one. */
+/** Words of people after which the set of companies in range is computed again, and the growth of that interval. */
+const REFRESH_WORDS = 1_024;
+const REFRESH_GROWTH = 8;
+/** Up to this many candidates among 32 rows are looked up one by one. */
 const FEW = 8;
 const MOST_IN_32_BITS = 2 ** 31 - 2;
 
-export class Headcounts implements NumbersAtHand {
+export class Headcounts implements RangeScan {
   readonly #employers: EmployerReader;
   readonly #column: ColumnReader;
   readonly #codes = new Float64Array(CHUNK);
   readonly #lastCompany;
-  #sizes: Sizes | null = null;
-  #unknown: Bits | null = null;
-  /** Those of a size that is asked for, and maybe others; null: all. */
-  #companies: Bits | null = null;
+  #sizes: CompanySizes | null = null;
+  #unknown: Bitmap | null = null;
+  /** A superset of the companies in the range that the page still needs; null: all companies. */
+  #companies: Bitmap | null = null;
   #words = 0;
-  #nextWords = WORDS_BETWEEN;
+  #refreshAt = REFRESH_WORDS;
 
   constructor(store: Store, employers: EmployerReader) {
     this.#employers = employers;
@@ -33,39 +33,40 @@ export class Headcounts implements NumbersAtHand {
     this.#lastCompany = store.prepare('SELECT max(id) AS n FROM domains');
   }
 
-  /** Another page is asked for. */
+  /** To be called before each page. */
   begin(): void {
     this.#companies = null;
     this.#words = 0;
-    this.#nextWords = WORDS_BETWEEN;
+    this.#refreshAt = REFRESH_WORDS;
   }
 
-  /** The store has changed. */
-  forget(): void {
-    this.#column.forget();
+  /** To be called after a write to the store. */
+  invalidate(): void {
+    this.#column.invalidate();
     this.#sizes = null;
     this.#unknown = null;
   }
 
-  get sizes(): Sizes {
+  get sizes(): CompanySizes {
     return (this.#sizes ??= this.#read());
   }
 
-  get unread(): number {
-    return this.#sizes === null ? this.#column.extents().size : 0;
+  get uncachedChunks(): number {
+    return this.#sizes === null ? this.#column.zones().size : 0;
   }
 
-  /** Of companies. */
-  addWithin(block: number, { min, max }: Within, into: Bits, among: Bits): void {
+  /** For companies: `into` and `among` are bitmaps of company ids. */
+  addInRange(block: number, { min, max }: Bounds, into: Bitmap, among: Bitmap): void {
     const { sizes } = this;
     for (let word = 0; word < BLOCK / 32; word++) {
       const wanted = among[word] ?? 0;
-      if (wanted !== 0) into[word] = (into[word] ?? 0) | (wanted & between(sizes, block * BLOCK + word * 32, min - NO_HEADCOUNT, max - NO_HEADCOUNT));
+      if (wanted !== 0)
+        into[word] = (into[word] ?? 0) | (wanted & sizesInRange(sizes, block * BLOCK + word * 32, min - NO_HEADCOUNT, max - NO_HEADCOUNT));
     }
   }
 
-  /** Of which people no headcount is known, and of which rows nobody is: a set of its own of `words` times 32 rows. */
-  unknown(words: number): Bits {
+  /** A new bitmap of the rows without a known headcount, unused rows included. @param words its length */
+  unknown(words: number): Bitmap {
     if (this.#unknown?.length !== words) {
       const sizes = this.sizes;
       const found = new Uint32Array(words);
@@ -78,56 +79,56 @@ export class Headcounts implements NumbersAtHand {
     return this.#unknown.slice();
   }
 
-  /** As `MainLevel` says; what is asked for of one chunk holds all that is asked for of the next. */
-  chunk(chunk: number, among: Bits, least: number, most: number): Coded {
+  /** As `PrimaryLevel` says. The range from `least` to `most` may only shrink from chunk to chunk of a page. */
+  chunk(chunk: number, among: Bitmap, least: number, most: number): DecodedChunk {
     const sizes = this.sizes;
-    if (this.#words >= this.#nextWords) {
-      this.#companies = companiesBetween(sizes, least - NO_HEADCOUNT, most - NO_HEADCOUNT);
-      this.#nextWords *= TIMES_BETWEEN;
+    if (this.#words >= this.#refreshAt) {
+      this.#companies = companiesInRange(sizes, least - NO_HEADCOUNT, most - NO_HEADCOUNT);
+      this.#refreshAt *= REFRESH_GROWTH;
     }
     const [codes, ids, companies] = [this.#codes, this.#employers.chunk(chunk), this.#companies];
     for (let from = 0; from < CHUNK; from += 32) {
       const wanted = among[(chunk * CHUNK + from) >>> 5] ?? 0;
       if (wanted === 0) continue;
       codes.fill(NaN, from, from + 32);
-      const isFew = bitsOf(wanted) <= FEW;
-      if (!isFew) this.#words++;
-      const left = isFew || companies === null ? wanted : workingAt(ids, from, companies, wanted);
+      const areFew = popcount32(wanted) <= FEW;
+      if (!areFew) this.#words++;
+      const left = areFew || companies === null ? wanted : workingAt(ids, from, companies, wanted);
       for (let word = left; word !== 0; word &= word - 1) {
         const at = from + 31 - Math.clz32(word & -word);
         codes[at] = sizes[ids[at] ?? 0] ?? 0;
       }
     }
-    // So that 0 stands for the headcount that is not known.
+    // Code 0 stands for an unknown headcount.
     return { least: NO_HEADCOUNT + 1, unit: 1, codes };
   }
 
-  #read(): Sizes {
-    const extents = this.#column.extents();
+  #read(): CompanySizes {
+    const zones = this.#column.zones();
     const length = Number(this.#lastCompany.get()?.['n'] ?? 0) + CHUNK;
-    const areSmall = [...extents.values()].every(({ least, most }) => least > NO_HEADCOUNT && most < MOST_IN_32_BITS);
+    const areSmall = [...zones.values()].every(({ least, most }) => least > NO_HEADCOUNT && most < MOST_IN_32_BITS);
     const sizes = areSmall ? new Int32Array(length) : new Float64Array(length);
-    for (const chunk of extents.keys()) {
+    for (const chunk of zones.keys()) {
       const { least, unit, codes } = this.#column.chunk(chunk);
       for (let at = 0; at < CHUNK; at++) {
         const code = codes[at] ?? 0;
         if (code !== 0) sizes[chunk * CHUNK + at] = least + (code - 1) * unit - NO_HEADCOUNT;
       }
     }
-    this.#column.forget();
-    this.#employers.aliases.spreadSizes(sizes);
+    this.#column.invalidate();
+    this.#employers.aliases.copySizesToAliases(sizes);
     return sizes;
   }
 }
 
-function companiesBetween(sizes: Sizes, least: number, most: number): Bits {
-  const found = emptyBits(sizes.length);
-  for (let first = 0; first < sizes.length; first += 32) found[first >>> 5] = between(sizes, first, least, most);
+function companiesInRange(sizes: CompanySizes, least: number, most: number): Bitmap {
+  const found = emptyBitmap(sizes.length);
+  for (let first = 0; first < sizes.length; first += 32) found[first >>> 5] = sizesInRange(sizes, first, least, most);
   return found;
 }
 
-/** Which of the 32 companies from `first` on have a size, as in `Sizes`, from `least` to `most`, as bits. */
-function between(sizes: Sizes, first: number, least: number, most: number): number {
+/** Which of the 32 companies from `first` on have a size, as in `CompanySizes`, from `least` to `most`: as 32 bits. */
+function sizesInRange(sizes: CompanySizes, first: number, least: number, most: number): number {
   let word = 0;
   for (let company = Math.min(first + 32, sizes.length) - 1; company >= first; company--) {
     const size = sizes[company] ?? 0;

@@ -1,144 +1,166 @@
-/** Reads sets of rows by term, block by block; and the terms of one row. */
-import { letGo, prepareRows } from '../../sqlite/array-rows.ts';
+/** Reads posting lists, block by block, through an LRU cache of bounded size; and the terms of one row. */
+import { releaseMemory, prepareRows } from '../../sqlite/array-rows.ts';
+import { LruMap } from '../../util/lru-map.ts';
+import { addBlock, asWords, BLOCK, emptyBitmap, type Bitmap } from '../store/index/bitmap.ts';
+import type { Side } from '../store/index/posting-writer.ts';
 import type { Store } from '../store/store.ts';
-import { BLOCK, emptyBits, readBlock, wordsOf, type Bits } from './bitmap.ts';
-import type { AtHand } from './column-range.ts';
-import { KeptPostings } from './kept-postings.ts';
-import type { Side } from './postings.ts';
+import type { RangeScans } from './column-scan.ts';
 
-/** A block of so few bytes comes with the list of blocks; a larger one is read when it is needed. */
-const SMALL = 256;
-/** About what it takes in memory that a posting is there, and each of its blocks, bytes. */
-const [OF_POSTING, OF_BLOCK] = [1_024, 64];
-/** A block that is kept as bits is taken to have one in so many. */
-const BITS_SHARE = 4;
+/** Blocks of up to this many bytes are read together with the list of blocks; larger ones on demand. */
+const SMALL_BLOCK = 256;
+/** Estimated memory of a cached list and of each of its blocks, bytes. */
+const [LIST_OVERHEAD, BLOCK_OVERHEAD] = [1_024, 64];
+/** The row estimate assumes that a block stored as bits has one row in four. */
+const BITMAP_SHARE = 4;
 
 type Blob = Uint8Array<ArrayBuffer>;
 
-/** The rows that have a term. */
-export interface Posting {
-  /** The term's number; null: nobody has it. */
+/** A posting list: the rows that have a term. */
+export interface PostingList {
+  /** The term's id; null when no row has the term. */
   readonly id: number | null;
-  /** Blocks that have any of them. */
+  /** How many blocks have rows. */
   readonly blocks: number;
-  /** About how many rows there are. */
-  readonly about: number;
-  /** Adds those of a block to a set of that block. */
-  addTo(block: number, into: Bits): void;
-  /** Those of a block, to be read and not changed: in `room`, or where they are kept. Null: none. */
-  rows(block: number, room: Bits): Bits | null;
+  readonly rowEstimate: number;
+  /** Adds the rows of a block to a bitmap of that block. */
+  addTo(block: number, into: Bitmap): void;
+  /** The rows of a block, read-only: in `buffer`, or in the cache. Null when the block has no rows. */
+  rows(block: number, buffer: Bitmap): Bitmap | null;
 }
 
-const NOBODY: Posting = { id: null, blocks: 0, about: 0, addTo: () => undefined, rows: () => null };
+const EMPTY_LIST: PostingList = { id: null, blocks: 0, rowEstimate: 0, addTo: () => undefined, rows: () => null };
+
+interface Cached {
+  readonly list: PostingList;
+  bytes: number;
+}
 
 export class PostingReader {
   readonly #find;
   readonly #list;
   readonly #read;
-  readonly #whole;
-  readonly #like;
+  readonly #readAll;
+  readonly #prefix;
   readonly #termsOf;
-  readonly #kept: KeptPostings;
+  readonly #cache: LruMap<string, Cached>;
 
-  /** Numbers of this side's rows. */
-  readonly atHand: AtHand;
+  /** Ranges on these fields of this side are answered from a column in memory. */
+  readonly rangeScans: RangeScans;
 
-  /** @param room bytes of what was read that are kept until `forget` */
-  constructor(store: Store, side: Side, room = 0, atHand: AtHand = {}) {
-    this.atHand = atHand;
-    this.#kept = new KeptPostings(room);
+  /** @param cacheBytes bound of the cache, which `invalidate` empties */
+  constructor(store: Store, side: Side, cacheBytes = 0, rangeScans: RangeScans = {}) {
+    this.rangeScans = rangeScans;
+    this.#cache = new LruMap(cacheBytes);
     this.#find = prepareRows<[id: number]>(store, `SELECT id FROM ${side}_terms WHERE term = ?`);
-    this.#list = prepareRows<[at: number, size: number, bits: Blob | null]>(store, `SELECT at, length(bits) AS size, iif(length(bits) <= ${SMALL}, bits, NULL) AS bits FROM ${side}_postings WHERE at BETWEEN ? AND ?`);
+    this.#list = prepareRows<[at: number, size: number, bits: Blob | null]>(
+      store,
+      `SELECT at, length(bits) AS size, iif(length(bits) <= ${SMALL_BLOCK}, bits, NULL) AS bits FROM ${side}_postings ` +
+        'WHERE at BETWEEN ? AND ?',
+    );
     this.#read = prepareRows<[bits: Blob]>(store, `SELECT bits FROM ${side}_postings WHERE at = ?`);
-    this.#whole = prepareRows<[at: number, bits: Blob]>(store, `SELECT at, bits FROM ${side}_postings WHERE at BETWEEN ? AND ?`);
-    this.#like = prepareRows<[term: string]>(store, `SELECT term FROM ${side}_terms WHERE term >= ? AND term < ?`);
-    this.#termsOf = prepareRows<[terms: Blob | null]>(store, side === 'person' ? 'SELECT terms FROM person_term_lists WHERE person = ?' : 'SELECT terms FROM domains JOIN companies USING (domain) WHERE domains.id = ?');
+    this.#readAll = prepareRows<[at: number, bits: Blob]>(store, `SELECT at, bits FROM ${side}_postings WHERE at BETWEEN ? AND ?`);
+    this.#prefix = prepareRows<[term: string]>(store, `SELECT term FROM ${side}_terms WHERE term >= ? AND term < ?`);
+    this.#termsOf = prepareRows<[terms: Blob | null]>(
+      store,
+      side === 'person'
+        ? 'SELECT terms FROM person_term_lists WHERE person = ?'
+        : 'SELECT terms FROM domains JOIN companies USING (domain) WHERE domains.id = ?',
+    );
   }
 
-  /** The store has changed. */
-  forget(): void {
-    this.#kept.clear();
+  /** To be called after a write to the store. */
+  invalidate(): void {
+    this.#cache.clear();
   }
 
-  posting(term: string): Posting {
-    const known = this.#kept.get(term);
-    if (known !== undefined) return known;
-    const id = this.numberOf(term);
-    if (id === null) return NOBODY;
+  /** The posting list of a term. Its large blocks are read on demand. */
+  list(term: string): PostingList {
+    const cached = this.#cache.get(term);
+    if (cached !== undefined) return cached.list;
+    const id = this.termId(term);
+    if (id === null) return EMPTY_LIST;
     const from = id * BLOCK;
     const blocks = new Map<number, Blob | null>();
-    let [about, bytes] = [0, OF_POSTING];
+    let [rowEstimate, bytes] = [0, LIST_OVERHEAD];
     for (const [at, size, bits] of this.#list.all(from, from + BLOCK - 1)) {
       blocks.set(at - from, bits);
-      about += size === BLOCK / 8 ? BLOCK / BITS_SHARE : size / 2;
-      bytes += OF_BLOCK + (bits === null ? 0 : size);
+      rowEstimate += size === BLOCK / 8 ? BLOCK / BITMAP_SHARE : size / 2;
+      bytes += BLOCK_OVERHEAD + (bits === null ? 0 : size);
     }
     const read = (block: number): Blob | undefined => {
-      const there = blocks.get(block);
-      if (there !== null) return there;
+      const cachedBits = blocks.get(block);
+      if (cachedBits !== null) return cachedBits;
       const bits = this.#read.get(from + block)?.[0];
-      if (bits !== undefined && this.#kept.grow(term, posting, bits.length)) blocks.set(block, bits);
+      if (bits !== undefined && this.#grow(term, entry, bits.length)) blocks.set(block, bits);
       return bits;
     };
-    const isKept = (block: number, bits: Blob): boolean => blocks.get(block) === bits;
-    const posting: Posting = {
+    const isCached = (block: number, bits: Blob): boolean => blocks.get(block) === bits;
+    const list: PostingList = {
       id,
       blocks: blocks.size,
-      about,
+      rowEstimate,
       addTo(block, into) {
         const bits = read(block);
         if (bits === undefined) return;
-        readBlock(bits, 0, into);
-        if (!isKept(block, bits)) letGo(bits);
+        addBlock(bits, 0, into);
+        if (!isCached(block, bits)) releaseMemory(bits);
       },
-      rows(block, room) {
+      rows(block, buffer) {
         const bits = read(block);
         if (bits === undefined) return null;
-        if (isKept(block, bits) && bits.length === BLOCK / 8) return wordsOf(bits);
-        room.fill(0);
-        readBlock(bits, 0, room);
-        if (!isKept(block, bits)) letGo(bits);
-        return room;
+        if (isCached(block, bits) && bits.length === BLOCK / 8) return asWords(bits);
+        buffer.fill(0);
+        addBlock(bits, 0, buffer);
+        if (!isCached(block, bits)) releaseMemory(bits);
+        return buffer;
       },
     };
-    this.#kept.put(term, posting, bytes);
-    return posting;
+    const entry: Cached = { list, bytes };
+    this.#cache.set(term, entry, bytes);
+    return list;
   }
 
-  /** A term's number; null: nobody has it. */
-  numberOf(term: string): number | null {
+  /** Whether a list, still in the cache, may hold more bytes. Other lists may be evicted for them. */
+  #grow(term: string, entry: Cached, bytes: number): boolean {
+    if (this.#cache.peek(term) !== entry) return false;
+    entry.bytes += bytes;
+    return this.#cache.resize(term, entry.bytes);
+  }
+
+  /** The id of a term; null when no row has it. */
+  termId(term: string): number | null {
     return this.#find.get(term)?.[0] ?? null;
   }
 
-  /** The rows that have any of the terms with these numbers, by block. Holds no more than that and one block. */
-  rowsWithAny(ids: Iterable<number>): ReadonlyMap<number, Bits> {
-    const found = new Map<number, Bits>();
+  /** The rows that have any of the terms with these ids, by block. Holds the result and one more block. */
+  readUnion(ids: Iterable<number>): ReadonlyMap<number, Bitmap> {
+    const found = new Map<number, Bitmap>();
     for (const id of ids) {
       const from = id * BLOCK;
-      for (const [at, bits] of this.#whole.iterate(from, from + BLOCK - 1)) {
+      for (const [at, bits] of this.#readAll.iterate(from, from + BLOCK - 1)) {
         const block = at - from;
-        const into = found.get(block) ?? emptyBits(BLOCK);
+        const into = found.get(block) ?? emptyBitmap(BLOCK);
         found.set(block, into);
-        readBlock(bits, 0, into);
-        letGo(bits);
+        addBlock(bits, 0, into);
+        releaseMemory(bits);
       }
     }
     return found;
   }
 
-  /** The numbers of the terms that a row has, in order. */
+  /** Ids of the terms of a row, ascending. */
   termsOf(row: number): Uint32Array {
-    const kept = this.#termsOf.get(row)?.[0] ?? null;
-    return kept === null ? new Uint32Array(0) : wordsOf(kept);
+    const stored = this.#termsOf.get(row)?.[0] ?? null;
+    return stored === null ? new Uint32Array(0) : asWords(stored);
   }
 
-  /** Every term that begins so. */
-  *beginningWith(prefix: string): Generator<string> {
-    for (const [term] of this.#like.iterate(prefix, `${prefix}\uffff`)) yield term;
+  /** Every term with a prefix. */
+  *termsWithPrefix(prefix: string): Generator<string> {
+    for (const [term] of this.#prefix.iterate(prefix, `${prefix}\uffff`)) yield term;
   }
 }
 
-/** Whether a number is in a list that is in order. */
+/** Binary search in an ascending list. */
 export function includes(list: Uint32Array, number: number | null): boolean {
   if (number === null) return false;
   let [low, high] = [0, list.length];

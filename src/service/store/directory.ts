@@ -1,81 +1,93 @@
 /** Reads people, companies and evidence from the store. Every read is one prepared statement by key. */
 import type { DomainEvidence, EvidenceSource, MailboxEvidence } from '../../verification/types.ts';
-import { phoneOf } from '../field-types.ts';
-import { fold } from '../fold.ts';
-import { companyText, type SparseRecord } from '../records.ts';
-import { aliasReader, domainsReader, ownerReader } from './domain-aliases.ts';
-import { idAsKey, profileAsKey } from './other-keys.ts';
-import { numbersOf, numberTest } from './other-numbers.ts';
-import { PERSON_COLUMNS, PersonRow, updatedAt, type PersonValues } from './person-row.ts';
-import { RowHints } from './row-hints.ts';
-import { suppressionTest, type Traces } from './suppressions.ts';
+import { phoneOf } from '../records/field-types.ts';
+import { normalise } from '../records/normalise.ts';
+import { absentCompanyFields, companyText, type SparseRecord } from '../records/whole-record.ts';
+import { aliasReader, domainsReader, ownerReader } from './identity/domain-aliases.ts';
+import { idAsKey, profileAsKey } from './identity/other-keys.ts';
+import { numbersOf, numberTest } from './identity/other-numbers.ts';
+import { PERSON_COLUMNS, PersonRow, updatedAt, type PersonValues } from './rows/person-row.ts';
+import { RowHints } from './rows/row-hints.ts';
+import { suppressionTest, type Traces } from './identity/suppressions.ts';
 import type { Store } from './store.ts';
-import { atOnce, type Turn } from './turn.ts';
+import { singleReads, type PreparedReads } from './read-transaction.ts';
 
-/** Namesakes at one company that are told apart; more are nobody in particular. */
+/** Namesakes at one company that are considered; with more, a name identifies nobody. */
 const MAX_NAMESAKES = 20;
-/** What became of mails to a mailbox, and what the record of its owner says of it, which may be no more than somebody's verdict: a status names no mail. */
+/**
+ * Evidence on a mailbox: mail events, and the status in its owner's record. A status of `bounced` there may be a mere verdict, so it counts
+ * as `found_dead`.
+ */
 const MAILBOX = `
   SELECT 'bounced' AS kind, bounced_at AS at FROM deliveries WHERE email = ?1 AND bounced_at IS NOT NULL
   UNION ALL SELECT 'delivered', delivered_at FROM deliveries WHERE email = ?1 AND delivered_at IS NOT NULL
-  UNION ALL SELECT iif(email_status = 'bounced', 'found_dead', email_status), email_verified_at FROM people WHERE email = ?1 AND email_status IN ('verified', 'bounced')`;
+  UNION ALL SELECT iif(email_status = 'bounced', 'found_dead', email_status), email_verified_at FROM people WHERE email = ?1
+  AND email_status IN ('verified', 'bounced')`;
 
-export interface NumberOwner {
+interface NumberOwner {
   readonly row: PersonRow;
-  /** Whether it is their mobile number: another may be a desk's or a switchboard's. */
+  /** A number that is not a mobile one may belong to a desk or switchboard. */
   readonly isMobile: boolean;
 }
 
 export interface Directory extends EvidenceSource {
   /** By any normalised address of the person. */
   personByEmail(email: string): PersonRow | null;
-  /** By the id that they are named by, else one that is theirs alone. */
+  /** By the row's id, else by a further id that nobody else has. */
   personById(id: string): PersonRow | null;
-  /** By a profile's key, else a former one of theirs alone. */
+  /** By the key of a profile, else of a former one that nobody else has. */
   personByProfile(profile: string): PersonRow | null;
-  /** By a number in E.164: their mobile one, else another of theirs. Null when several people have it, or it is that of where they work. */
+  /** By a number in E.164: the mobile one, else another. Null if several people have it, or if it is the employer's. */
   personByNumber(number: string): NumberOwner | null;
-  /** Whether anybody has a number in E.164, however many do. */
+  /** Whether any person has a number (E.164), however many share it. */
   hasNumber(number: string): boolean;
-  /** People of this name (folded), at the company with this domain or, with `company`, at a company of this name (folded). */
+  /** People of this name (normalised) at the company with a domain, or at a company of a name (normalised). */
   peopleByName(nameKey: string, where: { readonly domain: string } | { readonly company: string }): PersonRow[];
-  /** The whole company record as JSON text, by normalised domain, its own or another one of it. */
+  /** The company's whole record as JSON, by its domain or an alias (normalised). */
   companyByDomain(domain: string): string | null;
-  /** The company record of where somebody works: where it has none, their record's name and domain of it; null when nothing is known. */
+  /** The employer's record as JSON. If it has none, name and domain from the person's record; null if they are unknown. */
   companyOf(row: PersonRow): string | null;
-  /** Whether whoever is known by any of these asked to be removed. */
+  /** Whether a person with any of these traces was erased. */
   isSuppressed(traces: Traces): boolean;
   /** Whether the store can be read. */
   ready(): boolean;
 }
 
-/**
- * @param turn as of when the hot reads see the store: each by itself, or all of a turn of the event loop together
- */
-export function openDirectory(store: Store, turn: Turn = atOnce(store)): Directory {
+/** @param reads how frequent lookups read: each by itself, or all of an event-loop turn in one transaction */
+export function openDirectory(store: Store, reads: PreparedReads = singleReads(store)): Directory {
   const one = `SELECT ${PERSON_COLUMNS} FROM people WHERE`;
   const toPerson = (row: Readonly<Record<string, unknown>> | undefined): PersonRow | null => (row === undefined ? null : PersonRow.of(row));
-  const byEmail = turn.prepare(`${one} email = ?`);
-  const byOther = store.prepare(`SELECT ${PERSON_COLUMNS} FROM other_addresses JOIN people ON people.seq = person WHERE other_addresses.email = ? ORDER BY person LIMIT 1`);
+  const byEmail = reads.prepare(`${one} email = ?`);
+  const byOther = store.prepare(
+    `SELECT ${PERSON_COLUMNS} FROM other_addresses JOIN people ON people.seq ` +
+      '= person WHERE other_addresses.email = ? ORDER BY person LIMIT 1',
+  );
   const byId = store.prepare(`${one} id = ?`);
   const byProfile = store.prepare(`${one} profile = ? ORDER BY observed_at DESC, seq LIMIT 1`);
   const byOtherKey = store.prepare(`SELECT ${PERSON_COLUMNS} FROM other_keys JOIN people ON people.seq = person WHERE key = ? LIMIT 2`);
   const byMobile = store.prepare(`${one} mobile = ? LIMIT 2`);
-  const byOtherNumber = store.prepare(`SELECT ${PERSON_COLUMNS} FROM other_numbers JOIN people ON people.seq = person WHERE number = ? LIMIT 2`);
+  const byOtherNumber = store.prepare(
+    `SELECT ${PERSON_COLUMNS} FROM other_numbers JOIN people ON people.seq = person WHERE number = ? LIMIT 2`,
+  );
   const byName = store.prepare(`${one} name_key = ? AND company_domain = ? ORDER BY id LIMIT ${MAX_NAMESAKES}`);
   const byNameAlone = store.prepare(`${one} name_key = ? ORDER BY id LIMIT 1000`);
   const mailbox = store.prepare(MAILBOX);
   const domain = store.prepare('SELECT accepts_all, email_pattern FROM companies WHERE domain = ?');
   const probe = store.prepare('SELECT 1 FROM companies LIMIT 1');
-  const readCompany = companyReader(store, turn);
+  const readCompany = companyReader(store, reads);
   const [ownerOf, domainsOf] = [ownerReader(store), domainsReader(store)];
 
-  const asTold = ({ companyDomain, companyName }: PersonRow): string | null => (companyDomain === null && companyName === null ? null : companyText(JSON.stringify({ name: companyName, domain: companyDomain }), { signals: null, updatedAt: null }, null));
+  const asReported = ({ companyDomain, companyName }: PersonRow): string | null => {
+    if (companyDomain === null && companyName === null) return null;
+    const company = { name: companyName, domain: companyDomain };
+    return companyText(JSON.stringify(company), { signals: null, updatedAt: null }, absentCompanyFields(company));
+  };
   const ofOne = (key: string): PersonRow | null => {
     const found = byOtherKey.all(key);
     return found.length === 1 ? toPerson(found[0]) : null;
   };
-  const companyOf = (row: PersonRow): string | null => (row.companyDomain === null ? null : readCompany(row.companyDomain)) ?? asTold(row);
+  const companyOf = (row: PersonRow): string | null =>
+    (row.companyDomain === null ? null : readCompany(row.companyDomain)) ?? asReported(row);
 
   return {
     personByEmail(email) {
@@ -94,7 +106,7 @@ export function openDirectory(store: Store, turn: Turn = atOnce(store)): Directo
     hasNumber: numberTest(store),
     peopleByName(nameKey, where) {
       if ('domain' in where) {
-        // Some of a company's people are known by another domain of it.
+        // People of a company may be stored under any of its domains.
         const rows = domainsOf(ownerOf(where.domain) ?? where.domain).flatMap((domain) => byName.all(nameKey, domain));
         return rows.slice(0, MAX_NAMESAKES).flatMap((row) => toPerson(row) ?? []);
       }
@@ -122,25 +134,25 @@ export function openDirectory(store: Store, turn: Turn = atOnce(store)): Directo
   };
 }
 
-/** A row as it is read: its text, when it is of, the signals that it shows, which fields it lacks, and by what it is found. */
-type CompanyValues = readonly [doc: string, observedMs: number, signals: string | null, lacking: number | null, domain: string, seq: number];
+/** The columns of a company that an answer needs, and those that identify its row. */
+type CompanyValues = readonly [doc: string, observedMs: number, signals: string | null, absentFields: number, domain: string, seq: number];
 
-function companyReader(store: Store, turn: Turn): (domain: string) => string | null {
-  const find = companyFinder(turn);
+function companyReader(store: Store, reads: PreparedReads): (domain: string) => string | null {
+  const find = companyFinder(reads);
   const aliasOf = aliasReader(store);
   return (domain) => {
     const row = find(domain) ?? find(aliasOf(domain));
     if (row === undefined) return null;
-    const [doc, observedMs, signals, lacking] = row;
-    return companyText(doc, { signals, updatedAt: updatedAt(observedMs) }, lacking);
+    const [doc, observedMs, signals, absentFields] = row;
+    return companyText(doc, { signals, updatedAt: updatedAt(observedMs) }, absentFields);
   };
 }
 
-/** Many people work at the same companies: one that was found before is read without its index being gone through. */
-function companyFinder(turn: Turn): (domain: string | null) => CompanyValues | undefined {
-  const one = 'SELECT doc, observed_at, shown_signals, lacks, domain, seq FROM companies WHERE';
-  const byDomain = turn.prepare(`${one} domain = ?`);
-  const bySeq = turn.prepare(`${one} seq = ?`);
+/** Many people share an employer, so the row of a company is cached as a hint and found without an index. */
+function companyFinder(reads: PreparedReads): (domain: string | null) => CompanyValues | undefined {
+  const one = 'SELECT doc, observed_at, shown_signals, absent_fields, domain, seq FROM companies WHERE';
+  const byDomain = reads.prepare(`${one} domain = ?`);
+  const bySeq = reads.prepare(`${one} seq = ?`);
   const hints = new RowHints();
   return (domain) => {
     if (domain === null) return undefined;
@@ -155,7 +167,7 @@ function companyFinder(turn: Turn): (domain: string | null) => CompanyValues | u
 
 function companyNameOf(text: string | null): string | null {
   const name = companyField(text, 'name');
-  return typeof name === 'string' ? fold(name) : null;
+  return typeof name === 'string' ? normalise(name) : null;
 }
 
 function companyField(text: string | null, field: 'name' | 'phone'): unknown {

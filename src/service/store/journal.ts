@@ -1,61 +1,62 @@
 /**
- * What is written down for answers: collected, then written in one transaction at the end of the event loop's turn, because one transaction a request would
- * take more time than most requests. An answer that owes something waits for `written`, so that nothing is given that a crash could make undone.
+ * Collects writes and commits them together at the end of the event-loop turn, because a transaction for each request would cost more than
+ * most requests.
+ * An answer with a charge waits for `written`, so that no crash can undo what the client was told.
  */
-import { isDamage } from '../../sqlite/system-code.ts';
+import { isUnreadable } from '../../sqlite/system-code.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import { hasRoomAgain, writeFailureOf, type WriteFailure } from './store-disk.ts';
 import type { Store } from './store.ts';
 
-/** How long a write may wait that no answer waits for, milliseconds. */
+/** The longest delay of a write that no answer waits for, milliseconds. */
 const FLUSH_EVERY_MS = 100;
-/** While another process writes, it is tried again this soon: an import lets go of the store between its transactions. */
-const TRY_AGAIN_MS = 5;
-/** A disk that is full or fails is tried again this often: it is noticed within a second that it is mended. */
-const TRY_DISK_AGAIN_MS = 500;
-/** How long a store may be busy before somebody hears of it. */
-const TELL_AFTER_MS = 2_000;
-/** At the end it is waited for another process this long, milliseconds. */
+/** Retry interval while another process writes: an import releases the store between its transactions. */
+const RETRY_MS = 5;
+/** Retry interval on a full or failing disk, so that its repair is noticed within a second. */
+const RETRY_DISK_MS = 500;
+/** A store that is busy for longer is reported. */
+const REPORT_AFTER_MS = 2_000;
+/** The last write waits this long for another process, milliseconds. */
 const LAST_WAIT_MS = 5_000;
 
-/** Something that collects writes. `flush` runs inside a transaction; `flushed` only after it was committed. */
-export interface Pending {
+/** Collects writes. `flush` runs inside a transaction, `flushed` after its commit. */
+export interface JournalMember {
   readonly size: number;
   flush(): void;
   flushed(): void;
-  /** What `flush` writes, as parts that do not need each other. */
+  /** The writes of `flush`, as parts that do not depend on each other. */
   parts(): Iterable<Part>;
 }
 
-/** What is written or given up by itself where something in the store is damaged. */
+/** A write that can be given up by itself if its pages are damaged. */
 export interface Part {
   write(): void;
-  /** What it touches is damaged: it is not written any more, and is no part from now on. */
+  /** Its pages are damaged: it is dropped and no longer a part. */
   giveUp(): void;
-  /** By id, the key that is charged with it. */
+  /** The id of the key that this part charges. */
   readonly charges?: string;
-  /** By id, the key that is charged for it: without the charge it is given up. */
+  /** The id of the key that pays for this part: without the charge it is given up. */
   readonly chargedTo?: string;
 }
 
-/** Hears of what is not a failure of the whole store, or is over. */
-export interface JournalListener {
-  /** Something is damaged. @param where as `join` was told */
+/** Hears of damage and of recovery. */
+interface JournalListener {
+  /** Pages are damaged. @param where the label given to `join` */
   readonly onDamage: (where: string, error: unknown) => void;
-  /** A failure that `onError` was told of is over. */
+  /** A failure that `onError` heard of is over. */
   readonly onRecovered: () => void;
 }
 
 const NOBODY: JournalListener = { onDamage: () => undefined, onRecovered: () => undefined };
 
 interface Member {
-  readonly member: Pending;
+  readonly member: JournalMember;
   readonly where: string;
 }
 
-/** Answers that wait for the same transaction. */
+/** Answers that wait for the same transaction for the same time. */
 interface Batch {
-  readonly patienceMs: number;
+  readonly maxWaitMs: number;
   readonly promise: Promise<boolean>;
   readonly resolve: (written: boolean) => void;
   readonly sinceMs: number;
@@ -71,15 +72,23 @@ export class Journal {
   readonly #path: string;
   #timer: NodeJS.Timeout | null = null;
   #soon: NodeJS.Immediate | null = null;
-  /** By how long they wait at most. */
+  /** By the longest wait. */
   readonly #batches = new Map<number, Batch>();
   #failingSinceMs: number | null = null;
   #failure: WriteFailure | null = null;
-  #told = false;
+  #reported = false;
   #closed = false;
 
-  /** @param onError hears of each failure once, of a store that is merely busy when it has been for long. @param clock monotonic, milliseconds */
-  constructor(store: Store, onError: (error: unknown, failure: WriteFailure) => void, clock: () => number = () => performance.now(), listener: JournalListener = NOBODY) {
+  /**
+   * @param onError hears of each failure once; of a busy store, once it has been busy for long
+   * @param clock monotonic, milliseconds
+   */
+  constructor(
+    store: Store,
+    onError: (error: unknown, failure: WriteFailure) => void,
+    clock: () => number = () => performance.now(),
+    listener: JournalListener = NOBODY,
+  ) {
     this.#store = store;
     this.#onError = onError;
     this.#clock = clock;
@@ -87,49 +96,52 @@ export class Journal {
     this.#path = store.location() ?? '';
   }
 
-  /** Adds a collector; all are written together. @param where what part of the service it belongs to, for whom damage is told */
-  join(member: Pending, where: string): void {
+  /** Adds a member. @param where its label in reports of damage */
+  join(member: JournalMember, where: string): void {
     this.#members.push({ member, where });
   }
 
-  /** To be called by a collector that has something to write. */
+  /** A member calls this when it has something to write. */
   wake(): void {
     if (!this.#closed) this.#timer ??= setTimeout(() => this.flush(), FLUSH_EVERY_MS);
   }
 
-  /** Resolves with true once all that is collected by now is in the store, but for what is damaged there; with false when the store would not take it in time, at once when its disk is known to take nothing, or nothing is written any more. */
-  written(patienceMs: number): Promise<boolean> {
-    if (this.#closed || this.hasNoDisk) return Promise.resolve(false);
-    const waiting = this.#batches.get(patienceMs);
+  /**
+   * Resolves with true when everything collected so far is in the store, except for damaged parts.
+   * Resolves with false when the store does not accept it within `maxWaitMs`, and at once on an unusable disk or after `close`.
+   */
+  written(maxWaitMs: number): Promise<boolean> {
+    if (this.#closed || this.isDiskUnusable) return Promise.resolve(false);
+    const waiting = this.#batches.get(maxWaitMs);
     if (waiting !== undefined) return waiting.promise;
-    const batch = { ...Promise.withResolvers<boolean>(), patienceMs, sinceMs: this.#clock() };
-    this.#batches.set(patienceMs, batch);
+    const batch = { ...Promise.withResolvers<boolean>(), maxWaitMs, sinceMs: this.#clock() };
+    this.#batches.set(maxWaitMs, batch);
     if (this.#failingSinceMs === null) this.#soon ??= setImmediate(() => this.flush());
     else this.#retry();
     return batch.promise;
   }
 
-  /** Writes at once what answers wait for, if any do. */
+  /** Commits now if an answer waits. */
   writeAwaited(): void {
     if (this.#batches.size > 0 && this.#failingSinceMs === null) this.flush();
   }
 
-  /** For how long the store has refused to be written, milliseconds; 0: it does not. */
+  /** For how long the store has refused writes, milliseconds; 0 when it accepts them. */
   get stuckMs(): number {
     return this.#failingSinceMs === null ? 0 : this.#clock() - this.#failingSinceMs;
   }
 
-  /** Why the store is not written now; null: it is, as far as is known. */
+  /** Why the store refuses writes; null when it accepts them, as far as is known. */
   get failure(): WriteFailure | null {
     return this.#failure;
   }
 
-  /** Whether the disk is full or fails: that lasts until somebody mends it. */
-  get hasNoDisk(): boolean {
+  /** Whether the disk is full or fails, which lasts until an operator repairs it. */
+  get isDiskUnusable(): boolean {
     return this.#failure !== null && this.#failure.startsWith('disk_');
   }
 
-  /** Writes everything now. When the store is busy or full the writes stay and are tried again. */
+  /** Commits everything now. If the store is busy or full, the writes stay and are retried. */
   flush(): boolean {
     this.#unschedule();
     try {
@@ -140,8 +152,8 @@ export class Journal {
     }
     this.#failingSinceMs = null;
     this.#failure = null;
-    if (this.#told) this.#listener.onRecovered();
-    this.#told = false;
+    if (this.#reported) this.#listener.onRecovered();
+    this.#reported = false;
     for (const batch of this.#batches.values()) this.#settle(batch, true);
     return true;
   }
@@ -150,7 +162,7 @@ export class Journal {
     const full = this.#members.filter(({ member }) => member.size > 0);
     if (this.#failure === 'disk_full' && !hasRoomAgain(this.#path)) throw new StillFull();
     if (full.length === 0) {
-      if (this.hasNoDisk) this.#writeNothing();
+      if (this.isDiskUnusable) this.#writeNothing();
       return;
     }
     try {
@@ -158,17 +170,17 @@ export class Journal {
         for (const { member } of full) member.flush();
       });
     } catch (error) {
-      if (!isDamage(error)) throw error;
-      this.#writeWhole(full);
+      if (!isUnreadable(error)) throw error;
+      this.#writeByParts(full);
     }
     for (const { member } of full) member.flushed();
   }
 
   /**
-   * Gives up what meets damage, and writes the rest. SQLite commits nothing of a transaction that has met damage, so another one is begun without it: a charge
-   * and the answer that it is for are in the store together, or neither is.
+   * Gives up parts that hit damage, and commits the others. SQLite rolls back a transaction that hits damage, so each attempt is a new one.
+   * A charge and its answer are committed together or not at all.
    */
-  #writeWhole(members: readonly Member[]): void {
+  #writeByParts(members: readonly Member[]): void {
     for (;;) {
       const tried: { part: Part | null; where: string } = { part: null, where: '' };
       try {
@@ -184,14 +196,14 @@ export class Journal {
         return;
       } catch (error) {
         const { part, where } = tried;
-        if (part === null || !isDamage(error)) throw error;
+        if (part === null || !isUnreadable(error)) throw error;
         giveUp(part, members);
         this.#listener.onDamage(where, error);
       }
     }
   }
 
-  /** Finds out whether the store can be written while nothing is to be: what was refused is not there any more. */
+  /** Tests a refused store while there is nothing to write. */
   #writeNothing(): void {
     transaction(this.#store, () => {
       const { user_version: version } = this.#store.prepare('PRAGMA user_version').get() as { user_version: number };
@@ -199,11 +211,13 @@ export class Journal {
     });
   }
 
-  /** Writes what is left and stops. Whoever comes later, such as a request whose connection is gone, is not written for: it would be tried for ever on a store that is closed, and the process never end. */
+  /**
+   * Commits the rest and stops. Later members are not written: retries on a closed store would never end, and neither would the process.
+   */
   close(): void {
     if (this.#closed) return;
     if (this.#members.some(({ member }) => member.size > 0)) this.#store.exec(`PRAGMA busy_timeout = ${LAST_WAIT_MS}`);
-    // A disk that was full may take what little is left.
+    // A full disk may still have room for this.
     this.#failure = null;
     this.flush();
     this.#closed = true;
@@ -215,22 +229,26 @@ export class Journal {
     this.#failingSinceMs ??= this.#clock();
     const failure = error instanceof StillFull ? 'disk_full' : writeFailureOf(error, this.#path);
     this.#failure = failure;
-    if (!this.#told && (failure !== 'store_busy' || this.stuckMs >= TELL_AFTER_MS)) {
-      this.#told = true;
+    if (!this.#reported && (failure !== 'store_busy' || this.stuckMs >= REPORT_AFTER_MS)) {
+      this.#reported = true;
       this.#onError(error, failure);
     }
-    for (const batch of this.#batches.values()) if (this.hasNoDisk || this.#clock() - batch.sinceMs >= batch.patienceMs) this.#settle(batch, false);
+    for (const batch of this.#batches.values())
+      if (this.isDiskUnusable || this.#clock() - batch.sinceMs >= batch.maxWaitMs) this.#settle(batch, false);
     this.#retry();
   }
 
   #settle(batch: Batch, written: boolean): void {
-    this.#batches.delete(batch.patienceMs);
+    this.#batches.delete(batch.maxWaitMs);
     batch.resolve(written);
   }
 
   #retry(): void {
     this.#unschedule();
-    this.#timer = setTimeout(() => this.flush(), this.hasNoDisk ? TRY_DISK_AGAIN_MS : this.#batches.size === 0 ? FLUSH_EVERY_MS : TRY_AGAIN_MS);
+    this.#timer = setTimeout(
+      () => this.flush(),
+      this.isDiskUnusable ? RETRY_DISK_MS : this.#batches.size === 0 ? FLUSH_EVERY_MS : RETRY_MS,
+    );
   }
 
   #unschedule(): void {
@@ -241,12 +259,12 @@ export class Journal {
   }
 }
 
-/** Outside of the transaction: what was booked for an answer is taken back with it, and must not be written before. */
+/** Outside of the transaction: an answer whose charge is given up must not be written. */
 function giveUp(part: Part, members: readonly Member[]): void {
   part.giveUp();
   if (part.charges === undefined) return;
   for (const { member } of members) for (const other of member.parts()) if (other.chargedTo === part.charges) other.giveUp();
 }
 
-/** The disk was full, and has too little room yet. */
+/** The disk was full, and still has too little room. */
 class StillFull extends Error {}

@@ -1,8 +1,8 @@
-/** The disk that the store lies on: how much room it has, and why it takes no writes. */
+/** The disk of the store: its free space, and why it refuses writes. */
 import { closeSync, fdatasyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isBusy } from '../../sqlite/busy.ts';
-import { isFull, isOfDisk, systemCodeOf } from '../../sqlite/system-code.ts';
+import { isFull, isDiskFailure, systemCodeOf } from '../../sqlite/system-code.ts';
 
 /** Why the store cannot be written. */
 export const WRITE_FAILURES = ['store_busy', 'store_failed', 'disk_full', 'disk_read_only', 'disk_failed'] as const;
@@ -14,14 +14,14 @@ export interface DiskSpace {
   readonly total: number;
 }
 
-/** A twentieth of a disk is kept free for the store itself, of a large disk this many bytes. */
+/** Reserved for the store itself: a twentieth of the disk, and at most these bytes. */
 const RESERVE_BYTES = 64 * 1024 * 1024;
 const RESERVE_SHARE = 1 / 20;
-/** A store that has met a full disk waits for this much room, at most a twentieth of the disk, so that it does not fail at every second write. */
+/** A full disk counts as usable again with this much room (at most a twentieth), so that not every second write fails. */
 const ROOM_AGAIN_BYTES = 4 * 1024 * 1024;
 const PROBE = Buffer.alloc(64 * 1024);
 
-/** Room on the file system of a path; null where the system does not say. */
+/** Space on the file system of a path; null if the system does not report it. */
 export function spaceAt(path: string): DiskSpace | null {
   try {
     const { bavail, blocks, bsize } = statfsSync(path);
@@ -31,12 +31,15 @@ export function spaceAt(path: string): DiskSpace | null {
   }
 }
 
-/** Whether so little is left that only the store itself should write. */
-export function isReserved(space: DiskSpace | null): boolean {
+/** Whether only the store itself should still write. */
+export function isReserveReached(space: DiskSpace | null): boolean {
   return space !== null && space.free < Math.min(RESERVE_BYTES, space.total * RESERVE_SHARE);
 }
 
-/** The system's name of a failure of the store's disk, such as ENOSPC. Of most SQLite does not tell it: a small file beside the store finds it out. Undefined: that file was written. */
+/**
+ * The system's code of a disk failure, such as ENOSPC. SQLite mostly does not report it, so a small file beside the store finds it out.
+ * Undefined: that file was written.
+ */
 export function diskCodeOf(error: unknown, store: string): string | undefined {
   return systemCodeOf(error) ?? probe(store);
 }
@@ -45,7 +48,7 @@ export function diskCodeOf(error: unknown, store: string): string | undefined {
 export function writeFailureOf(error: unknown, store: string): WriteFailure {
   if (isBusy(error)) return 'store_busy';
   if (isFull(error)) return 'disk_full';
-  if (!isOfDisk(error)) return 'store_failed';
+  if (!isDiskFailure(error)) return 'store_failed';
   const code = diskCodeOf(error, store);
   if (code === 'EROFS') return 'disk_read_only';
   return isFull({ code }) ? 'disk_full' : 'disk_failed';
@@ -57,7 +60,7 @@ export function hasRoomAgain(store: string): boolean {
   return space === null || space.free >= Math.min(ROOM_AGAIN_BYTES, space.total * RESERVE_SHARE);
 }
 
-/** What the system says of a file beside the store; undefined: it was written. */
+/** The system's code for a write beside the store; undefined: it was written. */
 function probe(store: string): string | undefined {
   const path = `${store}.room-${process.pid}`;
   try {

@@ -1,9 +1,9 @@
-/** The open store, and how it is read as of one moment. */
+/** The open store, and reads of one moment. */
 import type { DatabaseSync } from 'node:sqlite';
 
 export type Store = DatabaseSync;
 
-/** Runs `work`, which only reads, on the store as it is now: what is written elsewhere meanwhile is not seen. */
+/** Runs `work`, which only reads, in a read transaction, so that it does not see concurrent writes. */
 export function snapshot<T>(db: DatabaseSync, work: () => T): T {
   if (db.isTransaction) return work();
   db.exec('BEGIN');

@@ -1,49 +1,49 @@
-/** A delivery, as it is made, taken, settled and told of. Pure. */
+/** The types of a delivery: new, claimed, settled, and in answers. Pure. */
 import type { About, EventType } from './announcement.ts';
-import type { Attempt } from './post.ts';
+import type { Attempt } from './attempt.ts';
 
-/** `pending`: it will be tried, or is being so. */
+/** `pending`: an attempt is under way, or is due now or later. */
 export type DeliveryState = 'pending' | 'delivered' | 'failed';
 
-/** Why nothing more is tried, where it was not for the receiver's answer. */
+/** Reasons to give up a delivery that are not answers of the receiver. */
 export type GivenUp = 'webhook_disabled' | 'key_revoked' | 'unreadable';
 
-/** A webhook, or an address that came with a request. */
-export type Target = { readonly webhookId: string } | { readonly url: string };
+/** A webhook, or the `webhook_url` of a request. */
+type Target = { readonly webhookId: string } | { readonly url: string };
 
 export interface NewDelivery {
   readonly keyId: string;
   readonly to: Target;
-  /** With its port: what is delivered to one host shares its slots. */
+  /** Host name with its port: deliveries to one host share its slots. */
   readonly host: string;
   readonly type: EventType;
-  /** As it is kept (`packBody`). */
+  /** Compressed (`packBody`). */
   readonly body: Uint8Array;
   readonly about: About;
   readonly createdMs: number;
 }
 
-/** One that a process has taken to deliver it. */
+/** A delivery that a process has claimed. */
 export interface Claimed {
-  /** The same at each attempt. It is known by that alone: the place of one that was deleted may be another's by now. */
+  /** The same at each attempt. The only identifier: row numbers are reused. */
   readonly id: string;
   readonly keyId: string;
   readonly webhookId: string | null;
   readonly url: string;
   readonly host: string;
-  /** The body as it is kept: it is not unpacked within the transaction, for one that cannot be would be in the way of all that is written with it. */
+  /** The compressed body. A damaged one would fail the transaction, so it is decompressed after the transaction. */
   readonly packed: Uint8Array;
   readonly about: About;
   readonly createdMs: number;
-  /** Attempts that failed. */
+  /** Failed attempts since the last redelivery request. */
   readonly attempts: number;
-  /** How often it was begun anew. */
+  /** The number of redelivery requests. */
   readonly round: number;
-  /** Its webhook is not in force any more. */
+  /** The webhook was disabled after the delivery was made. */
   readonly isDisabled: boolean;
 }
 
-/** What is told of one. Times are epoch milliseconds. */
+/** A delivery in answers. Times are epoch milliseconds. */
 export interface Delivery {
   readonly seq: number;
   readonly id: string;
@@ -57,7 +57,7 @@ export interface Delivery {
   readonly lastError: string | null;
 }
 
-/** What an attempt leads to. `nextMs` null: it is settled. */
+/** The state after an attempt. `nextMs` is null for a settled delivery. */
 export interface Outcome {
   readonly state: DeliveryState;
   readonly attempts: number;
@@ -67,15 +67,15 @@ export interface Outcome {
   readonly lastError: string | null;
 }
 
-/** One that is not kept any longer. */
+/** A delivery that was dropped. */
 export interface Dropped {
-  /** A webhook, or a key where it went to an address that came with a request. */
+  /** The webhook, or the key for a `webhook_url`. */
   readonly channel: string;
-  /** It was not delivered yet, and will not be. */
+  /** Whether the delivery was pending. */
   readonly isLost: boolean;
 }
 
-/** @param attempt the one that was made at `lastMs` */
+/** The last attempt in the columns of an outcome. @param lastMs the time of the attempt, epoch milliseconds */
 export function lastOf({ status, error }: Attempt, lastMs: number): Pick<Outcome, 'lastMs' | 'lastStatus' | 'lastError'> {
   return { lastMs, lastStatus: status, lastError: error };
 }

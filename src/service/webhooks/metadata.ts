@@ -1,10 +1,11 @@
-/** Where clouds tell a machine its credentials. Nothing is ever delivered there, in development neither. Pure. */
+/** Metadata addresses, where clouds publish a machine's credentials. They are refused in development as well. */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** The documents of the clouds name these; most use 169.254.169.254 or another link-local address. */
+/** IPv4 networks from the documentation of the clouds. Most clouds use a link-local address such as 169.254.169.254. */
 const V4 = [
-  ['169.254.0.0', 16], // AWS, Google, Azure, OpenStack, DigitalOcean, Oracle, Hetzner; ECS 169.254.170.2, Tencent 169.254.0.23, Scaleway 169.254.42.42
-  ['168.63.129.16', 32], // Azure's wire server, which looks public
+  // AWS, Google, Azure, OpenStack, DigitalOcean, Oracle, Hetzner; ECS 169.254.170.2, Tencent 169.254.0.23, Scaleway 169.254.42.42.
+  ['169.254.0.0', 16],
+  ['168.63.129.16', 32], // Azure's wire server; the address is in a public range
   ['100.100.100.200', 32], // Alibaba
   ['192.0.0.192', 32], // Oracle, classic
   ['192.80.8.124', 32], // Packet
@@ -17,36 +18,57 @@ const V6 = [
   ['fd00:a9fe:a9fe::', 48], // Akamai (Linode)
   ['fe80::', 10], // link-local
 ] as const;
-const NAMES = /^(?:metadata|instance-data|rancher-metadata|metadata\.(?:google\.internal|goog|azure\.internal|tencentyun\.com|platformequinix\.com|packet\.net|oraclecloud\.com)|instance-data\.ec2\.internal|api\.metadata\.cloud\.ibm\.com)$/i;
+const NAMES = new Set([
+  'metadata',
+  'instance-data',
+  'rancher-metadata',
+  'metadata.google.internal',
+  'metadata.goog',
+  'metadata.azure.internal',
+  'metadata.tencentyun.com',
+  'metadata.platformequinix.com',
+  'metadata.packet.net',
+  'metadata.oraclecloud.com',
+  'instance-data.ec2.internal',
+  'api.metadata.cloud.ibm.com',
+]);
 
 const METADATA = new BlockList();
 for (const [net, bits] of V4) METADATA.addSubnet(net, bits, 'ipv4');
 for (const [net, bits] of V6) METADATA.addSubnet(net, bits, 'ipv6');
 
-/** Whether a host (a name, or an IP address without brackets) is one of a cloud's metadata, in any form that leads to it. */
+/** Whether a host is a metadata address of a cloud, in any form that leads to it. @param host a name, or an IP address without brackets */
 export function isMetadata(host: string): boolean {
-  if (isIP(host) === 0) return NAMES.test(host);
+  if (isIP(host) === 0) return NAMES.has(host.toLowerCase());
   if (!isIPv6(host)) return METADATA.check(host, 'ipv4');
   return METADATA.check(host, 'ipv6') || ipv4Within(groupsOf(host)).some((address) => METADATA.check(address, 'ipv4'));
 }
 
-/** The IPv4 addresses that an IPv6 address leads to, by whatever way of passing from one to the other. */
+/** The IPv4 addresses that an IPv6 address may lead to, by any transition mechanism. */
 function ipv4Within(groups: readonly number[]): string[] {
-  const at = (first: number): string => [groups[first] ?? 0, groups[first + 1] ?? 0].flatMap((group) => [group >> 8, group & 0xff]).join('.');
+  const at = (first: number): string =>
+    [groups[first] ?? 0, groups[first + 1] ?? 0].flatMap((group) => [group >> 8, group & 0xff]).join('.');
   const [first, second] = groups;
   return [
-    // Compatible, mapped, translated and NAT64 (RFC 6052) end with it; a global address means itself.
+    // IPv4-compatible, mapped, translated and NAT64 (RFC 6052) forms end with the IPv4 address. A global unicast address has none inside.
     ...((first ?? 0) >> 13 === 1 ? [] : [at(6)]),
     // 6to4 (RFC 3056).
     ...(first === 0x2002 ? [at(1)] : []),
-    // Teredo (RFC 4380) turns each bit round.
-    ...(first === 0x2001 && second === 0 ? [at(6).split('.').map((byte) => 255 - Number(byte)).join('.')] : []),
+    // Teredo (RFC 4380) inverts each bit.
+    ...(first === 0x2001 && second === 0
+      ? [
+          at(6)
+            .split('.')
+            .map((byte) => 255 - Number(byte))
+            .join('.'),
+        ]
+      : []),
   ];
 }
 
 /** The eight groups of an IPv6 address. */
 function groupsOf(address: string): number[] {
-  // A URL parser writes an address in one way, with groups alone.
+  // The URL parser gives the canonical form, without an embedded dotted IPv4 address.
   const plain = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
   const [head = '', tail] = plain.split('::');
   const read = (part: string): number[] => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));

@@ -1,47 +1,47 @@
-/** Looks where the name in an address leads when a webhook is made: each attempt looks again, so what is not known yet may come. */
+/** Resolves the host of a webhook when its URL is set. Each attempt resolves again, so a name that DNS does not know is accepted. */
 import { setTimeout } from 'node:timers/promises';
 import type { Resolver } from '../../verification/dns/resolver.ts';
-import { ServiceError } from '../errors.ts';
-import { addressesOf, NoWay } from './reach.ts';
-import { Slots } from './slots.ts';
+import { ServiceError } from '../http/problem.ts';
+import { publicAddressesOf, UnreachableHost } from './ssrf-guard.ts';
+import { ConcurrencySlots } from './concurrency.ts';
 import { hostOf } from './url.ts';
 
-/** How long DNS is waited for, milliseconds. */
-const WITHIN_MS = 3_000;
-/** Looked up at once: names that are delivered to, and mail servers, are asked for by the same resolver. */
-const LOOKUPS = { most: 32, mostAHost: 16 } as const;
+/** Time limit for DNS, milliseconds. */
+const DNS_TIMEOUT_MS = 3_000;
+/** Limits of concurrent lookups: deliveries and mail checks share the resolver. */
+const LOOKUPS = { total: 32, perHost: 16 } as const;
 
-export interface NameCheckOptions {
+interface NameCheckOptions {
   readonly isDevelopment: boolean;
   readonly resolver: Pick<Resolver, 'addresses'>;
 }
 
 export class NameCheck {
   readonly #options: NameCheckOptions;
-  readonly #slots = new Slots(LOOKUPS);
+  readonly #slots = new ConcurrencySlots(LOOKUPS);
 
   constructor(options: NameCheckOptions) {
     this.#options = options;
   }
 
-  /** How many more may be looked up at once. */
-  get room(): number {
-    return this.#slots.room;
+  /** The number of free lookup slots. */
+  get available(): number {
+    return this.#slots.available;
   }
 
-  /** @param url a good one (`urlProblem`) @throws ServiceError naming `/url` when DNS knows of an address that may not be called */
+  /** @param url has passed `urlProblem` @throws ServiceError naming `/url` when it resolves to a refused address */
   async refuseUnreachable(keyId: string, url: string): Promise<void> {
     const { isDevelopment, resolver } = this.#options;
     const host = hostOf(new URL(url));
-    const lane = { keyId, host };
-    if (isDevelopment || this.#slots.free(lane) === 0) return;
-    this.#slots.take(lane);
-    // A name whose servers are silent is asked for longer than anybody waits.
-    const looked = addressesOf(host, resolver).finally(() => this.#slots.giveBack(lane, true));
+    const destination = { keyId, host };
+    if (isDevelopment || this.#slots.freeFor(destination) === 0) return;
+    this.#slots.acquire(destination);
+    // After the time limit the lookup goes on in the background and holds its slot.
+    const lookup = publicAddressesOf(host, resolver).finally(() => this.#slots.release(destination, true));
     try {
-      await Promise.race([looked, setTimeout(WITHIN_MS, undefined, { ref: false })]);
+      await Promise.race([lookup, setTimeout(DNS_TIMEOUT_MS, undefined, { ref: false })]);
     } catch (error) {
-      if (!(error instanceof NoWay)) throw error;
+      if (!(error instanceof UnreachableHost)) throw error;
       if (error.code === 'refused_address') throw refused();
     }
   }

@@ -1,16 +1,16 @@
-/** What is to be told and what became of it, on its way into the store: collected, and written by the journal together with what the answers cost that it belongs to. */
+/** The outbox: events and results of attempts that wait for the journal. It writes events together with the charges of their answers. */
 import { transaction } from '../../sqlite/transaction.ts';
-import type { Journal, Part, Pending } from '../store/journal.ts';
+import type { Journal, Part, JournalMember } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 import { ABOUT_NOBODY, eventBody, type About, type Announcement } from './announcement.ts';
 import type { Claimed, GivenUp, Outcome } from './delivery.ts';
 import { packBody, type DeliveryRows } from './delivery-rows.ts';
 import type { WebhookRows } from './webhook-rows.ts';
 
-/** For so long nothing could be delivered to a receiver that is given up. One delivery alone is tried for three days and more. */
+/** A webhook is disabled after failures for this long, milliseconds. The attempts of one delivery take over three days. */
 const DEAD_AFTER_MS = 5 * 24 * 3_600_000;
 
-/** What becomes of a delivery that was taken. `gone`: its receiver wants no more of any. `released`: nobody can tell, and it is tried again at once. */
+/** The result of a claimed delivery. `gone`: the receiver answered 410. `released`: the attempt was stopped, and is made again at once. */
 export type Conclusion =
   | { readonly kind: 'settled' | 'gone'; readonly outcome: Outcome }
   | { readonly kind: 'given_up'; readonly why: GivenUp }
@@ -23,20 +23,20 @@ interface Collected {
   readonly atMs: number;
 }
 
-export interface OutboxOptions {
+interface OutboxOptions {
   readonly store: Store;
   readonly journal: Journal;
   readonly webhooks: WebhookRows;
   readonly deliveries: DeliveryRows;
   readonly now: () => number;
-  /** Called when there may be something to send. */
+  /** Called when deliveries may be due. */
   readonly onWritten: () => void;
 }
 
-export class Outbox implements Pending {
+export class Outbox implements JournalMember {
   readonly #options: OutboxOptions;
   readonly #collected = new Set<Collected>();
-  /** By id of the delivery. */
+  /** By delivery id. */
   readonly #concluded = new Map<string, { readonly claimed: Claimed; readonly conclusion: Conclusion }>();
 
   constructor(options: OutboxOptions) {
@@ -44,14 +44,14 @@ export class Outbox implements Pending {
     options.journal.join(this, 'webhooks');
   }
 
-  /** Writes it down now, as part of the transaction that is open. */
+  /** Writes an event now. An open transaction of the caller includes it. */
   announce(announcement: Announcement, about: About = ABOUT_NOBODY): void {
     const { store, now, onWritten } = this.#options;
     transaction(store, () => this.#put({ announcement, about, atMs: now() }));
     onWritten();
   }
 
-  /** Has it written with what the journal writes next. What is returned takes it back, as long as it is not written. */
+  /** Collects an event for the journal's next transaction. Until then the returned function withdraws it. */
   collect(announcement: Announcement, about: About = ABOUT_NOBODY): () => void {
     const { journal, now } = this.#options;
     const collected = { announcement, about, atMs: now() };
@@ -60,8 +60,8 @@ export class Outbox implements Pending {
     return () => void this.#collected.delete(collected);
   }
 
-  withdraw(isIt: (announcement: Announcement) => boolean): void {
-    for (const collected of this.#collected) if (isIt(collected.announcement)) this.#collected.delete(collected);
+  withdraw(matches: (announcement: Announcement) => boolean): void {
+    for (const collected of this.#collected) if (matches(collected.announcement)) this.#collected.delete(collected);
   }
 
   conclude(claimed: Claimed, conclusion: Conclusion): void {
@@ -84,10 +84,16 @@ export class Outbox implements Pending {
     this.#options.onWritten();
   }
 
-  /** A delivery whose row is damaged is not heard of again: it cannot be taken. */
+  /** The entries one by one, after their common write failed. The journal gives up an entry whose row is damaged. */
   *parts(): Iterable<Part> {
-    for (const collected of this.#collected) yield { chargedTo: collected.announcement.keyId, write: () => this.#put(collected), giveUp: () => void this.#collected.delete(collected) };
-    for (const [id, { claimed, conclusion }] of this.#concluded) yield { write: () => this.#conclude(claimed, conclusion), giveUp: () => void this.#concluded.delete(id) };
+    for (const collected of this.#collected)
+      yield {
+        chargedTo: collected.announcement.keyId,
+        write: () => this.#put(collected),
+        giveUp: () => void this.#collected.delete(collected),
+      };
+    for (const [id, { claimed, conclusion }] of this.#concluded)
+      yield { write: () => this.#conclude(claimed, conclusion), giveUp: () => void this.#concluded.delete(id) };
   }
 
   #put({ announcement: { type, keyId, data, webhookUrl }, about, atMs }: Collected): void {
@@ -95,12 +101,13 @@ export class Outbox implements Pending {
     const subscribed = webhooks.listeners(keyId, type);
     const common = { keyId, type, body: packBody(eventBody(type, atMs, data)), about, createdMs: atMs };
     for (const { id, url } of subscribed) deliveries.add({ ...common, to: { webhookId: id }, host: new URL(url).host });
-    // Who has subscribed there hears of it once.
-    if (webhookUrl !== null && !subscribed.some(({ url }) => url === webhookUrl)) deliveries.add({ ...common, to: { url: webhookUrl }, host: new URL(webhookUrl).host });
+    // A webhook with the same URL gets the event once.
+    if (webhookUrl !== null && !subscribed.some(({ url }) => url === webhookUrl))
+      deliveries.add({ ...common, to: { url: webhookUrl }, host: new URL(webhookUrl).host });
   }
 
-  /** Notes how a webhook does. Where nothing can be delivered to it for days, and another delivery was tried to the end, its receiver is taken for dead. */
-  #judge(webhookId: string, url: string, { state, lastMs }: Outcome): void {
+  /** Records success or failure of a webhook. Disables it after days of failures, once another delivery has used up its attempts. */
+  #updateHealth(webhookId: string, url: string, { state, lastMs }: Outcome): void {
     const { webhooks, deliveries, now } = this.#options;
     if (state === 'delivered') {
       webhooks.delivered(webhookId, url);
@@ -118,9 +125,9 @@ export class Outbox implements Pending {
     switch (conclusion.kind) {
       case 'gone':
         if (webhookId !== null) {
-          // It was the address that it had when this was sent.
+          // The webhook has another URL now, so the 410 does not apply to it.
           if (webhooks.isElsewhere(webhookId, url)) {
-            deliveries.take(id, now());
+            deliveries.postpone(id, now());
             return;
           }
           webhooks.disable(webhookId, 'gone', now());
@@ -129,9 +136,10 @@ export class Outbox implements Pending {
         deliveries.settle(claimed, conclusion.outcome);
         return;
       case 'settled': {
-        // A failure that somebody else's attempt has overtaken says nothing: that may have been a success.
-        const isNoted = deliveries.settle(claimed, conclusion.outcome);
-        if (webhookId !== null && (isNoted || conclusion.outcome.state === 'delivered')) this.#judge(webhookId, url, conclusion.outcome);
+        // If another process recorded its attempt first, this failure is ignored, because that attempt may have succeeded.
+        const isRecorded = deliveries.settle(claimed, conclusion.outcome);
+        if (webhookId !== null && (isRecorded || conclusion.outcome.state === 'delivered'))
+          this.#updateHealth(webhookId, url, conclusion.outcome);
         return;
       }
       case 'given_up':
@@ -141,7 +149,7 @@ export class Outbox implements Pending {
         deliveries.erase(id);
         return;
       case 'released':
-        deliveries.take(id, now());
+        deliveries.postpone(id, now());
         return;
       default:
         conclusion satisfies never;

@@ -2,26 +2,33 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
 const PREFIX = 'whsec_';
-/** The standard wants 24 to 64. */
+/** The standard allows 24 to 64 bytes. */
 const SECRET_BYTES = 32;
-/** What the secret of addresses that have no webhook is made of, with the digest of the key. */
+/** The HMAC message that derives the secret of a `webhook_url` from the digest of a key. */
 const DERIVED_FROM = 'webhook_url';
 
 export function newSecret(): Buffer {
   return randomBytes(SECRET_BYTES);
 }
 
-/** A secret as it is shown. */
+/** The text form of a secret in answers. */
 export function secretText(secret: Uint8Array): string {
   return PREFIX + Buffer.from(secret).toString('base64');
 }
 
-/** The secret that signs what goes to a `webhook_url` without a webhook: whoever has the API key can make it, and so can the store. @param keyDigest SHA-256 of the key */
+/**
+ * The secret for a `webhook_url` without a webhook. The caller computes it from the API key, and the service from the stored digest.
+ * @param keyDigest SHA-256 of the key
+ */
 export function secretOfKey(keyDigest: Uint8Array): Buffer {
   return createHmac('sha256', keyDigest).update(DERIVED_FROM).digest();
 }
 
-/** The headers that say who sends, and when. @param secrets those in force; the receiver takes a signature by any of them @param atMs of the attempt, epoch milliseconds */
+/**
+ * The headers of Standard Webhooks: id, timestamp and signatures.
+ * @param secrets all valid secrets: each makes one signature, and the receiver accepts any of them
+ * @param atMs the time of the attempt, epoch milliseconds
+ */
 export function signedHeaders(secrets: readonly Uint8Array[], id: string, atMs: number, body: string): Record<string, string> {
   const timestamp = String(Math.floor(atMs / 1_000));
   const signatures = secrets.map((secret) => `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')}`);

@@ -1,6 +1,7 @@
-/** Which webhooks are in force, as they were when it was looked last: who tells something asks this first, and mostly nobody listens. */
-import type { KeyRing } from '../key-ring.ts';
-import { JOB_CHANGE, type EventType } from './announcement.ts';
+/** A cache of the enabled webhooks. Each event is looked up here first, because usually no webhook wants it. */
+import type { KeyRing } from '../accounts/key-ring.ts';
+import { type EventType } from './announcement.ts';
+import { JOB_CHANGE } from '../store/rows/job-change-rows.ts';
 import { signalTypesOf } from './filter.ts';
 import type { WebhookRows } from './webhook-rows.ts';
 
@@ -8,7 +9,7 @@ export class Subscriptions {
   readonly #rows: WebhookRows;
   readonly #keys: Pick<KeyRing, 'digestsOf'>;
   #wanted = new Map<string, ReadonlySet<EventType>>();
-  /** Those that are told of new signals, and of changes of jobs, by id. */
+  /** Ids of the webhooks that subscribe to signals, and to job changes. */
   ofSignals: readonly string[] = [];
   ofChanges: readonly string[] = [];
 
@@ -17,9 +18,9 @@ export class Subscriptions {
     this.#keys = keys;
   }
 
-  /** Looks again. */
+  /** Reads the webhooks again. */
   reload(): void {
-    // Whoever lost their key hears no more.
+    // Webhooks of revoked keys get no events.
     const byKey = [...Map.groupBy(this.#rows.enabled(), ({ keyId }) => keyId)].filter(([keyId]) => this.#keys.digestsOf(keyId).length > 0);
     const enabled = byKey.flatMap(([, webhooks]) => webhooks);
     this.#wanted = new Map(byKey.map(([keyId, webhooks]) => [keyId, new Set(webhooks.flatMap(({ events }) => events))]));
@@ -27,7 +28,7 @@ export class Subscriptions {
     this.ofChanges = enabled.flatMap(({ id, events }) => (events.includes(JOB_CHANGE) ? [id] : []));
   }
 
-  /** Whether a webhook of the key is told of events of this type. */
+  /** Whether a webhook of the key wants events of this type. */
   wants(keyId: string, type: EventType): boolean {
     return this.#wanted.size > 0 && this.#wanted.get(keyId)?.has(type) === true;
   }

@@ -1,35 +1,35 @@
 /**
- * Webhooks at work: looks for what is to be told, and delivers it. What is to be delivered is in the store first, so that a crash loses nothing; who delivers
- * takes it for a while, so that of several services over one store one does.
+ * The poll loop of webhooks: fan-out of new events, dispatch of due deliveries, pruning. Deliveries are stored before they are sent, so a
+ * crash loses none. A process claims a delivery for a time, so that no other process sends it, too.
  */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Resolver } from '../../verification/dns/resolver.ts';
-import { isDamage } from '../../sqlite/system-code.ts';
-import { ServiceError } from '../errors.ts';
-import type { KeyRing } from '../key-ring.ts';
-import { StoreWrites } from '../store-writes.ts';
+import { isUnreadable } from '../../sqlite/system-code.ts';
+import { ServiceError } from '../http/problem.ts';
+import type { KeyRing } from '../accounts/key-ring.ts';
+import { StoreWrites } from '../calls/store-writes.ts';
 import type { Directory } from '../store/directory.ts';
 import type { Journal } from '../store/journal.ts';
-import type { SignalFeed } from '../store/signal-feed.ts';
+import type { SignalFeed } from '../store/rows/signal-feed.ts';
 import type { Store } from '../store/store.ts';
-import type { ServiceLog } from '../watch/log.ts';
-import type { StoreHealth } from '../watch/store-health.ts';
+import type { ServiceLog } from '../monitoring/log.ts';
+import type { StoreHealth } from '../monitoring/store-health.ts';
 import type { About, Announce, Announcement, EventType } from './announcement.ts';
-import { Courier } from './courier.ts';
+import { Dispatcher } from './dispatcher.ts';
 import { DeliveryRows } from './delivery-rows.ts';
 import { NameCheck } from './name-check.ts';
-import { News } from './news.ts';
+import { FanOut } from './fan-out.ts';
 import { Outbox } from './outbox.ts';
-import { pruneDeliveries, setRight } from './prune.ts';
+import { pruneDeliveries, repairSchedules } from './prune.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { WebhookRows } from './webhook-rows.ts';
 
-/** How often it is looked whether others wrote to the store, or something is due, milliseconds. */
-const LOOK_EVERY_MS = 1_000;
-/** Between two looks, however much there is to do, milliseconds: each takes a few. */
-const APART_MS = 20;
+/** How often it polls for writes of other processes and for due deliveries, milliseconds. */
+const POLL_EVERY_MS = 1_000;
+/** Pause between two polls, milliseconds: a poll takes a few milliseconds from requests. */
+const POLL_PAUSE_MS = 20;
 const PRUNE_EVERY_MS = 60_000;
-/** Before that where so many deliveries were made: to drop, give up or move more of one webhook takes long. */
+/** Prunes earlier after this many new deliveries: dropping more of one webhook takes long. */
 const PRUNE_AFTER = 50_000;
 
 export interface WebhooksOptions {
@@ -38,7 +38,7 @@ export interface WebhooksOptions {
   readonly keys: Pick<KeyRing, 'digestsOf'>;
   readonly signals: SignalFeed;
   readonly directory: Directory;
-  /** HTTP and private addresses are fine. */
+  /** Allows HTTP and private addresses. */
   readonly isDevelopment: boolean;
   readonly resolver: Pick<Resolver, 'addresses'>;
   /** Epoch milliseconds. */
@@ -55,25 +55,25 @@ export class Webhooks {
   readonly rows: WebhookRows;
   readonly deliveries: DeliveryRows;
   readonly writes: StoreWrites;
-  readonly news: News;
-  readonly courier: Courier;
+  readonly fanOut: FanOut;
+  readonly dispatcher: Dispatcher;
   readonly #options: WebhooksOptions;
   readonly #outbox: Outbox;
   readonly #subscriptions: Subscriptions;
   readonly #version: () => unknown;
   #seenVersion: unknown = null;
-  /** What of which webhook could not be read when it was tried last. */
+  /** Fan-out steps (stream and webhook) whose last run failed. */
   readonly #damaged = new Set<string>();
-  #areNewsDue = true;
-  #isLookWanted = false;
-  #looking: Promise<void> | null = null;
+  #isFanOutDue = true;
+  #isPollWanted = false;
+  #polling: Promise<void> | null = null;
   #prunedMs: number;
   /** Monotonic, milliseconds. */
-  #lookedMs = -Infinity;
+  #polledMs = -Infinity;
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
-  /** Deliveries that were not settled at the end. */
-  #left: number | null = null;
+  /** Pending deliveries at `close`; null before. */
+  #pendingAtClose: number | null = null;
 
   constructor(options: WebhooksOptions) {
     const { store, journal, now } = options;
@@ -83,158 +83,164 @@ export class Webhooks {
     this.rows = new WebhookRows(store);
     this.deliveries = new DeliveryRows(store);
     const parts = { ...options, webhooks: this.rows, deliveries: this.deliveries };
-    // It comes before the changes: what became of a delivery is written before it can be taken again.
+    // The outbox comes first: the result of an attempt is written before the delivery can be claimed again.
     this.#outbox = new Outbox({ ...parts, onWritten: () => this.wake() });
     this.writes = new StoreWrites(store, journal);
-    this.news = new News({ ...parts, writes: this.writes });
-    this.courier = new Courier({ ...parts, writes: this.writes, outbox: this.#outbox, onRoom: () => this.wake() });
+    this.fanOut = new FanOut({ ...parts, writes: this.writes });
+    this.dispatcher = new Dispatcher({ ...parts, writes: this.writes, outbox: this.#outbox, onCapacity: () => this.wake() });
     this.#subscriptions = new Subscriptions(this.rows, options.keys);
     const version = store.prepare('PRAGMA data_version');
     this.#version = () => version.get()?.['data_version'];
     this.#prunedMs = now();
   }
 
-  /** Begins to look by itself. */
+  /** Starts the poll loop. */
   start(): void {
     this.#options.health.reading('webhooks', () => this.#subscriptions.reload(), undefined);
     this.#timer = setInterval(() => {
       try {
         this.#tick();
       } catch (error) {
-        // A store that cannot be read for a moment must not end the process.
-        this.#tellOf(error);
+        // A store that cannot be read for a moment must not crash the process.
+        this.#logFailure(error);
       }
-    }, LOOK_EVERY_MS);
+    }, POLL_EVERY_MS);
     this.wake();
   }
 
-  /** Ends what is under way, for which it waits some seconds, and begins nothing more. What is left is for the next process. */
+  /** Stops polling, and waits up to five seconds for attempts under way. The next process sends the rest. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
-    await this.#looking;
-    await this.courier.close();
-    this.#left = this.#options.health.reading('webhooks', () => this.deliveries.pending(), 0);
+    await this.#polling;
+    await this.dispatcher.close();
+    this.#pendingAtClose = this.#options.health.reading('webhooks', () => this.deliveries.pending(), 0);
   }
 
-  /** How many deliveries are not settled. */
+  /** The number of pending deliveries. */
   get pending(): number {
-    return this.#left ?? this.deliveries.pending();
+    return this.#pendingAtClose ?? this.deliveries.pending();
   }
 
-  /** Keeps what is to be told, within a transaction of the store; it is sent after that was committed. */
+  /** Saves an event within the caller's transaction; it is sent after the commit. */
   readonly announce: Announce = (announcement) => this.#outbox.announce(announcement);
 
-  /** Keeps what is to be told, to be written together with what the answer costs that it belongs to; what is returned takes it back. */
+  /** Collects an event, to be written together with the charge of its answer. Returns a function that withdraws it. */
   collect(announcement: Announcement, about?: About): () => void {
     return this.#outbox.collect(announcement, about);
   }
 
-  /** Takes back what was collected and is not written. */
-  withdraw(isIt: (announcement: Announcement) => boolean): void {
-    this.#outbox.withdraw(isIt);
+  /** Withdraws collected events that are not written yet. */
+  withdraw(matches: (announcement: Announcement) => boolean): void {
+    this.#outbox.withdraw(matches);
   }
 
-  /** Whether anybody is to be told: it costs next to nothing to ask. */
+  /** Whether a webhook or the request's `webhook_url` wants an event. Reads no store. */
   wants(keyId: string, type: EventType, webhookUrl: string | null): boolean {
     return webhookUrl !== null || this.#subscriptions.wants(keyId, type);
   }
 
-  /** Webhooks were changed here. */
+  /** Called after a change of webhooks in this process. */
   changed(): void {
     this.#subscriptions.reload();
-    this.#areNewsDue = true;
+    this.#isFanOutDue = true;
     this.wake();
   }
 
-  /** Has it looked, soon, for what is to be told and to be sent. */
+  /** Polls soon. */
   wake(): void {
-    this.#isLookWanted = true;
+    this.#isPollWanted = true;
     if (this.#isClosed) return;
-    this.#looking ??= this.#lookOnAndOn().finally(() => {
-      this.#looking = null;
+    this.#polling ??= this.#pollLoop().finally(() => {
+      this.#polling = null;
     });
   }
 
   #tick(): void {
     const version = this.#version();
     const { now } = this.#options;
-    const isDue = version !== this.#seenVersion || this.#areNewsDue || this.deliveries.isAnyDue(now()) || this.#isPruneDue;
-    if (version !== this.#seenVersion) this.#areNewsDue = true;
+    const isDue = version !== this.#seenVersion || this.#isFanOutDue || this.deliveries.isAnyDue(now()) || this.#isPruneDue;
+    if (version !== this.#seenVersion) this.#isFanOutDue = true;
     this.#seenVersion = version;
     if (isDue) this.wake();
   }
 
-  async #lookOnAndOn(): Promise<void> {
-    while (this.#isLookWanted && !this.#isClosed) {
-      this.#isLookWanted = false;
+  async #pollLoop(): Promise<void> {
+    while (this.#isPollWanted && !this.#isClosed) {
+      this.#isPollWanted = false;
       await this.#pause();
       try {
-        await this.#look();
+        await this.#poll();
       } catch (error) {
-        this.#areNewsDue = true;
-        // A store that is busy: it is looked again in a moment, and the journal tells of it when that lasts.
-        if (!(error instanceof ServiceError)) this.#tellOf(error);
+        this.#isFanOutDue = true;
+        // The store is busy: the next poll tries again, and the journal reports a store that stays busy.
+        if (!(error instanceof ServiceError)) this.#logFailure(error);
         return;
       } finally {
-        this.#lookedMs = performance.now();
+        this.#polledMs = performance.now();
       }
     }
   }
 
-  #tellOf(error: unknown): void {
-    if (isDamage(error)) this.#options.health.damaged('webhooks', error);
+  #logFailure(error: unknown): void {
+    if (isUnreadable(error)) this.#options.health.damaged('webhooks', error);
     else this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
   }
 
-  /** What runs now is first to come to its end; and when there is much to do, requests are answered in between. */
+  /** Lets requests run between two polls. */
   async #pause(): Promise<void> {
-    const waitMs = this.#lookedMs + APART_MS - performance.now();
+    const waitMs = this.#polledMs + POLL_PAUSE_MS - performance.now();
     await (waitMs > 0 ? setTimeout(waitMs) : setImmediate());
   }
 
-  async #look(): Promise<void> {
-    if (this.#areNewsDue) {
-      this.#areNewsDue = false;
-      if (await this.#tellSome()) this.#areNewsDue = this.#isLookWanted = true;
+  async #poll(): Promise<void> {
+    if (this.#isFanOutDue) {
+      this.#isFanOutDue = false;
+      if (await this.#fanOutSome()) this.#isFanOutDue = this.#isPollWanted = true;
     }
-    await this.#goOn();
+    await this.#pruneAndDispatch();
   }
 
-  /** What is not put off until all were told of all. */
-  async #goOn(): Promise<void> {
+  /** Also runs between the steps of a long fan-out. */
+  async #pruneAndDispatch(): Promise<void> {
     if (this.#isPruneDue) await this.#prune();
-    await this.courier.sendDue();
+    await this.dispatcher.sendDue();
   }
 
-  /** Some to each, so that requests are answered in between, and a million signals hold up neither changes of jobs nor who subscribes meanwhile. Returns whether there may be more. */
-  async #tellSome(): Promise<boolean> {
+  /**
+   * Runs one step for each webhook and stream, so that a million signals delay neither job changes nor new webhooks. Returns whether more
+   * may be left.
+   */
+  async #fanOutSome(): Promise<boolean> {
     this.#subscriptions.reload();
     const { ofSignals, ofChanges } = this.#subscriptions;
-    const turns = [...ofSignals.map((id) => () => this.#tellOne(`signals ${id}`, () => this.news.tellSignals(id))), ...ofChanges.map((id) => () => this.#tellOne(`changes ${id}`, () => this.news.tellChanges(id)))];
+    const steps = [
+      ...ofSignals.map((id) => () => this.#fanOutTo(`signals ${id}`, () => this.fanOut.fanOutSignals(id))),
+      ...ofChanges.map((id) => () => this.#fanOutTo(`changes ${id}`, () => this.fanOut.fanOutChanges(id))),
+    ];
     let isMore = false;
-    for (const tell of turns) {
+    for (const step of steps) {
       if (this.#isClosed) return false;
-      if (await tell()) {
+      if (await step()) {
         isMore = true;
-        await setTimeout(APART_MS);
-        await this.#goOn();
+        await setTimeout(POLL_PAUSE_MS);
+        await this.#pruneAndDispatch();
       } else await setImmediate();
     }
     return isMore;
   }
 
-  /** What of one webhook cannot be read keeps nothing from the others. It is told of once, and tried again every second. */
-  async #tellOne(name: string, tell: () => Promise<boolean>): Promise<boolean> {
+  /** Runs one step. A webhook that cannot be read does not stop the others; it is logged once and tried again every second. */
+  async #fanOutTo(name: string, step: () => Promise<boolean>): Promise<boolean> {
     try {
-      const isMore = await tell();
+      const isMore = await step();
       this.#damaged.delete(name);
       return isMore;
     } catch (error) {
-      // A store that is busy is so for all.
+      // The store is busy for every webhook.
       if (error instanceof ServiceError) throw error;
       this.#seenVersion = null;
-      if (!this.#damaged.has(name)) this.#tellOf(error);
+      if (!this.#damaged.has(name)) this.#logFailure(error);
       this.#damaged.add(name);
       return false;
     }
@@ -249,10 +255,10 @@ export class Webhooks {
     this.deliveries.added = 0;
     const parts = { webhooks: this.rows, deliveries: this.deliveries, writes: this.writes };
     const { lost, isMore } = await pruneDeliveries(parts, nowMs);
-    this.courier.count('dropped', lost);
+    this.dispatcher.count('dropped', lost);
     this.#prunedMs = isMore ? 0 : nowMs;
     this.#subscriptions.reload();
-    await this.news.prune(this.#subscriptions.ofChanges);
-    await setRight(parts, nowMs);
+    await this.fanOut.prune(this.#subscriptions.ofChanges);
+    await repairSchedules(parts, nowMs);
   }
 }

@@ -1,4 +1,4 @@
-/** One question to one DNS server: over UDP, and over TCP when the answer does not fit (RFC 1035 4.2, RFC 7766). */
+/** Sends one question to one DNS server: over UDP, and over TCP when the UDP answer is truncated (RFC 1035 4.2, RFC 7766). */
 import { decode, encode, RECURSION_DESIRED, streamEncode, type DecodedPacket, type RecordType } from 'dns-packet';
 import { createSocket } from 'node:dgram';
 import { randomInt } from 'node:crypto';
@@ -30,40 +30,52 @@ export async function exchange(server: string, question: Question, timeoutMs: nu
 }
 
 function overUdp(server: string, question: Question, timeoutMs: number): Promise<DecodedPacket | NoAnswer> {
-  const { address, port } = placeOf(server);
+  const { address, port } = addressOf(server);
   const query = queryOf(question);
   const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
-  return within(timeoutMs, () => socket.close(), (settle) => {
-    socket.on('error', (error: NodeJS.ErrnoException) => settle({ failure: error.code ?? 'EUNKNOWN' }));
-    socket.on('message', (message) => {
-      const answer = read(message, query);
-      if (answer !== null) settle(answer);
-    });
-    // A connected socket hears this server alone.
-    socket.connect(port, address, () => socket.send(encode(query)));
-  });
+  return within(
+    timeoutMs,
+    () => socket.close(),
+    (settle) => {
+      socket.on('error', (error: NodeJS.ErrnoException) => settle({ failure: error.code ?? 'EUNKNOWN' }));
+      socket.on('message', (message) => {
+        const answer = read(message, query);
+        if (answer !== null) settle(answer);
+      });
+      // A connected socket receives packets of this server only.
+      socket.connect(port, address, () => socket.send(encode(query)));
+    },
+  );
 }
 
 function overTcp(server: string, question: Question, timeoutMs: number): Promise<DecodedPacket | NoAnswer> {
-  const { address, port } = placeOf(server);
+  const { address, port } = addressOf(server);
   const query = queryOf(question);
   const socket = connect({ host: address, port });
-  return within(timeoutMs, () => socket.destroy(), (settle) => {
-    // At most 65,537 octets are kept, because a length of two octets cannot say more.
-    let received = Buffer.alloc(0);
-    socket.on('error', (error: NodeJS.ErrnoException) => settle({ failure: error.code ?? 'EUNKNOWN' }));
-    socket.on('end', () => settle({ failure: 'ECONNRESET' }));
-    socket.on('data', (chunk) => {
-      received = Buffer.concat([received, chunk]);
-      if (received.length < LENGTH_OCTETS || received.length < LENGTH_OCTETS + received.readUInt16BE(0)) return;
-      settle(read(received.subarray(LENGTH_OCTETS, LENGTH_OCTETS + received.readUInt16BE(0)), query) ?? { failure: 'EBADRESP' });
-    });
-    socket.write(streamEncode(query));
-  });
+  return within(
+    timeoutMs,
+    () => socket.destroy(),
+    (settle) => {
+      // At most 65,537 octets are kept, because a length of two octets cannot say more.
+      let received = Buffer.alloc(0);
+      socket.on('error', (error: NodeJS.ErrnoException) => settle({ failure: error.code ?? 'EUNKNOWN' }));
+      socket.on('end', () => settle({ failure: 'ECONNRESET' }));
+      socket.on('data', (chunk) => {
+        received = Buffer.concat([received, chunk]);
+        if (received.length < LENGTH_OCTETS || received.length < LENGTH_OCTETS + received.readUInt16BE(0)) return;
+        settle(read(received.subarray(LENGTH_OCTETS, LENGTH_OCTETS + received.readUInt16BE(0)), query) ?? { failure: 'EBADRESP' });
+      });
+      socket.write(streamEncode(query));
+    },
+  );
 }
 
-/** What `begin` settles with, else a timeout; then `end` is called once. */
-async function within<T>(timeoutMs: number, end: () => void, begin: (settle: (value: T | NoAnswer) => void) => void): Promise<T | NoAnswer> {
+/** Settles as `begin` does, or with a timeout; then calls `end` once. */
+async function within<T>(
+  timeoutMs: number,
+  end: () => void,
+  begin: (settle: (value: T | NoAnswer) => void) => void,
+): Promise<T | NoAnswer> {
   const { promise, resolve } = Promise.withResolvers<T | NoAnswer>();
   const timer = setTimeout(() => resolve({ failure: 'ETIMEOUT' }), timeoutMs);
   begin(resolve);
@@ -81,13 +93,17 @@ function queryOf({ name, type }: Question) {
   return { type: 'query' as const, id: randomInt(65_536), flags: RECURSION_DESIRED, questions: [{ type, name, class: 'IN' as const }] };
 }
 
-/** Null: it makes no sense, or answers another question. Names come back in any case. */
+/** null for a message that is invalid or answers another question. Names come back in any case. */
 function read(message: Buffer, query: Query): DecodedPacket | null {
   try {
     const answer = decode(message);
     const [asked] = query.questions;
     const [echoed] = answer.questions ?? [];
-    const isOurs = answer.flag_qr && answer.id === query.id && echoed?.type === asked?.type && plainName(echoed?.name ?? '') === plainName(asked?.name ?? '');
+    const isOurs =
+      answer.flag_qr &&
+      answer.id === query.id &&
+      echoed?.type === asked?.type &&
+      plainName(echoed?.name ?? '') === plainName(asked?.name ?? '');
     return isOurs ? answer : null;
   } catch {
     return null;
@@ -99,7 +115,7 @@ export function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-function placeOf(server: string): { address: string; port: number } {
+function addressOf(server: string): { address: string; port: number } {
   const [, bracketed, withPort, port] = /^(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(server) ?? [];
   const address = bracketed ?? withPort;
   return address === undefined ? { address: server, port: DNS_PORT } : { address, port: Number(port) };

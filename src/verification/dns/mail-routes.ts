@@ -1,7 +1,7 @@
-/** Where mail for a domain goes, by RFC 5321 5.1 and RFC 7505; kept for as long as it holds, and asked once for all who wait. */
+/** Finds the mail hosts of a domain (RFC 5321 5.1, RFC 7505). Results are cached for their TTL, and concurrent callers share one lookup. */
 import { isIP } from 'node:net';
 import { isHostName } from '../domain.ts';
-import { JoinedCache, type Kept } from './joined-cache.ts';
+import { CoalescingCache, type CachedValue } from './coalescing-cache.ts';
 import { isPublicAddress } from './public-address.ts';
 import type { HostAddress, Lookup, MxRecord, Resolver } from './resolver.ts';
 
@@ -13,44 +13,51 @@ export interface MailHost {
 }
 
 /**
- * `hosts`: at least one that has an address, most preferred first; `partial`: of others DNS did not say. `null_mx`: the domain says that it takes no mail. `no_domain`: it does not
- * exist. `no_mail_host`: it exists, and there is nothing that mail could be brought to. `failed`: DNS did not say.
+ * `hosts`: at least one host with an address, most preferred first; `partial`: the lookup of another host failed.
+ * `null_mx`: the domain declares that it takes no mail. `no_domain`: the domain does not exist. `no_mail_host`: the domain exists without
+ * a usable mail host. `failed`: DNS gave no certain answer.
  */
 export type MailRoute =
-  | { readonly kind: 'hosts'; readonly implicit: boolean; readonly partial: boolean; readonly records: readonly MxRecord[]; readonly hosts: readonly MailHost[] }
+  | {
+      readonly kind: 'hosts';
+      readonly implicit: boolean;
+      readonly partial: boolean;
+      readonly records: readonly MxRecord[];
+      readonly hosts: readonly MailHost[];
+    }
   | { readonly kind: 'null_mx'; readonly ttlS: number }
   | { readonly kind: 'no_domain'; readonly ttlS: number | null }
   | { readonly kind: 'no_mail_host'; readonly records: readonly MxRecord[]; readonly detail: string }
   | { readonly kind: 'failed'; readonly detail: string };
 
-export interface MailRouteOptions {
+interface MailRouteOptions {
   readonly resolver: Resolver;
   /** Monotonic, milliseconds. */
   readonly clock: () => number;
-  /** Go wherever DNS says, this machine and private networks included: for a test bed. */
+  /** Also accept addresses of this machine and of private networks, for a test bed. */
   readonly privateAddresses: boolean;
 }
 
 const MAX_ROUTES = 50_000;
-/** More hosts than this are not looked up: nobody's mail needs them, and somebody could mean harm. */
+/** More hosts than this are not looked up: no real domain needs them, and an attacker could use them. */
 const MAX_HOSTS = 10;
 const MINUTE_MS = 60_000;
-/** A route holds as long as its records do, within reason. */
+/** The TTL of the records is bounded by these. */
 const LEAST_MS = MINUTE_MS;
 const MOST_MS = 60 * MINUTE_MS;
-/** RFC 2308 5: an absence holds as long as its SOA record says; this is for answers without one. */
+/** The TTL of an absence without a SOA record (RFC 2308 5). */
 const ABSENT_MS = 5 * MINUTE_MS;
 const FAILED_MS = 5_000;
 
 export class MailRoutes {
   readonly #options: MailRouteOptions;
-  readonly #routes: JoinedCache<MailRoute>;
-  readonly #addresses: JoinedCache<Lookup<HostAddress>>;
+  readonly #routes: CoalescingCache<MailRoute>;
+  readonly #addresses: CoalescingCache<Lookup<HostAddress>>;
 
   constructor(options: MailRouteOptions) {
     this.#options = options;
-    this.#routes = new JoinedCache(options.clock, MAX_ROUTES);
-    this.#addresses = new JoinedCache(options.clock, MAX_ROUTES);
+    this.#routes = new CoalescingCache(options.clock, MAX_ROUTES);
+    this.#addresses = new CoalescingCache(options.clock, MAX_ROUTES);
   }
 
   /** @param domain ASCII, lower case. Never rejects. */
@@ -69,7 +76,11 @@ export class MailRoutes {
       case 'no_data': {
         // RFC 5321 5.1: without MX records the domain itself is its mail host.
         const hosts = await this.#hosts([{ preference: 0, host: domain, ttlS: found.ttlS ?? MOST_MS / 1000 }]);
-        return hosts.kind === 'hosts' ? { ...hosts, implicit: true, records: [] } : hosts.kind === 'no_mail_host' ? { ...hosts, records: [] } : hosts;
+        return hosts.kind === 'hosts'
+          ? { ...hosts, implicit: true, records: [] }
+          : hosts.kind === 'no_mail_host'
+            ? { ...hosts, records: [] }
+            : hosts;
       }
       case 'no_name':
         return { kind: 'no_domain', ttlS: found.ttlS };
@@ -88,39 +99,46 @@ export class MailRoutes {
   }
 
   async #hosts(records: readonly MxRecord[]): Promise<MailRoute> {
-    // RFC 5321 5.1 wants names, not addresses; a host that is named twice is tried once.
+    // RFC 5321 5.1 requires names, not addresses. A host that is named twice is tried once.
     const names = new Map<string, MxRecord>();
     for (const record of records) if (isMailHost(record.host) && !names.has(record.host)) names.set(record.host, record);
     const tried = [...names.values()].slice(0, MAX_HOSTS);
     const looked = await Promise.all(tried.map(async (record) => ({ record, found: await this.#hostAddresses(record.host) })));
     const hosts: MailHost[] = [];
-    let withheld = false;
+    let hasPrivate = false;
     for (const { record, found } of looked) {
       if (found.kind !== 'found') continue;
       const addresses = found.records.filter(({ address }) => this.#options.privateAddresses || isPublicAddress(address));
       if (addresses.length > 0) hosts.push({ name: record.host, preference: record.preference, addresses });
-      else withheld = true;
+      else hasPrivate = true;
     }
     const failed = looked.map(({ found }) => found).find((found) => found.kind === 'failed');
     if (hosts.length > 0) return { kind: 'hosts', implicit: false, partial: failed !== undefined, records, hosts };
-    if (withheld) return { kind: 'failed', detail: 'the mail hosts have no public address' };
+    if (hasPrivate) return { kind: 'failed', detail: 'the mail hosts have no public address' };
     if (failed !== undefined) return failed;
     if (names.size > tried.length) return { kind: 'failed', detail: `none of the first ${MAX_HOSTS} mail hosts has an address` };
-    // RFC 1035 3.3.9 wants a name there; some servers deliver to the address all the same, so that nobody can say that mail does not arrive.
+    // RFC 1035 3.3.9 requires a name. Some servers deliver to an address all the same, so the mail may arrive.
     const address = records.find(({ host }) => isIP(host) !== 0);
     if (address !== undefined) return { kind: 'failed', detail: `the MX record names an address (${address.host}) where a host belongs` };
-    return { kind: 'no_mail_host', records, detail: records.length === 0 || tried.length === 0 ? 'no usable mail host' : 'no mail host has an address' };
+    return {
+      kind: 'no_mail_host',
+      records,
+      detail: records.length === 0 || tried.length === 0 ? 'no usable mail host' : 'no mail host has an address',
+    };
   }
 
   #hostAddresses(host: string): Promise<Lookup<HostAddress>> {
-    return this.#addresses.get(host, async (): Promise<Kept<Lookup<HostAddress>>> => {
+    return this.#addresses.get(host, async (): Promise<CachedValue<Lookup<HostAddress>>> => {
       const found = await this.#options.resolver.addresses(host);
-      return { value: found, forMs: found.kind === 'found' ? bounded(found.records) : found.kind === 'failed' ? FAILED_MS : absentForMs(found.ttlS) };
+      return {
+        value: found,
+        forMs: found.kind === 'found' ? bounded(found.records) : found.kind === 'failed' ? FAILED_MS : absentForMs(found.ttlS),
+      };
     });
   }
 }
 
-/** RFC 5321 wants host names, which have no underscores; DNS knows better, and providers make mail hosts with names such as `_dc-mx.0a1b.acme.example`. */
+/** RFC 5321 requires host names without underscores, but DNS allows them, and providers use names such as `_dc-mx.0a1b.acme.example`. */
 function isMailHost(name: string): boolean {
   return isHostName(name.replaceAll('_', 'x'));
 }
@@ -128,7 +146,7 @@ function isMailHost(name: string): boolean {
 function holdsForMs(route: MailRoute): number {
   switch (route.kind) {
     case 'hosts':
-      // The best of them may be among those that DNS did not tell this time.
+      // The preferred host may be one whose lookup failed this time.
       return route.partial ? FAILED_MS : bounded([...route.records, ...route.hosts.flatMap(({ addresses }) => addresses)]);
     case 'null_mx':
       return bounded([route]);

@@ -1,10 +1,10 @@
-/** The lists of the package, read when they are first asked for. */
+/** The address lists of the package, each read on first use. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { StorageError } from '../../errors.ts';
+import { StorageError } from '../../util/errors.ts';
 import { SortedLines } from './sorted-lines.ts';
 
-/** As far from `src/verification/lists` as from `dist/verification/lists`. `sources.json` there says where each list comes from. */
+/** The same relative path from `src` and from `dist`. `sources.json` in it names the source of each list. */
 const FOLDER = new URL('../../../fixtures/lists/', import.meta.url);
 
 export type ListName = 'disposable' | 'disposable-wide' | 'free' | 'relay' | 'role';
@@ -20,6 +20,9 @@ export function openList(name: ListName): SortedLines {
     opened.set(name, list);
     return list;
   } catch (error) {
-    throw new StorageError('lists_missing', `cannot read the list ${name}.txt in ${fileURLToPath(FOLDER)}`, { hint: 'reinstall the package', cause: error });
+    throw new StorageError('lists_missing', `cannot read the list ${name}.txt in ${fileURLToPath(FOLDER)}`, {
+      hint: 'reinstall the package',
+      cause: error,
+    });
   }
 }

@@ -1,8 +1,8 @@
-/** A sorted list, one entry a line, searched as it lies: no set of 50,000 strings is built for it. Pure. */
+/** Binary search in a sorted text with one entry a line. It saves building a set of 50,000 strings. Pure. */
 export class SortedLines {
   readonly #text: string;
 
-  /** @param text ASCII lines in the order of their character codes, the last one ended too. */
+  /** @param text ASCII lines sorted by character code; the last line ends with a line feed, too */
   constructor(text: string) {
     this.#text = text;
   }

@@ -1,4 +1,4 @@
-/** Slips of the finger for well-known providers, and what was meant. Compiled by hand, 2025: only names that no provider uses itself. */
+/** Common typos of well-known providers and the name that was meant. Compiled by hand in 2025, without names that a provider uses. */
 export const TYPO_DOMAINS: Readonly<Record<string, string>> = {
   'gmial.com': 'gmail.com',
   'gmai.com': 'gmail.com',

@@ -1,24 +1,32 @@
-/** What a reply to RCPT says about a mailbox. Pure. */
+/** Classifies a reply to RCPT: what it says about a mailbox. Pure. */
 import type { Reply } from './reply.ts';
 import { spokenWords, subjectOf } from './wordings.ts';
 
 /**
- * `no_mailbox`, `mailbox_disabled`: mail there bounces. `mailbox_full`: it bounces for now. `cannot_verify`: the server will not say (252).
- * `policy_rejected`: it says something about us, not about the mailbox. `try_later`: 4xx. `rejected`: no, and nobody knows why.
+ * `no_mailbox`, `mailbox_disabled`: mail bounces. `mailbox_full`: mail bounces for now. `cannot_verify`: the server does not tell (252).
+ * `policy_rejected`: the reply is about the client, not the mailbox. `try_later`: 4xx. `rejected`: refused for an unknown reason.
  */
-export type RcptMeaning = 'accepted' | 'no_mailbox' | 'mailbox_disabled' | 'mailbox_full' | 'cannot_verify' | 'policy_rejected' | 'try_later' | 'rejected';
+export type RcptMeaning =
+  | 'accepted'
+  | 'no_mailbox'
+  | 'mailbox_disabled'
+  | 'mailbox_full'
+  | 'cannot_verify'
+  | 'policy_rejected'
+  | 'try_later'
+  | 'rejected';
 
-/** Words may say that there is no such mailbox under the codes of RFC 5321 4.2.3 and under those of servers that use others for it. */
+/** The codes under which words may mean an unknown mailbox: those of RFC 5321 4.2.3, and others that servers use for it. */
 const namesRecipient = (code: number): boolean => code === 501 || code >= 550;
 
-/** Of a class that is about us, wherever in the reply servers put it: `#5.7.1`, `(5.7.17)`, in a line of several. */
+/** An enhanced code about the client anywhere in a reply line: `#5.7.1`, `(5.7.17)`. */
 const ABOUT_US = /(?<![\d.])5\.7\.\d{1,3}(?!\.?\d)/;
 
 const TOO_MANY = /too many(?! messages)/i;
 
 /**
- * Whether a server has enough recipients for one message. RFC 5321 4.5.3.1.10 wants 452 for it, knows 552 from older servers, and has both mean that the next
- * transaction may bring the others; RFC 3463 has the detail 5.3.
+ * True for a reply "too many recipients": 452, or 552 from older servers (RFC 5321 4.5.3.1.10), or the enhanced code x.5.3 (RFC 3463).
+ * The rest may go into the next transaction.
  */
 export function isTooMany({ code, enhanced, text }: Reply): boolean {
   if (code < 400) return false;
@@ -33,7 +41,7 @@ export function isTooMany({ code, enhanced, text }: Reply): boolean {
 export function classifyRcpt(reply: Reply): RcptMeaning {
   const { code } = reply;
   if (code === 252) return 'cannot_verify';
-  // RFC 5321 4.3.2 has no others for RCPT: 220 or 221 in its place says nothing of the mailbox.
+  // RFC 5321 4.3.2 allows no other 2xx code for RCPT. 220 or 221 says nothing about the mailbox.
   if (code === 250 || code === 251) return 'accepted';
   if (code < 400) return 'rejected';
   if (code >= 500 && reply.lines.some((line) => ABOUT_US.test(line))) return 'policy_rejected';
@@ -43,11 +51,11 @@ export function classifyRcpt(reply: Reply): RcptMeaning {
   return code < 500 ? 'try_later' : byText(code, reply.text);
 }
 
-/** Null: the enhanced code is too general to say anything. */
+/** Null when the enhanced code is too general to decide. */
 function byEnhancedCode(code: number, enhanced: string, text: string): RcptMeaning | null {
   const [kind, subject, detail] = enhanced.split('.').map(Number);
   if (subject === 2 && detail === 2) return 'mailbox_full';
-  // Where code and enhanced code disagree, the one that promises less wins.
+  // When code and enhanced code disagree, the less certain one wins.
   if (code < 500 || kind === 4) return 'try_later';
   if (kind !== 5) return 'rejected';
   if (subject === 7) return 'policy_rejected';
@@ -85,6 +93,11 @@ const VARIABLE = /\S*[\d@/]\S*|\S+\.\S+/g;
  */
 export function refusalForm({ code, enhanced, text }: Pick<Reply, 'code' | 'enhanced' | 'text'>, recipient: string): string {
   const local = recipient.slice(0, recipient.lastIndexOf('@'));
-  const words = spokenWords(text).replaceAll(local, ' ').replaceAll(VARIABLE, ' ').toLowerCase().match(/\p{L}+/gu) ?? [];
+  const words =
+    spokenWords(text)
+      .replaceAll(local, ' ')
+      .replaceAll(VARIABLE, ' ')
+      .toLowerCase()
+      .match(/\p{L}+/gu) ?? [];
   return [code, enhanced ?? '', ...words].join(' ');
 }

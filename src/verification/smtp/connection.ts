@@ -1,16 +1,16 @@
-/** One connection to a mail server: commands out, a reply in for each, in bounded bytes and time. */
+/** One connection to a mail server: sends commands and reads a reply for each, in bounded bytes and time. */
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { ReplyError, ReplyReader, type Reply } from './reply.ts';
 
-/** `unreachable`: no connection. `blocked`: the same, for every host. `timeout`: not in time. `refused`: not in those words. */
+/** `unreachable`: no connection. `blocked`: port 25 is blocked for all hosts. `timeout`: no reply in time. `refused`: another code. */
 export type SmtpTrouble = 'unreachable' | 'blocked' | 'timeout' | 'dropped' | 'protocol' | 'tls' | 'refused' | 'stopped';
 
-/** The conversation cannot go on. It says nothing about any mailbox. */
+/** The connection cannot continue. This says nothing about any mailbox. */
 export class SmtpFailure extends Error {
   override readonly name = 'SmtpFailure';
   readonly trouble: SmtpTrouble;
-  /** What the server said, if it said anything. */
+  /** The server's reply, if any. */
   readonly reply: Reply | null;
 
   constructor(trouble: SmtpTrouble, detail: string, reply: Reply | null = null) {
@@ -20,9 +20,9 @@ export class SmtpFailure extends Error {
   }
 }
 
-/** Bytes that one connection may send us in all, whatever it says. */
+/** The total bytes that one server may send. */
 const MAX_CONNECTION_OCTETS = 1024 * 1024;
-/** Characters that would end a command early never get here; this is the last door. */
+/** Characters that would end a command early. Callers never pass them; this is the last check. */
 const UNSAFE = /[\r\n\0]/;
 
 interface Waiter {
@@ -53,7 +53,7 @@ export class SmtpConnection {
     this.#listen(socket);
   }
 
-  /** From now on `signal` ends the conversation, and the one before does not. */
+  /** Replaces the signal that ends the conversation. */
   follow(signal: AbortSignal): void {
     this.#signal.removeEventListener('abort', this.#onStop);
     this.#signal = signal;
@@ -70,17 +70,20 @@ export class SmtpConnection {
     return this.reply();
   }
 
-  /** Sends commands in one go (RFC 2920); each is owed a reply, in order, all of which are taken before more is sent. @throws SmtpFailure */
+  /**
+   * Sends a group of commands (RFC 2920). The caller reads a reply for each, in order, before it sends more.
+   * @throws SmtpFailure
+   */
   send(lines: readonly string[]): void {
     if (lines.some((line) => UNSAFE.test(line))) throw new SmtpFailure('protocol', 'a command of several lines');
     if (this.#signal.aborted) this.#onStop();
     if (this.#failure !== null) throw this.#failure;
-    // Nothing was asked yet: what is here belongs to no question.
+    // No command is pending, so bytes here are not a reply to one.
     if (this.#replies.length > 0 || !this.#reader.empty) throw this.#fail(new SmtpFailure('protocol', 'a reply that nobody asked for'));
     this.#socket.write(lines.map((line) => `${line}\r\n`).join(''));
   }
 
-  /** The next reply, the greeting at first. @throws SmtpFailure */
+  /** The next reply; the first one is the greeting. @throws SmtpFailure */
   async reply(): Promise<Reply> {
     const early = this.#replies.shift();
     if (early !== undefined) return early;
@@ -92,9 +95,12 @@ export class SmtpConnection {
     });
   }
 
-  /** After 220 to STARTTLS. Certificates are not judged: nothing secret is sent, and many mail servers sign their own. @throws SmtpFailure */
+  /**
+   * Starts TLS after the reply 220 to STARTTLS. Certificates are not checked: nothing secret is sent, and many servers sign their own.
+   * @throws SmtpFailure
+   */
   async startTls(host: string): Promise<void> {
-    // What came in clear after the reply would be taken for the server's (CVE-2011-0411).
+    // Plain text behind the reply could be injected into the TLS session (CVE-2011-0411).
     if (this.#replies.length > 0 || !this.#reader.empty) throw this.#fail(new SmtpFailure('protocol', 'plain text after STARTTLS'));
     const plain = this.#socket;
     plain.removeAllListeners('data').removeAllListeners('close').removeAllListeners('error');
@@ -108,7 +114,7 @@ export class SmtpConnection {
         this.#settle();
         resolve();
       });
-      // More than one may come, and one that nobody hears would end the process.
+      // Several errors may come, and an unhandled one would end the process.
       secure.on('error', (error) => this.#fail(new SmtpFailure('tls', error.message)));
       secure.once('close', () => this.#fail(new SmtpFailure('tls', 'the connection ended during the TLS handshake')));
     });

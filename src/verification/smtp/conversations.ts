@@ -1,31 +1,31 @@
-/** Who talks to which mail host now: conversations are shared by a batch, and no provider gets more of them than is polite. */
+/** The pool of SMTP conversations. Batches share them, under limits for each provider and in total. */
 import type { MailHost } from '../dns/mail-routes.ts';
 import { providerOf } from '../dns/provider.ts';
 import { SmtpFailure } from './connection.ts';
 import { HostCircuits } from './host-circuits.ts';
-import { HostManners } from './host-manners.ts';
-import { allIdle, count, join, leave, newProvider, removeIdle, takeIdle, type Provider, type Waiter } from './provider-queue.ts';
+import { HostLimits } from './host-limits.ts';
+import { allIdle, countOpen, join, leave, newProvider, removeIdle, takeIdle, type Provider, type Waiter } from './provider-queue.ts';
 import { Reachability } from './reachability.ts';
 import { SessionFailure, SmtpSession } from './session.ts';
 import type { SmtpSettings } from './settings.ts';
-import { tryAddresses } from './try-addresses.ts';
+import { tryAddresses } from './connect-any.ts';
 
-/** How long a conversation that nobody needs is kept for the next who does. */
+/** How long an idle conversation stays open for the next caller. */
 const IDLE_MS = 1_000;
-/** Times that a host which answers others may refuse somebody a conversation. */
-const MAX_REFUSED = 5;
+/** How often one caller retries a host that refuses another conversation while it answers in others. */
+const MAX_REFUSALS = 5;
 /**
- * RCPT commands of the probe: two strangers, and perhaps one who was accepted before. A conversation with less room is over:
- * kept, it would be handed out for a probe that it has no room for, again and again.
+ * RCPT commands of the accept-all probe: two random recipients, and perhaps one that was accepted before. A conversation with less room
+ * ends, because it could never be used for a probe.
  */
 export const PROBE_RECIPIENTS = 3;
-/** Providers that are remembered at most; those that nobody needs are forgotten then. */
+/** Beyond this number, providers without conversations and waiters are forgotten. */
 const MAX_PROVIDERS = 10_000;
 
-interface Place {
+interface Conversation {
   readonly host: string;
   readonly provider: Provider;
-  /** Answers that the conversation had given when it changed hands. */
+  /** The number of answers in the conversation when its present user got it. */
   answered: number;
 }
 
@@ -33,14 +33,14 @@ export class Conversations {
   readonly #settings: SmtpSettings;
   readonly #clock: () => number;
   readonly #circuits: HostCircuits<SessionFailure>;
-  readonly #manners: HostManners;
+  readonly #limits: HostLimits;
   readonly #reachability: Reachability;
   readonly #providers = new Map<string, Provider>();
-  readonly #places = new WeakMap<SmtpSession, Place>();
+  readonly #conversations = new WeakMap<SmtpSession, Conversation>();
   readonly #stop = new AbortController();
-  /** Providers whose waiters only the cap on all conversations keeps back. */
-  readonly #held = new Set<Provider>();
-  /** Those that may have idle conversations. */
+  /** Providers whose waiters are held back only by the limit on all conversations. */
+  readonly #overTotal = new Set<Provider>();
+  /** Providers that may have idle conversations. */
   readonly #withIdle = new Set<Provider>();
   #active = 0;
 
@@ -49,13 +49,13 @@ export class Conversations {
     this.#settings = settings;
     this.#clock = clock;
     this.#circuits = new HostCircuits(clock);
-    this.#manners = new HostManners(clock);
+    this.#limits = new HostLimits(clock);
     this.#reachability = new Reachability(clock);
   }
 
   /**
-   * A conversation with `host`, to be asked about `domain` first, to be given back with `release` or `discard`.
-   * @param signal ends it. @param needed ends the waiting for it; aborts with `signal` at the latest. @throws SessionFailure
+   * A conversation with `host` to ask about `domain`. The caller returns it with `release` or `discard`.
+   * @param signal ends the conversation. @param needed ends the wait for it; aborts no later than `signal`. @throws SessionFailure
    */
   acquire(host: MailHost, domain: string, signal: AbortSignal, needed: AbortSignal = signal): Promise<SmtpSession> {
     return new Promise((resolve, reject) => {
@@ -68,33 +68,38 @@ export class Conversations {
         return resolve(idle);
       }
       const waiter: Waiter = {
-        host, domain, signal, needed, resolve, reject,
+        host,
+        domain,
+        signal,
+        needed,
+        resolve,
+        reject,
         stop: () => {
           leave(provider, waiter);
           stop();
         },
-        refused: 0,
+        refusals: 0,
       };
       join(provider, waiter);
       this.#pump(provider);
     });
   }
 
-  /** Whether `host` answered anybody not long ago. */
+  /** True when `host` has answered recently. */
   isAlive({ name }: MailHost): boolean {
-    return this.#manners.isAlive(name);
+    return this.#limits.isAlive(name);
   }
 
-  /** How many more recipients the conversation may ask about; 0: it is to be released. */
+  /** How many more recipients the conversation may ask about. At 0 the caller releases it. */
   roomIn(session: SmtpSession): number {
-    return Math.max(0, this.#manners.mostAsked(this.#placeOf(session).host) - session.asked);
+    return Math.max(0, this.#limits.maxRecipients(this.#conversationOf(session).host) - session.asked);
   }
 
-  /** Gives a conversation back that can go on. */
+  /** Returns a conversation that can continue. */
   release(session: SmtpSession): void {
-    const { host, provider } = this.#placeOf(session);
+    const { host, provider } = this.#conversationOf(session);
     this.#circuits.succeeded(host);
-    this.#manners.wentWell(host);
+    this.#limits.endedNormally(host);
     if (this.roomIn(session) < PROBE_RECIPIENTS || this.#stop.signal.aborted) return this.#end(session);
     const [next] = provider.byHost.get(host) ?? [];
     if (next !== undefined) {
@@ -111,21 +116,21 @@ export class Conversations {
     provider.idle.set(host, [...(provider.idle.get(host) ?? []), { session, timer }]);
     this.#withIdle.add(provider);
     this.#pump(provider);
-    this.#pumpHeld();
+    this.#pumpOverTotal();
   }
 
-  /** Ends a conversation; `failure`: the host ended it, or made no sense. */
+  /** Ends a conversation. @param failure set when the host ended it or broke the protocol */
   discard(session: SmtpSession, failure: SessionFailure | null): void {
     if (failure !== null && failure.failure.trouble !== 'stopped') {
-      const { host, answered } = this.#placeOf(session);
-      // One that ended while nobody used it ended by nobody's fault; one that ended after answers asks for shorter ones.
+      const { host, answered } = this.#conversationOf(session);
+      // An end while idle is not a failure. An end after answers shows the host's limit.
       if (session.answered === 0) this.#circuits.failed(host, failure);
-      else if (session.answered > answered || failure.failure.reply !== null) this.#manners.brokeOff(host, session.answered);
+      else if (session.answered > answered || failure.failure.reply !== null) this.#limits.brokeOff(host, session.answered);
     }
     this.#end(session);
   }
 
-  /** Ends all that is idle or waits; what is in use ends when it is given back. */
+  /** Ends idle conversations and all waiting. Conversations in use end when they are returned. */
   close(): void {
     this.#stop.abort();
     for (const provider of this.#providers.values()) {
@@ -136,37 +141,37 @@ export class Conversations {
   }
 
   #handOver(session: SmtpSession, signal: AbortSignal): void {
-    this.#placeOf(session).answered = session.answered;
+    this.#conversationOf(session).answered = session.answered;
     session.follow(AbortSignal.any([signal, this.#stop.signal]));
   }
 
-  /** Serves those who wait for a provider, in order, as far as the caps let it. */
+  /** Starts conversations for the waiters of a provider, in order, as far as the limits allow. */
   #pump(provider: Provider): void {
     const { conversationsPerProvider, conversations, perProviderPerSecond } = this.#settings;
-    this.#held.delete(provider);
+    this.#overTotal.delete(provider);
     for (const waiter of provider.waiting) {
       const { name } = waiter.host;
-      const hopeless = this.#reachability.trouble() ?? this.#circuits.rests(name);
-      if (hopeless !== null) {
+      const failure = this.#reachability.blockedFailure() ?? this.#circuits.failureIfOpen(name);
+      if (failure !== null) {
         leave(provider, waiter);
-        waiter.reject(hopeless);
+        waiter.reject(failure);
         continue;
       }
       const now = this.#clock();
       if (provider.nextMs > now) return this.#wakeIn(provider, provider.nextMs - now);
-      if ((provider.open.get(name) ?? 0) >= this.#manners.mostOpen(name)) continue;
-      const waitMs = this.#manners.waitMs(name);
+      if ((provider.open.get(name) ?? 0) >= this.#limits.maxConversations(name)) continue;
+      const waitMs = this.#limits.waitMs(name);
       if (waitMs > 0) {
         this.#wakeIn(provider, waitMs);
         continue;
       }
-      if (provider.active >= conversationsPerProvider && !this.#endSomeIdle([provider])) return;
-      if (this.#active >= conversations && !this.#endSomeIdle(this.#withIdle)) {
-        this.#held.add(provider);
+      if (provider.active >= conversationsPerProvider && !this.#endOneIdle([provider])) return;
+      if (this.#active >= conversations && !this.#endOneIdle(this.#withIdle)) {
+        this.#overTotal.add(provider);
         return;
       }
       provider.nextMs = now + 1000 / perProviderPerSecond;
-      count(provider, name, 1);
+      countOpen(provider, name, 1);
       this.#active++;
       leave(provider, waiter);
       this.#begin(waiter, provider).catch((bug: unknown) => waiter.reject(bug));
@@ -186,12 +191,12 @@ export class Conversations {
     provider.wake = { timer, atMs };
   }
 
-  /** There may be room again under the cap on all conversations. */
-  #pumpHeld(): void {
-    for (const provider of this.#held) {
+  /** Serves the providers that waited for room under the limit on all conversations. */
+  #pumpOverTotal(): void {
+    for (const provider of this.#overTotal) {
       this.#pump(provider);
-      // Still no room for the first of them, nor for the others.
-      if (this.#held.has(provider)) return;
+      // Without room for the first provider there is none for the others.
+      if (this.#overTotal.has(provider)) return;
     }
   }
 
@@ -201,20 +206,20 @@ export class Conversations {
     const begunMs = this.#clock();
     const last = await tryAddresses(host, domain, this.#settings, this.#reachability, stop);
     if (last instanceof SmtpSession) {
-      this.#places.set(last, { host: host.name, provider, answered: 0 });
+      this.#conversations.set(last, { host: host.name, provider, answered: 0 });
       this.#handOver(last, signal);
       resolve(last);
       return;
     }
-    count(provider, host.name, -1);
+    countOpen(provider, host.name, -1);
     this.#active--;
-    const blocked = this.#reachability.trouble();
+    const blocked = this.#reachability.blockedFailure();
     if (needed.aborted || this.#stop.signal.aborted) {
-      this.#cutOff(host.name, this.#clock() - begunMs);
+      this.#noteCutOff(host.name, this.#clock() - begunMs);
       reject(last);
     } else if (blocked !== null) reject(blocked);
-    else if (this.#isFull(host.name, provider, last) && waiter.refused++ < MAX_REFUSED) {
-      this.#manners.refusedAnother(host.name, provider.open.get(host.name) ?? 0);
+    else if (this.#isFull(host.name, provider, last) && waiter.refusals++ < MAX_REFUSALS) {
+      this.#limits.refusedAnother(host.name, provider.open.get(host.name) ?? 0);
       join(provider, waiter);
     } else {
       this.#circuits.failed(host.name, last);
@@ -223,19 +228,22 @@ export class Conversations {
     this.#pumpAfterEnd(provider);
   }
 
-  /** Nobody waited any longer. When all whose time is up come to no end of a host, none of them would come to the next: it counts as having failed. */
-  #cutOff(host: string, tookMs: number): void {
-    if (tookMs < this.#settings.connectMs || this.#manners.isAlive(host)) return;
-    this.#circuits.failed(host, new SessionFailure('connect', new SmtpFailure('timeout', `no conversation within ${Math.round(tookMs)} ms`)));
+  /** Counts a deadline that cut off a full connection timeout as a failure of the host. Otherwise no caller would reach the next host. */
+  #noteCutOff(host: string, tookMs: number): void {
+    if (tookMs < this.#settings.connectMs || this.#limits.isAlive(host)) return;
+    this.#circuits.failed(
+      host,
+      new SessionFailure('connect', new SmtpFailure('timeout', `no conversation within ${Math.round(tookMs)} ms`)),
+    );
   }
 
-  /** Whether the host, which talks to us, only wants fewer conversations or later ones: it did not refuse us for good. */
+  /** True when a host that answers us refused only this conversation: it wants fewer of them, or later. */
   #isFull(host: string, provider: Provider, { failure }: SessionFailure): boolean {
-    return (provider.open.has(host) || this.#manners.isAlive(host)) && (failure.reply === null || failure.reply.code < 500);
+    return (provider.open.has(host) || this.#limits.isAlive(host)) && (failure.reply === null || failure.reply.code < 500);
   }
 
-  /** Makes room by ending a conversation that nobody uses; false when there is none. */
-  #endSomeIdle(providers: Iterable<Provider>): boolean {
+  /** Makes room by ending an idle conversation; false when there is none. */
+  #endOneIdle(providers: Iterable<Provider>): boolean {
     for (const provider of providers) {
       const [host] = provider.idle.keys();
       const session = host === undefined ? null : takeIdle(provider, host, (dead) => this.#quit(dead));
@@ -247,29 +255,29 @@ export class Conversations {
     return false;
   }
 
-  /** Ends a conversation without looking who could take its place. */
+  /** Ends a conversation without serving the waiters. */
   #quit(session: SmtpSession): void {
     session.quit();
-    const { host, provider } = this.#placeOf(session);
-    count(provider, host, -1);
+    const { host, provider } = this.#conversationOf(session);
+    countOpen(provider, host, -1);
     this.#active--;
   }
 
   #end(session: SmtpSession): void {
     this.#quit(session);
-    this.#pumpAfterEnd(this.#placeOf(session).provider);
+    this.#pumpAfterEnd(this.#conversationOf(session).provider);
   }
 
   #pumpAfterEnd(provider: Provider): void {
     if (this.#stop.signal.aborted) return;
     this.#pump(provider);
-    this.#pumpHeld();
+    this.#pumpOverTotal();
   }
 
-  #placeOf(session: SmtpSession): Place {
-    const place = this.#places.get(session);
-    if (place === undefined) throw new Error('a conversation that was not begun here');
-    return place;
+  #conversationOf(session: SmtpSession): Conversation {
+    const conversation = this.#conversations.get(session);
+    if (conversation === undefined) throw new Error('a conversation that was not begun here');
+    return conversation;
   }
 
   #provider(name: string): Provider {
@@ -283,6 +291,7 @@ export class Conversations {
 
   #forget(): void {
     const now = this.#clock();
-    for (const [name, { active, waiting, nextMs }] of this.#providers) if (active === 0 && waiting.size === 0 && nextMs <= now) this.#providers.delete(name);
+    for (const [name, { active, waiting, nextMs }] of this.#providers)
+      if (active === 0 && waiting.size === 0 && nextMs <= now) this.#providers.delete(name);
   }
 }

@@ -1,72 +1,72 @@
-/** One domain while its mail hosts are asked: who is left, what was answered, and where conversations broke off. */
+/** The state of one domain while its mail hosts are asked: recipients left, answers, and conversations that broke off. */
 import { refusalForm, type RcptMeaning } from './classify.ts';
 import type { Reply } from './reply.ts';
 import type { SessionFailure, SmtpSession, SmtpStage } from './session.ts';
 
 export interface Recipient {
-  /** The local part as it was spelled (RFC 5321 2.4: only its host may read it), the domain in A-labels. */
+  /** The local part in its original case (RFC 5321 2.4: only its host may interpret it), the domain in A-labels. */
   readonly address: string;
   /** Has a non-ASCII local part (RFC 6531). */
   readonly utf8: boolean;
 }
 
 /**
- * `no_answer`: no reply to RCPT came from any host. `smtputf8_unsupported`: no host takes such an address at all. `pending`: time was up, or the server
- * had enough for now. `blocked`: no mail server can be reached from here.
+ * `no_answer`: no host replied to RCPT. `smtputf8_unsupported`: no host takes non-ASCII local parts. `pending`: the deadline passed, or the
+ * server takes no more for now. `blocked`: the network blocks port 25.
  */
-export type MailboxMeaning = RcptMeaning | 'no_answer' | 'smtputf8_unsupported' | 'pending' | 'blocked';
+type MailboxMeaning = RcptMeaning | 'no_answer' | 'smtputf8_unsupported' | 'pending' | 'blocked';
 
 export interface MailboxAnswer {
   readonly meaning: MailboxMeaning;
-  /** How far the conversation came that this rests on. */
+  /** The stage that the conversation had reached. */
   readonly stage: SmtpStage;
   readonly host: string;
   readonly code: number | null;
   readonly enhanced: string | null;
-  /** The server's words, or ours on what went wrong. */
+  /** The server's text, or a description of the failure. */
   readonly message: string;
   readonly tls: boolean;
-  /** Conversations in which the mailbox was asked about, or was to be. */
+  /** The number of conversations that asked about the mailbox, or were meant to. */
   readonly attempts: number;
 }
 
-/** How a host treats recipients whom nobody has. */
-export interface StrangerHabit {
-  /** Whether it takes mail for anybody. */
+/** How a host treats random recipients, from the accept-all probe. */
+export interface ProbeResult {
+  /** True when the host accepts any address. */
   readonly acceptAll: boolean;
-  /** The form of its refusal of strangers, where the words do not say that there is no such mailbox; null: they do, or it refuses nobody. */
+  /** The form in which it refuses random addresses, if the words do not say that the mailbox is unknown; null otherwise. */
   readonly refusal: string | null;
-  /** A recipient whom it accepted beside; null where `refusal` is. */
+  /** A recipient that the host accepted in the same conversation; null where `refusal` is null. */
   readonly witness: Recipient | null;
 }
 
-/** RFC 2142 and RFC 5321 4.5.1: servers take mail for these even from clients whom they refuse otherwise, so they prove nothing. */
+/** RFC 2142 and RFC 5321 4.5.1: servers accept these even from clients that they refuse otherwise, so they prove nothing. */
 const ALWAYS_TAKEN = /^(?:postmaster|abuse|hostmaster|webmaster|security|noc|mailer-daemon)@/i;
 
-/** Times that conversations with a host may break over the same mailbox. */
+/** How often conversations with one host may break off at the same mailbox. */
 const MAX_BREAKS = 2;
-/** Times that the probe may break off. */
+/** How often the probe may be tried. */
 const MAX_PROBES = 2;
 
 export class DomainProgress {
   readonly domain: string;
   readonly signal: AbortSignal;
   readonly answers = new Map<string, MailboxAnswer>();
-  /** Of each host for which that is known, whether it takes mail for anybody. */
+  /** Whether a host takes mail for any address, by host, where known. */
   readonly acceptAll = new Map<string, boolean>();
   #left: Recipient[];
-  /** Whom only another host can be asked about. */
-  #aside: Recipient[] = [];
+  /** Recipients for the next host. */
+  #forNextHost: Recipient[] = [];
   #host = '';
   #probes = MAX_PROBES;
-  #probing = false;
-  #anybodyAccepted = false;
+  #isProbing = false;
+  #anyAccepted = false;
   #witness: Recipient | null = null;
-  #enough = new AbortController();
-  readonly #takenHere = new Set<string>();
-  /** The form in which the present host refuses strangers, where only a comparison tells what it means. */
-  #strangerRefusal: string | null = null;
-  /** Refusals that do not say why, by the conversation in which they came. */
+  #noneLeft = new AbortController();
+  readonly #askedHere = new Set<string>();
+  /** The form in which the current host refuses random recipients, when its meaning needs a comparison. */
+  #probeRefusal: string | null = null;
+  /** Refusals without a reason, by conversation. */
   readonly #unexplained = new Map<SmtpSession, Set<string>>();
   readonly #attempts = new Map<string, number>();
   readonly #breaks = new Map<string, number>();
@@ -81,74 +81,74 @@ export class DomainProgress {
     return this.#left.length;
   }
 
-  /** Whether the present host is to be asked now if it takes anybody: it accepted somebody, and nobody else is at it. */
+  /** Whether to probe the current host now: it has accepted a recipient, and no other conversation uses it. */
   get wantsProbe(): boolean {
-    return !this.acceptAll.has(this.#host) && this.#anybodyAccepted && this.#probes > 0 && !this.#probing;
+    return !this.acceptAll.has(this.#host) && this.#anyAccepted && this.#probes > 0 && !this.#isProbing;
   }
 
-  /** Whether the present host has anything left to be asked. */
+  /** True while the current host has a recipient or a probe left. */
   get wantsMore(): boolean {
     return !this.signal.aborted && (this.#left.length > 0 || this.wantsProbe);
   }
 
-  /** Aborts when another conversation with the present host would be one too many. */
+  /** Aborts when no further conversation with the current host is needed. */
   get needed(): AbortSignal {
-    return this.#left.length > 0 ? AbortSignal.any([this.signal, this.#enough.signal]) : this.signal;
+    return this.#left.length > 0 ? AbortSignal.any([this.signal, this.#noneLeft.signal]) : this.signal;
   }
 
-  /** A recipient whom the present host accepted, though it may refuse others; null: none yet. */
+  /** A recipient that the current host accepted, though it may refuse others; null before the first. */
   get witness(): Recipient | null {
     return this.#witness;
   }
 
-  /** From now on `host` is asked about all who have no answer. @param habit what is known of its treatment of strangers; null: nothing. */
-  beginHost(host: string, habit: StrangerHabit | null): void {
+  /** From now on `host` is asked about all recipients without an answer. @param probe how it treats random addresses; null when unknown. */
+  beginHost(host: string, probe: ProbeResult | null): void {
     this.#host = host;
     this.#witness = null;
-    this.#strangerRefusal = null;
+    this.#probeRefusal = null;
     this.#unexplained.clear();
-    if (habit !== null) this.learnHabit(habit);
+    if (probe !== null) this.noteProbe(probe);
     this.#probes = MAX_PROBES;
-    this.#anybodyAccepted = false;
-    this.#takenHere.clear();
+    this.#anyAccepted = false;
+    this.#askedHere.clear();
     this.#breaks.clear();
-    if (this.#enough.signal.aborted) this.#enough = new AbortController();
-    this.#left.push(...this.#aside.splice(0));
+    if (this.#noneLeft.signal.aborted) this.#noneLeft = new AbortController();
+    this.#left.push(...this.#forNextHost.splice(0));
   }
 
-  /** The next `most` at most, to be answered, given back or put aside. */
+  /** Takes up to `most` recipients. Each is then answered, broken off or deferred to the next host. */
   take(most: number): Recipient[] {
     const taken = this.#left.splice(0, most);
     for (const { address } of taken) {
       this.#attempts.set(address, (this.#attempts.get(address) ?? 0) + 1);
-      this.#takenHere.add(address);
+      this.#askedHere.add(address);
     }
-    if (this.#left.length === 0) this.#enough.abort();
+    if (this.#left.length === 0) this.#noneLeft.abort();
     return taken;
   }
 
   answered(recipient: Recipient, meaning: MailboxMeaning, reply: Reply, session: SmtpSession): void {
     const { address } = recipient;
-    this.#anybodyAccepted ||= meaning === 'accepted';
+    this.#anyAccepted ||= meaning === 'accepted';
     if (meaning === 'accepted' && !ALWAYS_TAKEN.test(address)) this.#witness ??= recipient;
     if (meaning === 'rejected') this.#unexplained.set(session, (this.#unexplained.get(session) ?? new Set()).add(address));
     this.#note(address, meaning, 'rcpt', reply.code, reply.enhanced, reply.text, session.tls);
   }
 
-  /** The present host cannot be asked about it. */
-  putAside(recipient: Recipient, session: SmtpSession): void {
+  /** Leaves a recipient that the current host does not support to the next host. */
+  deferToNextHost(recipient: Recipient, session: SmtpSession): void {
     this.#note(recipient.address, 'smtputf8_unsupported', 'mail', null, null, 'the server does not take non-ASCII names', session.tls);
-    this.#aside.push(recipient);
+    this.#forNextHost.push(recipient);
   }
 
   /**
-   * A conversation broke off before these were answered. The one that was being asked about goes first in the next conversation when others were answered
-   * before it, for the server may only have had enough; else last, so that it keeps nobody from an answer. Over whom it breaks twice only another host is asked.
+   * Puts the unanswered recipients of a conversation back. The one it broke off at goes first if others were answered before, because the
+   * server may have reached its limit; otherwise last, so that it blocks no other. After two breaks it is left to the next host.
    */
   brokeOff(unanswered: readonly Recipient[], failure: SessionFailure, session: SmtpSession): void {
     const over = unanswered.find(({ address }) => address === failure.over);
     const others = unanswered.filter((recipient) => recipient !== over);
-    if (this.#enough.signal.aborted) this.#enough = new AbortController();
+    if (this.#noneLeft.signal.aborted) this.#noneLeft = new AbortController();
     if (over === undefined || failure.failure.trouble === 'stopped') {
       this.#left.unshift(...unanswered);
       return;
@@ -158,75 +158,80 @@ export class DomainProgress {
     this.#left.unshift(...others);
     if (breaks >= MAX_BREAKS) {
       this.#noteFailure(over, failure, session.tls, 'no_answer');
-      this.#aside.push(over);
+      this.#forNextHost.push(over);
     } else if (session.answered > 0) this.#left.unshift(over);
     else this.#left.push(over);
   }
 
-  /** The present host is not asked again; what it failed by is noted for all who are left. @param alive it answered somebody, and did not refuse us since: it can be asked again later. */
+  /**
+   * Notes the failure of the current host for all remaining recipients.
+   * @param alive the host answered before and has not refused the client since, so it can be asked later
+   */
   endHost(failure: SessionFailure, alive: boolean): void {
     for (const recipient of this.#left) {
       const { address } = recipient;
-      if (!this.#takenHere.has(address)) this.#attempts.set(address, (this.#attempts.get(address) ?? 0) + 1);
+      if (!this.#askedHere.has(address)) this.#attempts.set(address, (this.#attempts.get(address) ?? 0) + 1);
       this.#noteFailure(recipient, failure, false, alive ? 'pending' : 'no_answer');
     }
   }
 
-  /** Time is up: who has no answer and could have one yet is to be asked about later. */
+  /** The deadline has passed: recipients that could still get an answer become pending. */
   endTime(): void {
-    // Whom the last host could not be asked about, nobody can.
+    // Recipients deferred by the last host are not left, so they keep their answer.
     for (const { address } of this.#left) {
       const known = this.answers.get(address);
-      if (known === undefined || known.meaning === 'no_answer') this.#note(address, 'pending', known?.stage ?? 'connect', null, null, 'time was up', known?.tls ?? false);
+      if (known === undefined || known.meaning === 'no_answer')
+        this.#note(address, 'pending', known?.stage ?? 'connect', null, null, 'time was up', known?.tls ?? false);
     }
   }
 
   beginProbe(): void {
-    this.#probing = true;
+    this.#isProbing = true;
     this.#probes--;
   }
 
-  /** What the probe found of the present host. */
-  learnHabit({ acceptAll, refusal, witness }: StrangerHabit): void {
+  /** The result of probing the current host. */
+  noteProbe({ acceptAll, refusal, witness }: ProbeResult): void {
     this.acceptAll.set(this.#host, acceptAll);
-    this.#strangerRefusal = refusal;
+    this.#probeRefusal = refusal;
     this.#witness ??= witness;
   }
 
   /**
-   * Whom to ask about once more at the end of a conversation; null: nobody. Only a recipient who is accepted after the refusals shows that the host
-   * has not had enough of us meanwhile.
+   * The accepted recipient to ask about again at the end of a conversation; null when no refusal needs it. Only an acceptance after the
+   * refusals shows that the host still distinguishes recipients.
    */
   witnessFor(session: SmtpSession): Recipient | null {
-    const isOpen = [...(this.#unexplained.get(session) ?? [])].some((address) => this.#isOfStrangers(address));
+    const isOpen = [...(this.#unexplained.get(session) ?? [])].some((address) => this.#matchesProbeRefusal(address));
     return isOpen ? this.#witness : null;
   }
 
   /**
-   * The witness was asked about once more. A refusal that does not say why is about the mailbox when its host gives it to strangers, too, and still
-   * accepts others: then nobody has that mailbox.
+   * Interprets refusals without a reason after the witness was asked again. When the host refuses random recipients in the same form and
+   * still accepts the witness, the refused mailbox does not exist.
    */
   settleRefusals(session: SmtpSession, isAccepted: boolean): void {
     for (const address of this.#unexplained.get(session) ?? []) {
       const answer = this.answers.get(address);
-      if (isAccepted && answer !== undefined && this.#isOfStrangers(address)) this.answers.set(address, { ...answer, meaning: 'no_mailbox' });
+      if (isAccepted && answer !== undefined && this.#matchesProbeRefusal(address))
+        this.answers.set(address, { ...answer, meaning: 'no_mailbox' });
     }
     this.#unexplained.delete(session);
   }
 
-  #isOfStrangers(address: string): boolean {
+  #matchesProbeRefusal(address: string): boolean {
     const answer = this.answers.get(address);
     if (answer === undefined || answer.meaning !== 'rejected' || answer.code === null) return false;
-    return this.#strangerRefusal === refusalForm({ code: answer.code, enhanced: answer.enhanced, text: answer.message }, address);
+    return this.#probeRefusal === refusalForm({ code: answer.code, enhanced: answer.enhanced, text: answer.message }, address);
   }
 
-  /** @param broke the conversation ended over it: it may be tried in another. */
+  /** @param broke the conversation broke off, so that the probe may be tried in another one */
   endProbe(broke: boolean): void {
-    this.#probing = false;
+    this.#isProbing = false;
     if (!broke) this.#probes = 0;
   }
 
-  /** What a host said outranks how it failed; of failures, one that says when to come again outranks one that says nothing. */
+  /** An answer outranks a failure. A failure with a time to come again outranks one without. */
   #noteFailure({ address }: Recipient, { stage, failure }: SessionFailure, tls: boolean, otherwise: 'no_answer' | 'pending'): void {
     const known = this.answers.get(address);
     if (known !== undefined && known.meaning !== 'no_answer') return;
@@ -236,7 +241,24 @@ export class DomainProgress {
     this.#note(address, meaning, stage, reply?.code ?? null, reply?.enhanced ?? null, failure.message, tls);
   }
 
-  #note(address: string, meaning: MailboxMeaning, stage: SmtpStage, code: number | null, enhanced: string | null, message: string, tls: boolean): void {
-    this.answers.set(address, { meaning, stage, host: this.#host, code, enhanced, message, tls, attempts: this.#attempts.get(address) ?? 0 });
+  #note(
+    address: string,
+    meaning: MailboxMeaning,
+    stage: SmtpStage,
+    code: number | null,
+    enhanced: string | null,
+    message: string,
+    tls: boolean,
+  ): void {
+    this.answers.set(address, {
+      meaning,
+      stage,
+      host: this.#host,
+      code,
+      enhanced,
+      message,
+      tls,
+      attempts: this.#attempts.get(address) ?? 0,
+    });
   }
 }

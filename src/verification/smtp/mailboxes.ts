@@ -1,60 +1,61 @@
-/** Asks a domain's mail hosts about its mailboxes: every host by preference, and whether the domain takes mail for anybody. */
-import { JoinedCache } from '../dns/joined-cache.ts';
+/** Asks the mail hosts of a domain about its mailboxes, by preference, and probes whether they accept all addresses. */
+import { CoalescingCache } from '../dns/coalescing-cache.ts';
 import type { MailHost } from '../dns/mail-routes.ts';
 import { classifyRcpt, refusalForm, type RcptMeaning } from './classify.ts';
 import { Conversations, PROBE_RECIPIENTS } from './conversations.ts';
-import { DomainProgress, type MailboxAnswer, type Recipient, type StrangerHabit } from './domain-progress.ts';
+import { DomainProgress, type MailboxAnswer, type Recipient, type ProbeResult } from './domain-progress.ts';
 import type { Reply } from './reply.ts';
 import { SessionFailure, type SmtpSession } from './session.ts';
 import type { SmtpSettings } from './settings.ts';
 
-export interface DomainAnswer {
+interface DomainAnswer {
   readonly mailboxes: ReadonlyMap<string, MailboxAnswer>;
-  /** Of each host for which that is known, whether it takes the domain's mail for anybody. */
+  /** Whether a host takes the domain's mail for any address, by host, where known. */
   readonly acceptAll: ReadonlyMap<string, boolean>;
 }
 
-/** Recipients who are worth a conversation of their own beside the others: even a server that thinks for a second about each is through with them in time. */
-const SHARE = 25;
-/** Recipients taken at once; between two lots the probe has its turn. */
-const LOT = 25;
-/** Conversations with one host that may break off: it is let go then, until later. */
+/** Recipients for each additional conversation. Even a server that takes a second for each recipient finishes this number in time. */
+const RECIPIENTS_PER_CONVERSATION = 25;
+/** Recipients in one batch. The probe runs between two batches. */
+const BATCH = 25;
+/** Conversations with one host that may break off before it is given up for now. */
 const MAX_BROKEN_OFF = 20;
-const HABIT_KEPT_MS = 24 * 3_600_000;
-const MAX_KEPT = 50_000;
+const PROBE_TTL_MS = 24 * 3_600_000;
+const MAX_PROBES_CACHED = 50_000;
 
-/** What several conversations with one host have in common. */
+/** The state that conversations with one host share. */
 interface HostTurn {
   readonly host: MailHost;
   readonly progress: DomainProgress;
   brokenOff: number;
   failure: SessionFailure | null;
-  /** Conversations beside the first one, once the host has answered. */
+  /** The additional conversations, once the host has answered. */
   others: Promise<unknown> | null;
 }
 
 export class Mailboxes {
   readonly #settings: SmtpSettings;
   readonly #conversations: Conversations;
-  readonly #habits: JoinedCache<StrangerHabit>;
+  readonly #probes: CoalescingCache<ProbeResult>;
 
   /** @param clock monotonic, milliseconds. */
   constructor(settings: SmtpSettings, clock: () => number) {
     this.#settings = settings;
     this.#conversations = new Conversations(settings, clock);
-    this.#habits = new JoinedCache(clock, MAX_KEPT);
+    this.#probes = new CoalescingCache(clock, MAX_PROBES_CACHED);
   }
 
-  /** An answer for each recipient; trouble is an answer. What is not asked when `signal` aborts is `pending`. */
+  /** Returns an answer for each recipient; a failure is an answer, too. Recipients not asked before `signal` aborts are `pending`. */
   async ask(domain: string, hosts: readonly MailHost[], recipients: readonly Recipient[], signal: AbortSignal): Promise<DomainAnswer> {
     const progress = new DomainProgress(domain, recipients, signal);
     for (const host of hosts) {
-      progress.beginHost(host.name, this.#habits.peek(habitKey(domain, host.name)) ?? null);
+      progress.beginHost(host.name, this.#probes.peek(probeKey(domain, host.name)) ?? null);
       if (!progress.wantsMore) break;
       const turn: HostTurn = { host, progress, brokenOff: 0, failure: null, others: null };
       await this.#converse(turn);
       await turn.others;
-      if (turn.failure !== null && !signal.aborted) progress.endHost(turn.failure, this.#conversations.isAlive(host) && !refusedForGood(turn, turn.failure));
+      if (turn.failure !== null && !signal.aborted)
+        progress.endHost(turn.failure, this.#conversations.isAlive(host) && !refusedForGood(turn, turn.failure));
     }
     if (signal.aborted) progress.endTime();
     return { mailboxes: progress.answers, acceptAll: progress.acceptAll };
@@ -65,7 +66,7 @@ export class Mailboxes {
     this.#conversations.close();
   }
 
-  /** One conversation with a host after the other, until nobody is left or it has had enough. */
+  /** Holds one conversation after another with a host, until no recipient is left or too many conversations broke off. */
   async #converse(turn: HostTurn): Promise<void> {
     const { host, progress } = turn;
     while (progress.wantsMore && turn.brokenOff < MAX_BROKEN_OFF) {
@@ -80,7 +81,7 @@ export class Mailboxes {
       }
       try {
         await this.#askAll(session, turn);
-        // At its limit a server hangs up over any command: that one is over as it should be.
+        // A server at its limit hangs up at the next command, so a full conversation is not reset.
         if (this.#conversations.roomIn(session) > 0) await session.reset();
         this.#conversations.release(session);
       } catch (error) {
@@ -88,13 +89,13 @@ export class Mailboxes {
         if (!(error instanceof SessionFailure)) throw error;
         turn.failure = error;
         turn.brokenOff++;
-        // Who will not hear of any recipient is not asked again; over one of them it may go on with the others.
+        // A host that refuses every recipient is not asked again. If it refused a single recipient, it may accept the others.
         if (error.failure.trouble === 'stopped' || (session.answered === 0 && error.stage !== 'rcpt')) return;
       }
     }
   }
 
-  /** Asks about those who are left, as far as one conversation goes. */
+  /** Asks about the remaining recipients, up to the limit of the conversation. */
   async #askAll(session: SmtpSession, turn: HostTurn): Promise<void> {
     const { progress } = turn;
     for (;;) {
@@ -103,13 +104,13 @@ export class Mailboxes {
         await this.#probe(session, turn);
         continue;
       }
-      const lot = progress.take(Math.min(LOT, room));
-      if (lot.length === 0) return this.#askWitness(session, progress);
-      await this.#askLot(session, lot, turn);
+      const batch = progress.take(Math.min(BATCH, room));
+      if (batch.length === 0) return this.#askWitness(session, progress);
+      await this.#askBatch(session, batch, turn);
     }
   }
 
-  /** Settles the refusals of this conversation that do not say why, as far as one who was accepted before shows what they mean. */
+  /** Interprets the refusals without a reason by asking again about a recipient that was accepted before. */
   async #askWitness(session: SmtpSession, progress: DomainProgress): Promise<void> {
     const witness = progress.witnessFor(session);
     if (witness !== null) progress.settleRefusals(session, await this.#isAccepted(session, witness));
@@ -121,12 +122,12 @@ export class Mailboxes {
     return replies.some((reply) => classifyRcpt(reply) === 'accepted');
   }
 
-  async #askLot(session: SmtpSession, lot: readonly Recipient[], turn: HostTurn): Promise<void> {
+  async #askBatch(session: SmtpSession, batch: readonly Recipient[], turn: HostTurn): Promise<void> {
     const { progress } = turn;
-    const open = new Map(lot.map((recipient) => [recipient.address, recipient]));
-    for (const recipient of session.smtputf8 ? [] : lot.filter(({ utf8 }) => utf8)) {
+    const open = new Map(batch.map((recipient) => [recipient.address, recipient]));
+    for (const recipient of session.smtputf8 ? [] : batch.filter(({ utf8 }) => utf8)) {
       open.delete(recipient.address);
-      progress.putAside(recipient, session);
+      progress.deferToNextHost(recipient, session);
     }
     try {
       for (const kind of [false, true]) {
@@ -145,56 +146,61 @@ export class Mailboxes {
     }
   }
 
-  /** More conversations where many are left; only with a host that has answered, so that one which refuses us is not asked eight times at once. */
+  /** Starts more conversations when many recipients are left. Called once the host has answered, so that a refusing host is asked once. */
   #beginOthers(turn: HostTurn): Promise<unknown> {
-    const count = Math.min(Math.ceil(turn.progress.left / SHARE), this.#settings.conversationsPerProvider - 1);
+    const count = Math.min(Math.ceil(turn.progress.left / RECIPIENTS_PER_CONVERSATION), this.#settings.conversationsPerProvider - 1);
     const others = Promise.all(Array.from({ length: count }, () => this.#converse(turn)));
-    // Whoever awaits it is told; until then nobody need be.
+    // The rejection is handled where the promise is awaited.
     others.catch(() => undefined);
     return others;
   }
 
-  /** Asks about two recipients whom nobody has. A 4xx, a drop, or words about us say nothing. */
+  /** Asks about two random recipients. A 4xx, a dropped connection, or a reply about the client gives no result. */
   async #probe(session: SmtpSession, { host, progress }: HostTurn): Promise<void> {
     progress.beginProbe();
-    let habit: StrangerHabit | null;
+    let result: ProbeResult | null;
     try {
-      habit = await this.#habitOf(session, progress);
+      result = await this.#askProbe(session, progress);
     } catch (error) {
       progress.endProbe(true);
       throw error;
     }
     progress.endProbe(false);
-    if (habit === null) return;
-    progress.learnHabit(habit);
-    this.#habits.put(habitKey(progress.domain, host.name), habit, HABIT_KEPT_MS);
+    if (result === null) return;
+    progress.noteProbe(result);
+    this.#probes.put(probeKey(progress.domain, host.name), result, PROBE_TTL_MS);
   }
 
-  async #habitOf(session: SmtpSession, { domain, witness }: DomainProgress): Promise<StrangerHabit | null> {
+  async #askProbe(session: SmtpSession, { domain, witness }: DomainProgress): Promise<ProbeResult | null> {
     const meanings: RcptMeaning[] = [];
     const forms = new Set<string>();
-    await session.ask(this.#settings.strangers().map((stranger) => `${stranger}@${domain}`), false, (stranger, reply) => {
-      meanings.push(classifyRcpt(reply));
-      forms.add(refusalForm(reply, stranger));
-    });
+    await session.ask(
+      this.#settings.probeLocalParts().map((local) => `${local}@${domain}`),
+      false,
+      (address, reply) => {
+        meanings.push(classifyRcpt(reply));
+        forms.add(refusalForm(reply, address));
+      },
+    );
     if (meanings.every((meaning) => meaning === 'accepted')) return { acceptAll: true, refusal: null, witness: null };
-    if (meanings.every((meaning) => meaning === 'accepted' || isRefusal(meaning))) return { acceptAll: false, refusal: null, witness: null };
+    if (meanings.every((meaning) => meaning === 'accepted' || isRefusal(meaning)))
+      return { acceptAll: false, refusal: null, witness: null };
     const [form] = forms;
     const isOneRefusal = forms.size === 1 && meanings.every((meaning) => meaning === 'rejected' || meaning === 'policy_rejected');
     if (!isOneRefusal || form === undefined || witness === null) return null;
-    // The server may have had enough of us since it accepted somebody: only one who is accepted again shows that it tells them apart.
+    // The server may refuse everything by now. Only a repeated acceptance shows that it distinguishes recipients.
     if (!(await this.#isAccepted(session, witness))) return null;
     return meanings[0] === 'rejected' ? { acceptAll: false, refusal: form, witness } : { acceptAll: false, refusal: null, witness: null };
   }
 }
 
-/** A 5xx to us, whatever the host said to others; one that let us go on in another conversation was for that conversation alone. */
+/** True when the host refused the client with a 5xx. While other conversations may follow, the refusal was for one of them only. */
 function refusedForGood({ brokenOff }: HostTurn, { failure }: SessionFailure): boolean {
   return brokenOff < MAX_BROKEN_OFF && (failure.reply?.code ?? 0) >= 500;
 }
 
-/** A backup often takes everything that the host which knows the mailboxes would refuse: what is known of one says nothing of the other. */
-function habitKey(domain: string, host: string): string {
+/** The key includes the host, because a backup host often accepts everything that the primary host refuses. */
+function probeKey(domain: string, host: string): string {
   return `${domain} ${host}`;
 }
 

@@ -1,20 +1,20 @@
-/** Who waits for a conversation with one provider, and which of its conversations nobody uses. */
+/** The callers that wait for a conversation with one provider, and its idle conversations. */
 import type { MailHost } from '../dns/mail-routes.ts';
 import type { SmtpSession } from './session.ts';
 
 export interface Waiter {
   readonly host: MailHost;
-  /** About which it is to be asked. */
+  /** The domain to ask about. */
   readonly domain: string;
   /** Ends the conversation. */
   readonly signal: AbortSignal;
-  /** Ends the waiting for one. */
+  /** Ends the wait for it. */
   readonly needed: AbortSignal;
   readonly resolve: (session: SmtpSession) => void;
   readonly reject: (error: unknown) => void;
   readonly stop: () => void;
-  /** Times that the host would not have another conversation for it. */
-  refused: number;
+  /** How often the host refused another conversation for this caller. */
+  refusals: number;
 }
 
 interface Idle {
@@ -22,16 +22,16 @@ interface Idle {
   readonly timer: NodeJS.Timeout;
 }
 
-/** Whoever waits for one provider waits for no other: each event looks at one queue, not at all who wait. */
+/** Each provider has its own queue, so that an event checks only the callers of one provider. */
 export interface Provider {
   active: number;
-  /** Conversations with each host, those that are about to begin included. */
+  /** The number of conversations with each host, including those that are being opened. */
   readonly open: Map<string, number>;
   /** When the next conversation may begin, monotonic milliseconds. */
   nextMs: number;
-  /** When it is looked at again without anything having happened. */
+  /** The timer for the next check of the queue. */
   wake: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null;
-  /** In the order in which they came. Where a host has an idle conversation, nobody waits for it. */
+  /** In order of arrival. Nobody waits for a host that has an idle conversation. */
   readonly waiting: Set<Waiter>;
   readonly byHost: Map<string, Set<Waiter>>;
   readonly idle: Map<string, Idle[]>;
@@ -41,14 +41,14 @@ export function newProvider(): Provider {
   return { active: 0, open: new Map(), nextMs: 0, wake: null, waiting: new Set(), byHost: new Map(), idle: new Map() };
 }
 
-/** Waits from now on. */
+/** Adds a caller to the queue. */
 export function join(provider: Provider, waiter: Waiter): void {
   waiter.needed.addEventListener('abort', waiter.stop, { once: true });
   provider.waiting.add(waiter);
   provider.byHost.set(waiter.host.name, (provider.byHost.get(waiter.host.name) ?? new Set()).add(waiter));
 }
 
-/** No longer waits. */
+/** Removes a caller from the queue. */
 export function leave(provider: Provider, waiter: Waiter): void {
   waiter.needed.removeEventListener('abort', waiter.stop);
   provider.waiting.delete(waiter);
@@ -57,15 +57,15 @@ export function leave(provider: Provider, waiter: Waiter): void {
   if (others?.size === 0) provider.byHost.delete(waiter.host.name);
 }
 
-/** One conversation more with `host`, or one less. */
-export function count(provider: Provider, host: string, change: 1 | -1): void {
+/** Counts one conversation more or less with `host`. */
+export function countOpen(provider: Provider, host: string, change: 1 | -1): void {
   const open = (provider.open.get(host) ?? 0) + change;
   if (open === 0) provider.open.delete(host);
   else provider.open.set(host, open);
   provider.active += change;
 }
 
-/** A conversation with `host` that nobody uses; those that have ended meanwhile are given to `drop`. */
+/** An idle conversation with `host`; null without one. Idle conversations that have ended meanwhile go to `drop`. */
 export function takeIdle(provider: Provider, host: string, drop: (session: SmtpSession) => void): SmtpSession | null {
   for (;;) {
     const idle = provider.idle.get(host)?.[0];
@@ -85,7 +85,7 @@ export function removeIdle(provider: Provider, host: string, session: SmtpSessio
   else provider.idle.set(host, left);
 }
 
-/** All of them, taken out. */
+/** Removes and returns all idle conversations. */
 export function allIdle(provider: Provider): SmtpSession[] {
   const all = [...provider.idle.values()].flat();
   for (const { timer } of all) clearTimeout(timer);

@@ -1,23 +1,23 @@
 /**
- * Whether mail servers can be reached from here at all. Many networks drop what goes to port 25 without a word; then each host would cost the full wait,
- * and none could be told from a dead one.
+ * Detects a network that blocks port 25. Many networks drop those packets silently, so that each host would cost a full timeout and look
+ * dead.
  */
 import { SmtpFailure } from './connection.ts';
 import { SessionFailure } from './session.ts';
 
 /**
- * Different hosts of as many domains that did not answer within a minute, with none that did: a batch rarely begins with so many dead ones. The hosts of one
- * domain are often one machine, or gone together; and one host serves many domains.
+ * Silent hosts of different domains within a minute that mean a blocked port, while no host answers. A batch rarely begins with that many
+ * dead hosts. Hosts of one domain count once, since they often fail together.
  */
-const HOSTS = 3;
-const WITHIN_MS = 60_000;
-/** How long one connection proves that the way is open, and how long the lack of any keeps us from trying. */
+const SILENT_HOSTS = 3;
+const WINDOW_MS = 60_000;
+/** How long one connection proves that the port is open, and how long a blocked port is not tried again. */
 const PROVEN_MS = 600_000;
 const BLOCKED_MS = 60_000;
 
 export class Reachability {
   readonly #clock: () => number;
-  /** By domain the host of it that was given up last, and when, monotonic milliseconds. */
+  /** The last silent host of each domain, and when it timed out, monotonic milliseconds. */
   readonly #silent = new Map<string, { readonly host: string; readonly atMs: number }>();
   #reachedMs = -Infinity;
   #blockedUntilMs = -Infinity;
@@ -28,30 +28,33 @@ export class Reachability {
     this.#clock = clock;
   }
 
-  /** Aborts when it turns out that nothing can be reached: whoever is connecting need not wait. */
+  /** Aborts when nothing can be reached, so that pending connections end at once. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** What to tell whoever wants to connect; null: let him try. */
-  trouble(): SessionFailure | null {
+  /** The failure for a caller that wants to connect; null when it may try. */
+  blockedFailure(): SessionFailure | null {
     if (this.#blockedUntilMs <= this.#clock()) return null;
-    return new SessionFailure('connect', new SmtpFailure('blocked', 'no mail server can be reached from here: the network seems to block port 25'));
+    return new SessionFailure(
+      'connect',
+      new SmtpFailure('blocked', 'no mail server can be reached from here: the network seems to block port 25'),
+    );
   }
 
-  /** A host took a connection. */
+  /** Records that a host accepted a connection. */
   reached(): void {
     this.#reachedMs = this.#clock();
     this.#silent.clear();
   }
 
-  /** A host did not answer at all. @param domain about which it was to be asked. */
+  /** Records that a host did not answer. @param domain the domain to ask about */
   timedOut(host: string, domain: string): void {
     const now = this.#clock();
     if (now - this.#reachedMs < PROVEN_MS) return;
-    for (const [name, silent] of this.#silent) if (now - silent.atMs > WITHIN_MS || silent.host === host) this.#silent.delete(name);
+    for (const [name, silent] of this.#silent) if (now - silent.atMs > WINDOW_MS || silent.host === host) this.#silent.delete(name);
     this.#silent.set(domain, { host, atMs: now });
-    if (this.#silent.size < HOSTS) return;
+    if (this.#silent.size < SILENT_HOSTS) return;
     this.#silent.clear();
     this.#blockedUntilMs = now + BLOCKED_MS;
     this.#controller.abort();

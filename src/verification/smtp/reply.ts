@@ -1,13 +1,13 @@
-/** Replies of a mail server, read from bytes as they come; whatever comes, in bounded memory. Pure. */
+/** Parses the replies of a mail server from a stream of bytes, in bounded memory. Pure. */
 
 export interface Reply {
   /** 200 to 599. */
   readonly code: number;
   /** RFC 3463, such as `5.1.1`; null when the reply has none. */
   readonly enhanced: string | null;
-  /** All lines joined by a space, without what cannot be printed, cut at 500 characters. */
+  /** All lines joined by a space, without unprintable characters, at most 500 characters. */
   readonly text: string;
-  /** The text of each line, as `text`. */
+  /** The text of each line, cleaned as `text` is. */
   readonly lines: readonly string[];
 }
 
@@ -19,10 +19,10 @@ const MAX_TEXT = 500;
 
 const LF = 0x0a;
 const LINE = /^([2-5]\d\d)(?:([ -])(.*))?$/s;
-/** Where RFC 2034 wants it, or nearly: `550  #5.1.1 ...`, `550 (5.1.1) ...`. */
+/** An enhanced code where RFC 2034 puts it, or nearly: `550  #5.1.1 ...`, `550 (5.1.1) ...`. */
 const ENHANCED = /^[\s#(]*([245]\.\d{1,3}\.\d{1,3})(?:[\s)]|$)/;
 
-/** What came is no reply, or one without end; the connection is of no more use. */
+/** The bytes are not a valid reply, or exceed the limits. The connection cannot be used again. */
 export class ReplyError extends Error {
   override readonly name = 'ReplyError';
 }
@@ -34,12 +34,12 @@ export class ReplyReader {
   #lines: string[] = [];
   #octets = 0;
 
-  /** Whether nothing is left of what came. */
+  /** True when no bytes are left over from the replies so far. */
   get empty(): boolean {
     return this.#pendingOctets === 0 && this.#lines.length === 0;
   }
 
-  /** Takes what came and returns the replies that are whole now. @throws ReplyError */
+  /** Adds received bytes and returns the replies that are complete now. @throws ReplyError */
   push(chunk: Uint8Array): Reply[] {
     const replies: Reply[] = [];
     let from = 0;
@@ -81,7 +81,7 @@ export class ReplyReader {
   }
 }
 
-/** What a stranger sends is shown to people: no control characters, no bidirectional tricks. */
+/** Server text for display to users: without control and bidirectional characters. */
 function printable(text: string): string {
   return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, MAX_TEXT);
 }

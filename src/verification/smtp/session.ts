@@ -1,8 +1,8 @@
-/** A conversation with one mail host, from the greeting to QUIT, in which any number of domains can be asked about. */
+/** A conversation with one mail host, from the greeting to QUIT. It can ask about any number of domains. */
 import type { Reply } from './reply.ts';
 import { isTooMany } from './classify.ts';
 import { SmtpConnection, SmtpFailure } from './connection.ts';
-import { addressLiteral, type SmtpSettings } from './settings.ts';
+import { addressLiteral, type SmtpSettings, type SmtpTarget } from './settings.ts';
 
 export type SmtpStage = 'connect' | 'greeting' | 'ehlo' | 'starttls' | 'mail' | 'rcpt';
 
@@ -11,7 +11,7 @@ export class SessionFailure extends Error {
   override readonly name = 'SessionFailure';
   readonly stage: SmtpStage;
   readonly failure: SmtpFailure;
-  /** The recipient that was being asked about; null: none. */
+  /** The recipient of the pending question; null without one. */
   readonly over: string | null;
 
   constructor(stage: SmtpStage, failure: SmtpFailure, over: string | null = null) {
@@ -22,17 +22,11 @@ export class SessionFailure extends Error {
   }
 }
 
-/** Where to connect; the name is for TLS and for those who map hosts to places of their own. */
-export interface SmtpTarget {
-  readonly host: string;
-  readonly address: string;
-}
-
-/** Recipients after which a transaction begins anew: RFC 5321 4.5.3.1.8 makes servers take 100; many take less. */
+/** Recipients in one transaction. RFC 5321 4.5.3.1.8 requires servers to take 100, but many take fewer. */
 const MAX_TRANSACTION = 50;
-/** RCPT commands sent in one go at most: what a server may have to say to them stays small. */
+/** RCPT commands sent in one group, which bounds the size of the replies. */
 const MAX_GROUP = 25;
-/** Of a socket that is closed already: nobody hears it. */
+/** The address of a closed socket, which is never used. */
 const LOOPBACK = '127.0.0.1';
 
 export class SmtpSession {
@@ -43,7 +37,7 @@ export class SmtpSession {
   #open: 'none' | 'ascii' | 'utf8' = 'none';
   #inTransaction = 0;
   #mostInTransaction = MAX_TRANSACTION;
-  /** RCPT commands so far, and those that were answered. */
+  /** The RCPT commands sent so far, and those answered. */
   asked = 0;
   answered = 0;
 
@@ -58,12 +52,12 @@ export class SmtpSession {
     return this.#connection.secure;
   }
 
-  /** Whether the other side is still there, as far as anybody knows. */
+  /** False once the connection has failed or ended. */
   get usable(): boolean {
     return this.#connection.usable;
   }
 
-  /** Connects, greets and encrypts where that is offered; when TLS fails, once more without. @throws SessionFailure */
+  /** Connects, sends EHLO, and uses TLS where it is offered. When TLS fails, it reconnects without. @throws SessionFailure */
   static async open(target: SmtpTarget, settings: SmtpSettings, signal: AbortSignal): Promise<SmtpSession> {
     try {
       return await SmtpSession.#greet(target, settings, signal, true);
@@ -82,7 +76,7 @@ export class SmtpSession {
       let extensions = await inStage('ehlo', () => hello(connection, name));
       if (tls && extensions.includes('STARTTLS')) {
         await inStage('starttls', async () => {
-          // A server that offers it and then has no mind to is taken as it is.
+          // When the server offers STARTTLS but refuses it, the session stays unencrypted.
           if ((await connection.command('STARTTLS')).code === 220) await connection.startTls(target.host);
         });
         if (connection.secure) extensions = await inStage('ehlo', () => hello(connection, name));
@@ -95,8 +89,8 @@ export class SmtpSession {
   }
 
   /**
-   * Asks whether mail for each of `recipients` would be taken, several at once where the server lets that be; `take` is given each reply as it comes.
-   * @throws SessionFailure when the conversation ends over it; who was not taken until then was not answered.
+   * Sends RCPT for each recipient, in groups where the server supports pipelining, and passes each reply to `take`.
+   * @throws SessionFailure when the conversation ends; recipients that `take` has not received have no answer
    */
   async ask(recipients: readonly string[], utf8: boolean, take: (recipient: string, reply: Reply) => void): Promise<void> {
     let left = recipients;
@@ -117,12 +111,12 @@ export class SmtpSession {
     this.#open = kind;
   }
 
-  /** One at first: a server that answers a question twice is found out before its answers could be taken for each other's. */
+  /** The first group is one recipient, which detects a server that replies twice before its replies could be mixed up. */
   #groupSize(): number {
     return this.#pipelining && this.answered > 0 ? Math.min(MAX_GROUP, this.#mostInTransaction - this.#inTransaction) : 1;
   }
 
-  /** Those whom the server wants to be asked about in another transaction. */
+  /** Returns the recipients that the server postponed to another transaction. */
   async #askGroup(group: readonly string[], take: (recipient: string, reply: Reply) => void): Promise<string[]> {
     const putOff: string[] = [];
     await inStage('rcpt', async () => this.#connection.send(group.map((recipient) => `RCPT TO:<${recipient}>`)));
@@ -133,7 +127,7 @@ export class SmtpSession {
       // RFC 5321 3.8: the server is closing, whatever was asked.
       if (reply.code === 421) throw new SessionFailure('rcpt', new SmtpFailure('dropped', reply.text, reply), recipient);
       this.answered++;
-      // The next transaction is for those.
+      // These recipients go into the next transaction.
       if (taken > 0 && isTooMany(reply)) {
         putOff.push(recipient);
         continue;
@@ -146,7 +140,7 @@ export class SmtpSession {
     return putOff;
   }
 
-  /** Begins anew, for another domain. @throws SessionFailure */
+  /** Ends the transaction (RSET), for instance before another domain. @throws SessionFailure */
   async reset(): Promise<void> {
     if (this.#open === 'none') return;
     await inStage('mail', async () => needs(await this.#connection.command('RSET'), 250));
@@ -154,7 +148,7 @@ export class SmtpSession {
     this.#inTransaction = 0;
   }
 
-  /** Changes hands: `signal` is that of whoever asks next. */
+  /** Hands the session to another caller with its `signal`. */
   follow(signal: AbortSignal): void {
     this.#connection.follow(signal);
   }
@@ -167,7 +161,7 @@ export class SmtpSession {
 async function hello(connection: SmtpConnection, name: string): Promise<string[]> {
   const reply = await connection.command(`EHLO ${name}`);
   if (reply.code === 250) return reply.lines.slice(1).map((line) => line.trim().split(/\s/, 1)[0]?.toUpperCase() ?? '');
-  // RFC 5321 4.1.4: a server that knows no EHLO says 500 or 502; then HELO is right.
+  // RFC 5321 4.1.4: a server without EHLO replies 500 or 502, and the client uses HELO.
   if (reply.code < 500 || reply.code > 504) throw new SmtpFailure('refused', reply.text, reply);
   needs(await connection.command(`HELO ${name}`), 250);
   return [];

@@ -1,26 +1,31 @@
-/** How the verifier behaves towards mail servers. */
+/** The settings of the SMTP client, and their defaults for real mail servers. */
 import { randomBytes, randomInt } from 'node:crypto';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { SmtpFailure } from './connection.ts';
-import type { SmtpTarget } from './session.ts';
+
+/** Where to connect. The name is for TLS, and for test beds that map hosts to their own addresses. */
+export interface SmtpTarget {
+  readonly host: string;
+  readonly address: string;
+}
 
 export interface SmtpSettings {
   /** Opens a connection. @throws SmtpFailure */
   readonly connect: (target: SmtpTarget, timeoutMs: number, signal: AbortSignal) => Promise<Socket>;
-  /** The name said in EHLO: it should resolve to the address that we come from. Null: for want of one, that address itself. */
+  /** The name in EHLO, which should resolve to this machine's public address. Null: the local address as a literal. */
   readonly ehloName: string | null;
-  /** The sender of MAIL: empty (the null sender), or one fixed real address. */
+  /** The sender in MAIL FROM: empty (the null sender), or one fixed real address. */
   readonly sender: string;
   readonly connectMs: number;
   /** How long each reply may take. */
   readonly commandMs: number;
-  /** Conversations at once, in all and with one provider. */
+  /** The limits of concurrent conversations: in total, and with one provider. */
   readonly conversations: number;
   readonly conversationsPerProvider: number;
-  /** Conversations begun with one provider in a second. */
+  /** Conversations started with one provider in a second. */
   readonly perProviderPerSecond: number;
-  /** Local parts that nobody has, for the accept-all probe: two unlike each other. */
-  readonly strangers: () => readonly [string, string];
+  /** Two different random local parts for the accept-all probe. */
+  readonly probeLocalParts: () => readonly [string, string];
 }
 
 const CONNECT_MS = 10_000;
@@ -28,10 +33,10 @@ const COMMAND_MS = 15_000;
 const CONVERSATIONS = 100;
 const PER_PROVIDER = 8;
 const PER_PROVIDER_PER_SECOND = 25;
-/** Of `/etc/services`. */
+/** From `/etc/services`. */
 export const SMTP_PORT = 25;
 
-/** Settings for real mail servers; what is given replaces the default. */
+/** The settings for real mail servers. Given values replace the defaults. */
 export function smtpSettings(given: Partial<SmtpSettings> & Pick<SmtpSettings, 'ehloName'>): SmtpSettings {
   return {
     connect: connectTo(SMTP_PORT),
@@ -41,13 +46,16 @@ export function smtpSettings(given: Partial<SmtpSettings> & Pick<SmtpSettings, '
     conversations: CONVERSATIONS,
     conversationsPerProvider: PER_PROVIDER,
     perProviderPerSecond: PER_PROVIDER_PER_SECOND,
-    strangers: randomStrangers,
+    probeLocalParts: randomLocalParts,
     ...given,
   };
 }
 
-/** Connects by TCP, to the same port everywhere, or to what `place` says for a host. */
-export function connectTo(port: number, place: (target: SmtpTarget) => { address: string; port: number } = ({ address }) => ({ address, port })): SmtpSettings['connect'] {
+/** Connects by TCP to `port` on every host, or to the address and port that `place` returns. */
+export function connectTo(
+  port: number,
+  place: (target: SmtpTarget) => { address: string; port: number } = ({ address }) => ({ address, port }),
+): SmtpSettings['connect'] {
   return async (target, timeoutMs, signal) => {
     const { address, port: at } = place(target);
     return new Promise<Socket>((resolve, reject) => {
@@ -73,14 +81,14 @@ export function connectTo(port: number, place: (target: SmtpTarget) => { address
   };
 }
 
-/** How a machine without a name introduces itself (RFC 5321 4.1.3): by the address that it comes from. @param address an IP address. */
+/** The address literal of a machine without a name (RFC 5321 4.1.3). @param address an IP address */
 export function addressLiteral(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
   return plain.includes(':') ? `[IPv6:${plain}]` : `[${plain}]`;
 }
 
-/** One that looks like a person's and one that looks like nothing: a rule that lets one of them pass rarely lets both. */
-function randomStrangers(): readonly [string, string] {
+/** A local part like a name and a hexadecimal one: a rule that accepts one of them rarely accepts both. */
+function randomLocalParts(): readonly [string, string] {
   const letters = (count: number): string => Array.from({ length: count }, () => 'abcdefghijklmnopqrstuvwxyz'[randomInt(26)]).join('');
   return [`${letters(7)}.${letters(9)}`, randomBytes(9).toString('hex')];
 }

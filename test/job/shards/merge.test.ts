@@ -1,33 +1,82 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint-file.ts';
-import { jobPaths } from '../../../src/job/paths.ts';
-import { buildReport } from '../../../src/job/report.ts';
+import { jobPaths } from '../../../src/job/lifecycle/paths.ts';
+import { buildReport } from '../../../src/job/report/report.ts';
 import { joinedCheckpoint } from '../../../src/job/shards/merge.ts';
 import type { ShardPlan } from '../../../src/job/shards/shard-plan.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
-import { compiled, LEAST } from '../definition/support.ts';
+import { compiled, LEAST } from '../../definition/support.ts';
 
 const JOB = compiled({ flags: LEAST });
 const n = fc.nat({ max: 1_000_000 });
 const shard: fc.Arbitrary<Checkpoint> = fc
-  .record({ matched: n, failed: n, enrich: n, unique: n, retries: n, events: n, waitedMs: n, credits: n, activeMs: n, bucket: n, callsAtMost: n, spent: fc.option(fc.record({ calls: n, lastAtMs: n, later: fc.record({ untilMs: n, forMs: n }) }, { requiredKeys: ['calls', 'lastAtMs'] })) })
+  .record({
+    matched: n,
+    failed: n,
+    enrich: n,
+    unique: n,
+    retries: n,
+    events: n,
+    waitedMs: n,
+    credits: n,
+    activeMs: n,
+    bucket: n,
+    callsAtMost: n,
+    spent: fc.option(
+      fc.record({ calls: n, lastAtMs: n, later: fc.record({ untilMs: n, forMs: n }) }, { requiredKeys: ['calls', 'lastAtMs'] }),
+    ),
+  })
   .map(({ matched, failed, enrich, unique, retries, events, waitedMs, credits, activeMs, bucket, callsAtMost, spent }) => ({
     ...CHECKPOINT,
-    mark: { ...CHECKPOINT.mark, tally: { ...CHECKPOINT.mark.tally, total: matched + failed, outcomes: { ...CHECKPOINT.mark.tally.outcomes, matched, failed } } },
-    totals: { calls: { enrich }, lookups: { unique, fromLedger: 0 }, retries, throttled: { events, waitedMs }, beyondPlan: 0, waits: { count: 1, ms: waitedMs, reasons: { quota: waitedMs }, list: [] }, credits, latency: { 7: bucket }, activeMs, series: { widthMs: 1_000, slots: [[1_700_000_000, enrich, 1, waitedMs, 0]] } },
+    mark: {
+      ...CHECKPOINT.mark,
+      tally: { ...CHECKPOINT.mark.tally, total: matched + failed, outcomes: { ...CHECKPOINT.mark.tally.outcomes, matched, failed } },
+    },
+    totals: {
+      calls: { enrich },
+      lookups: { unique, fromLedger: 0 },
+      retries,
+      throttled: { events, waitedMs },
+      beyondPlan: 0,
+      waits: { count: 1, ms: waitedMs, reasons: { quota: waitedMs }, list: [] },
+      credits,
+      latency: { 7: bucket },
+      activeMs,
+      series: { widthMs: 1_000, slots: [[1_700_000_000, enrich, 1, waitedMs, 0]] },
+    },
     callsAtMost,
     spent,
   }));
 
-test('the numbers of the shards add up', () => {
+test("the merged report has the sums of the shards' numbers", () => {
   fc.assert(
     fc.property(fc.array(shard, { minLength: 2, maxLength: 6 }), (shards) => {
-      const plan: ShardPlan = { version: 1, job: 'leads', output: '/out', fingerprint: {}, generation: 3, run: 'all', of: shards.length, startedAt: '2026-03-01T00:00:00.000Z', manifest: CHECKPOINT.manifest, ranges: [] };
+      const plan: ShardPlan = {
+        version: 1,
+        job: 'leads',
+        output: '/out',
+        fingerprint: {},
+        generation: 3,
+        run: 'all',
+        of: shards.length,
+        startedAt: '2026-03-01T00:00:00.000Z',
+        manifest: CHECKPOINT.manifest,
+        ranges: [],
+      };
       const joined = joinedCheckpoint(JOB, jobPaths(JOB, { scratch: null }), plan, shards);
       const sum = (of: (one: Checkpoint) => number): number => shards.reduce((total, one) => total + of(one), 0);
-      expect(joined).toMatchObject({ run: 'all', generation: 3, shard: null, retry: null, callsAtMost: sum(({ callsAtMost }) => callsAtMost) });
-      expect(joined.mark.tally).toMatchObject({ total: sum(({ mark }) => mark.tally.total), outcomes: { failed: sum(({ mark }) => mark.tally.outcomes.failed) } });
+      expect(joined).toMatchObject({
+        run: 'all',
+        generation: 3,
+        shard: null,
+        retry: null,
+        callsAtMost: sum(({ callsAtMost }) => callsAtMost),
+      });
+      expect(joined.mark.tally).toMatchObject({
+        total: sum(({ mark }) => mark.tally.total),
+        outcomes: { failed: sum(({ mark }) => mark.tally.outcomes.failed) },
+      });
       const { calls, retries, throttled, credits, latency, lookups } = joined.totals;
       expect({ calls, retries, throttled, credits, latency }).toEqual({
         calls: { enrich: sum(({ totals }) => totals.calls['enrich'] ?? 0) },
@@ -36,26 +85,75 @@ test('the numbers of the shards add up', () => {
         credits: sum(({ totals }) => totals.credits),
         latency: { 7: sum(({ totals }) => totals.latency['7'] ?? 0) },
       });
-      expect(joined.totals.waits).toEqual({ count: shards.length, ms: sum(({ totals }) => totals.throttled.waitedMs), reasons: { quota: sum(({ totals }) => totals.throttled.waitedMs) }, list: [] });
-      // All at once.
-      expect(joined.totals.series).toEqual({ widthMs: 1_000, slots: [[1_700_000_000, sum(({ totals }) => totals.calls['enrich'] ?? 0), shards.length, sum(({ totals }) => totals.throttled.waitedMs), 0]] });
+      expect(joined.totals.waits).toEqual({
+        count: shards.length,
+        ms: sum(({ totals }) => totals.throttled.waitedMs),
+        reasons: { quota: sum(({ totals }) => totals.throttled.waitedMs) },
+        list: [],
+      });
+      // All shards at once.
+      expect(joined.totals.series).toEqual({
+        widthMs: 1_000,
+        slots: [
+          [
+            1_700_000_000,
+            sum(({ totals }) => totals.calls['enrich'] ?? 0),
+            shards.length,
+            sum(({ totals }) => totals.throttled.waitedMs),
+            0,
+          ],
+        ],
+      });
       expect(lookups.unique).toBe(sum(({ totals }) => totals.lookups.unique));
-      expect(joined.spent?.later?.untilMs).toBe(shards.flatMap(({ spent }) => spent?.later?.untilMs ?? []).sort((one, other) => other - one)[0]);
+      expect(joined.spent?.later?.untilMs).toBe(
+        shards.flatMap(({ spent }) => spent?.later?.untilMs ?? []).sort((one, other) => other - one)[0],
+      );
       expect(joined.spent?.calls ?? 0).toBe(sum(({ spent }) => spent?.calls ?? 0));
     }),
   );
 });
 
-test('of the plan, shards have used what each has used of its share', () => {
+test('the merged quota share is the calls of all shards divided by the sum of their shares', () => {
   const one: Checkpoint = { ...CHECKPOINT, totals: { ...CHECKPOINT.totals, calls: { enrich: 400 }, activeMs: 120_000 } };
-  const plan: ShardPlan = { version: 1, job: 'leads', output: '/out', fingerprint: {}, generation: 1, run: 'all', of: 4, startedAt: '2026-03-01T00:00:00.000Z', manifest: CHECKPOINT.manifest, ranges: [] };
+  const plan: ShardPlan = {
+    version: 1,
+    job: 'leads',
+    output: '/out',
+    fingerprint: {},
+    generation: 1,
+    run: 'all',
+    of: 4,
+    startedAt: '2026-03-01T00:00:00.000Z',
+    manifest: CHECKPOINT.manifest,
+    ranges: [],
+  };
   const joined = joinedCheckpoint(JOB, jobPaths(JOB, { scratch: null }), plan, [one, one, one, one]);
   expect(buildReport(joined, 'out', 1_000).quota).toMatchObject({ rpm: 1_000, usedShare: 0.8 });
 });
 
-test('the smallest size of verify requests works for all shards, and those that were too large add up', () => {
-  const requests = [{ size: 1_000, most: null, tooLarge: 0 }, { size: 250, most: 8, tooLarge: 2 }, { size: 500, most: 4, tooLarge: 1 }];
-  const plan: ShardPlan = { version: 1, job: 'leads', output: '/out', fingerprint: {}, generation: 1, run: 'all', of: 3, startedAt: '2026-03-01T00:00:00.000Z', manifest: CHECKPOINT.manifest, ranges: [] };
-  const joined = joinedCheckpoint(JOB, jobPaths(JOB, { scratch: null }), plan, requests.map((verifyRequests) => ({ ...CHECKPOINT, totals: { ...CHECKPOINT.totals, verifyRequests } })));
+test('the merged report has the smallest size of verify requests, and the sum of those that were too large', () => {
+  const requests = [
+    { size: 1_000, most: null, tooLarge: 0 },
+    { size: 250, most: 8, tooLarge: 2 },
+    { size: 500, most: 4, tooLarge: 1 },
+  ];
+  const plan: ShardPlan = {
+    version: 1,
+    job: 'leads',
+    output: '/out',
+    fingerprint: {},
+    generation: 1,
+    run: 'all',
+    of: 3,
+    startedAt: '2026-03-01T00:00:00.000Z',
+    manifest: CHECKPOINT.manifest,
+    ranges: [],
+  };
+  const joined = joinedCheckpoint(
+    JOB,
+    jobPaths(JOB, { scratch: null }),
+    plan,
+    requests.map((verifyRequests) => ({ ...CHECKPOINT, totals: { ...CHECKPOINT.totals, verifyRequests } })),
+  );
   expect(joined.totals.verifyRequests).toEqual({ size: 250, most: 4, tooLarge: 3 });
 });

@@ -1,13 +1,26 @@
 /** The store of a shared quota in memory: what the Redis scripts do, at the test's own time. */
-import { LEADER_LEASE_MS, MISSING_MS, partOfThose, placeOf, POD_LEASE_MS, type LeadReply, type LeadTurn, type PodState, type QuotaEvent, type Stamped, type Turn, type TurnReply } from '../../../src/limiter/shared/messages.ts';
+import {
+  COORDINATOR_LEASE_MS,
+  FORGET_POD_MS,
+  partLeftBy,
+  workloadOf,
+  POD_LEASE_MS,
+  type CoordinatorReply,
+  type CoordinatorTurn,
+  type PodDemand,
+  type QuotaEvent,
+  type StampedEvent,
+  type PodTurn,
+  type PodTurnReply,
+} from '../../../src/limiter/shared/messages.ts';
 
 export class MemoryStore {
   readonly #now: () => number;
   #leader: { readonly token: string; readonly untilMs: number } | null = null;
   #freeAtMs = 0;
-  #pods = new Map<string, PodState & { readonly seenMs: number; readonly share: number }>();
+  #pods = new Map<string, PodDemand & { readonly seenMs: number; readonly share: number }>();
   #inbox: QuotaEvent[] = [];
-  #log: Stamped[] = [];
+  #log: StampedEvent[] = [];
   #grants = new Map<string, { readonly id: string; readonly atMs: number }[]>();
 
   /** @param now milliseconds */
@@ -15,27 +28,34 @@ export class MemoryStore {
     this.#now = now;
   }
 
-  turn({ token, events, ...state }: Turn): TurnReply {
+  turn({ token, events, ...state }: PodTurn): PodTurnReply {
     const nowMs = this.#now();
     const { pod } = state;
     const led = this.#leader !== null && this.#leader.untilMs > nowMs;
-    if (!led || (this.#leader?.token !== token && this.#leader?.token.startsWith(`${pod}~`) === true)) this.#leader = { token, untilMs: nowMs + LEADER_LEASE_MS };
+    if (!led || (this.#leader?.token !== token && this.#leader?.token.startsWith(`${pod}~`) === true))
+      this.#leader = { token, untilMs: nowMs + COORDINATOR_LEASE_MS };
     const grants = this.#grants.get(pod) ?? [];
     this.#grants.delete(pod);
     const others = [...this.#pods.values()].filter((other) => other.pod !== pod);
     const missing = others.filter(({ seenMs }) => seenMs + POD_LEASE_MS < nowMs);
     const there = 1 + others.length - missing.length;
-    const share = partOfThose(missing) / there;
-    this.#pods.set(pod, { ...state, want: Math.max(0, state.want - grants.length), inFlight: state.inFlight + grants.length, seenMs: nowMs, share });
+    const share = partLeftBy(missing) / there;
+    this.#pods.set(pod, {
+      ...state,
+      want: Math.max(0, state.want - grants.length),
+      inFlight: state.inFlight + grants.length,
+      seenMs: nowMs,
+      share,
+    });
     this.#inbox.push(...events);
     const spent = others.reduce((sum, other) => sum + (other.seenMs + 60_000 > nowMs ? other.spent : 0), state.spent);
     return { nowMs, leader: this.#leader?.token ?? '', share, spent, freeAtMs: this.#freeAtMs, grants };
   }
 
-  lead({ token, events, freeAtMs, forget }: LeadTurn): LeadReply | null {
+  lead({ token, events, freeAtMs, forget }: CoordinatorTurn): CoordinatorReply | null {
     const nowMs = this.#now();
     if (this.#leader === null || this.#leader.token !== token || this.#leader.untilMs <= nowMs) return null;
-    this.#leader = { token, untilMs: nowMs + LEADER_LEASE_MS };
+    this.#leader = { token, untilMs: nowMs + COORDINATOR_LEASE_MS };
     this.#freeAtMs = freeAtMs;
     for (const pod of forget) this.#pods.delete(pod);
     for (const event of events) {
@@ -44,7 +64,12 @@ export class MemoryStore {
       const waiting = this.#grants.get(event.pod) ?? [];
       this.#grants.set(event.pod, [...waiting, ...event.ids.map((id) => ({ id, atMs: nowMs }))]);
       const state = this.#pods.get(event.pod);
-      if (state !== undefined) this.#pods.set(event.pod, { ...state, want: Math.max(0, state.want - event.ids.length), inFlight: state.inFlight + event.ids.length });
+      if (state !== undefined)
+        this.#pods.set(event.pod, {
+          ...state,
+          want: Math.max(0, state.want - event.ids.length),
+          inFlight: state.inFlight + event.ids.length,
+        });
     }
     const told = this.#inbox;
     this.#inbox = [];
@@ -53,8 +78,9 @@ export class MemoryStore {
     const there = [...this.#pods.values()].filter(isThere);
     for (const missing of [...this.#pods.values()].filter((state) => !isThere(state))) {
       this.#grants.delete(missing.pod);
-      const place = placeOf(missing.pod);
-      if (missing.seenMs + MISSING_MS < nowMs || (place !== '' && there.some(({ pod }) => placeOf(pod) === place))) this.#pods.delete(missing.pod);
+      const place = workloadOf(missing.pod);
+      if (missing.seenMs + FORGET_POD_MS < nowMs || (place !== '' && there.some(({ pod }) => workloadOf(pod) === place)))
+        this.#pods.delete(missing.pod);
     }
     const states = [...this.#pods.values()];
     return {
@@ -65,7 +91,7 @@ export class MemoryStore {
     };
   }
 
-  history(): readonly Stamped[] {
+  history(): readonly StampedEvent[] {
     return [...this.#log];
   }
 

@@ -4,7 +4,7 @@ import { freePort } from '../../services/free-port.ts';
 import { describeWith } from '../../services/needed.ts';
 import { RedisServer } from '../../services/redis.ts';
 
-const PLACE = { account: 'https://api.example\nkey', rpm: 600, place: 'out.csv', podsAtLeast: 1, onStanding: () => undefined };
+const PLACE = { account: 'https://api.example\nkey', rpm: 600, workload: 'out.csv', podsAtLeast: 1, onStateChange: () => undefined };
 
 await describeWith('redis', 'a shared quota is opened', () => {
   it('not at a server that wants another password: every pod would take the whole plan for ever', async () => {
@@ -12,7 +12,11 @@ await describeWith('redis', 'a shared quota is opened', () => {
     onTestFinished(() => server.end());
     const at = (userInfo: string): string => `redis://${userInfo}127.0.0.1:${server.port}/0`;
     for (const userInfo of ['', ':wrong@']) {
-      await expect(openSharedQuota({ ...PLACE, uri: at(userInfo) })).rejects.toMatchObject({ exitCode: 77, code: 'redis_credentials', message: expect.not.stringContaining('wrong@') });
+      await expect(openSharedQuota({ ...PLACE, uri: at(userInfo) })).rejects.toMatchObject({
+        exitCode: 77,
+        code: 'redis_credentials',
+        message: expect.not.stringContaining('wrong@'),
+      });
     }
     await (await openSharedQuota({ ...PLACE, uri: at(':right@') })).close();
   });

@@ -1,14 +1,23 @@
 /**
  * Pods that share one quota, in virtual time: each runs the real `SharedQuota` over a store with latency, and both they and the
- * store can be taken away. What they see of the service is what a client sees.
+ * store can be taken away. They see only what a client of the service sees.
  */
-import { readRateHeaders } from '../../../src/limiter/rate-headers.ts';
+import { toRateReading } from '../../../src/limiter/rate-reading.ts';
 import { ResetUnit } from '../../../src/limiter/reset-unit.ts';
-import type { QuotaStore, Turn, TurnReply, LeadTurn, LeadReply, Stamped, QuotaEvent } from '../../../src/limiter/shared/messages.ts';
+import type {
+  QuotaStore,
+  PodTurn,
+  PodTurnReply,
+  CoordinatorTurn,
+  CoordinatorReply,
+  StampedEvent,
+  QuotaEvent,
+} from '../../../src/limiter/shared/messages.ts';
 import { SharedQuota } from '../../../src/limiter/shared/shared-quota.ts';
 import { MINUTE, mostInAMinute } from '../services.ts';
 import { EPOCH, Events, headersOf, randomFrom, serviceOf, type Scenario } from '../simulator.ts';
 import { MemoryStore } from './memory-store.ts';
+import { planOf } from '../virtual.ts';
 
 export type Fault =
   /** A pod is no more; another comes in its place, when it says so. */
@@ -18,7 +27,13 @@ export type Fault =
   /** A pod stands still, and goes on. */
   | { readonly kind: 'pause'; readonly atMs: number; readonly pod: number; readonly forMs: number }
   /** These pods do not reach the store; 'all': nobody does. `forgets`: it comes back empty. */
-  | { readonly kind: 'away'; readonly atMs: number; readonly pods: readonly number[] | 'all'; readonly forMs: number; readonly forgets: boolean };
+  | {
+      readonly kind: 'away';
+      readonly atMs: number;
+      readonly pods: readonly number[] | 'all';
+      readonly forMs: number;
+      readonly forgets: boolean;
+    };
 
 export interface PodScenario extends Omit<Scenario, 'bursts' | 'hung' | 'gateMs' | 'faults'> {
   readonly pods: number;
@@ -33,7 +48,7 @@ export interface PodScenario extends Omit<Scenario, 'bursts' | 'hung' | 'gateMs'
 export interface PodOutcome {
   readonly admitted: number;
   readonly share: number;
-  /** Each 429: when, of which pod. */
+  /** Each 429, with its time and pod. */
   readonly refused: readonly { readonly atMs: number; readonly pod: number; readonly why: string }[];
   /** Most of all pods' sends in any minute. */
   readonly worstMinute: number;
@@ -41,13 +56,23 @@ export interface PodOutcome {
   readonly minutes: readonly number[];
   /** By pod. */
   readonly byPod: readonly number[];
-  /** What pods said of how they stand. */
+  /** States that pods have logged. */
   readonly said: readonly string[];
 }
 
 const TIMEOUT_MS = 1_000;
 
-interface Pod { readonly number: number; generation: number; quota: SharedQuota | null; alive: boolean; pausedUntilMs: number; waitUntilMs: number; inFlight: number; unit: ResetUnit; timerAt: number }
+interface Pod {
+  readonly number: number;
+  generation: number;
+  quota: SharedQuota | null;
+  alive: boolean;
+  pausedUntilMs: number;
+  waitUntilMs: number;
+  inFlight: number;
+  unit: ResetUnit;
+  timerAt: number;
+}
 
 export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
   const endMs = s.windows * MINUTE;
@@ -58,12 +83,28 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
   let now = 0;
   const store = new MemoryStore(() => EPOCH + now);
   const away = { until: new Map<number, number>() };
-  const counted = { admitted: 0, refused: [] as { atMs: number; pod: number; why: string }[], minutes: Array.from({ length: s.windows }, () => 0), byPod: Array.from({ length: s.pods }, () => 0), said: [] as string[] };
+  const counted = {
+    admitted: 0,
+    refused: [] as { atMs: number; pod: number; why: string }[],
+    minutes: Array.from({ length: s.windows }, () => 0),
+    byPod: Array.from({ length: s.pods }, () => 0),
+    said: [] as string[],
+  };
   const sends: number[] = [];
   const concurrency = 32 + Math.ceil((2 * s.rpm * (s.latencyMs + s.jitterMs)) / MINUTE);
-  const pods: Pod[] = Array.from({ length: s.pods }, (_, number) => ({ number, generation: 0, quota: null, alive: false, pausedUntilMs: 0, waitUntilMs: 0, inFlight: 0, unit: new ResetUnit(), timerAt: Infinity }));
+  const pods: Pod[] = Array.from({ length: s.pods }, (_, number) => ({
+    number,
+    generation: 0,
+    quota: null,
+    alive: false,
+    pausedUntilMs: 0,
+    waitUntilMs: 0,
+    inFlight: 0,
+    unit: new ResetUnit(),
+    timerAt: Infinity,
+  }));
 
-  /** What happens in a pod happens while it lives, and when it stands still, after that. */
+  /** Runs a step in a pod while it lives; if it is paused, after the pause. */
   const inPod = (pod: Pod, atMs: number, work: () => void): void => {
     const { generation } = pod;
     const run = (): void => {
@@ -80,7 +121,7 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
         const sentAt = now;
         const lost = (): boolean => (away.until.get(pod.number) ?? 0) > now;
         const fail = (): void => inPod(pod, sentAt + TIMEOUT_MS, () => reject(new Error('no answer')));
-        // What has left a pod arrives, whatever becomes of it meanwhile.
+        // A message that has left a pod arrives, even if the pod dies meanwhile.
         events.push(now + random() * s.storeMs, () => {
           if (lost()) return fail();
           const result = work();
@@ -89,9 +130,9 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
         });
       });
     return {
-      turn: (turn: Turn): Promise<TurnReply> => call(() => store.turn(turn)),
-      lead: (turn: LeadTurn): Promise<LeadReply | null> => call(() => store.lead(turn)),
-      history: (): Promise<readonly Stamped[]> => call(() => store.history()),
+      turn: (turn: PodTurn): Promise<PodTurnReply> => call(() => store.turn(turn)),
+      lead: (turn: CoordinatorTurn): Promise<CoordinatorReply | null> => call(() => store.lead(turn)),
+      history: (): Promise<readonly StampedEvent[]> => call(() => store.history()),
       leave: (name: string, token: string, told: readonly QuotaEvent[]): Promise<void> => call(() => store.leave(name, token, told)),
       close: () => undefined,
     };
@@ -114,9 +155,20 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
         };
       },
     };
-    const quota = new SharedQuota({ store: storeOf(pod), pod: `pod${pod.number}.${pod.generation}`, rpm: s.rpm, podsAtLeast: s.podsAtLeast, timers, onStanding: (standing, ownRpm) => counted.said.push(`${Math.round(now)} pod ${pod.number}: ${standing}${standing === 'alone' ? ` ${ownRpm}` : ''}`) });
+    const quota = new SharedQuota({
+      store: storeOf(pod),
+      pod: `pod${pod.number}.${pod.generation}`,
+      rpm: s.rpm,
+      podsAtLeast: s.podsAtLeast,
+      timers,
+      onStateChange: (standing, ownRpm) =>
+        counted.said.push(`${Math.round(now)} pod ${pod.number}: ${standing}${standing === 'alone' ? ` ${ownRpm}` : ''}`),
+    });
     pod.quota = quota;
-    quota.start(() => (now < pod.waitUntilMs ? 0 : concurrency - pod.inFlight), () => serve(pod));
+    quota.start(
+      () => (now < pod.waitUntilMs ? 0 : concurrency - pod.inFlight),
+      () => serve(pod),
+    );
   };
 
   const send = (pod: Pod, quota: SharedQuota): void => {
@@ -135,16 +187,28 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
         counted.minutes[minute] = (counted.minutes[minute] ?? 0) + 1;
         counted.byPod[pod.number] = (counted.byPod[pod.number] ?? 0) + 1;
       } else {
-        counted.refused.push({ atMs: now, pod: pod.number, why: `sent ${sentAt.toFixed(1)}, decided ${now.toFixed(1)}; ${pods.map(({ quota: of }) => of?.explain(EPOCH + now) ?? '-').join(' | ')}` });
+        counted.refused.push({
+          atMs: now,
+          pod: pod.number,
+          why:
+            `sent ${sentAt.toFixed(1)}, decided ${now.toFixed(1)}; ` +
+            pods.map(({ quota: of }) => of?.explain(EPOCH + now) ?? '-').join(' | '),
+        });
       }
       const headers = headersOf(full, service, now, random);
-      const retryAfterMs = ok ? null : Math.max(1_000, Math.ceil(Math.min(MINUTE, s.retryAfter === 'permit' ? service.nextMs(now) : service.resetMs(now)) / 1_000) * 1_000);
+      const retryAfterMs = ok
+        ? null
+        : Math.max(
+            1_000,
+            Math.ceil(Math.min(MINUTE, s.retryAfter === 'permit' ? service.nextMs(now) : service.resetMs(now)) / 1_000) * 1_000,
+          );
       events.push(now + back, () => {
         if (pod.generation !== generation) return;
         inPod(pod, now, () => {
           pod.inFlight--;
-          const reading = readRateHeaders(headers, EPOCH + now, pod.unit.read(headers, now));
-          quota.answered({ ticket, headers, throttled: !ok }, now, reading, retryAfterMs);
+          const plan = planOf(headers, EPOCH + now);
+          const reading = toRateReading(plan, pod.unit.read(plan, now));
+          quota.answered({ ticket, plan, throttled: !ok }, now, reading, retryAfterMs);
           if (retryAfterMs !== null) pod.waitUntilMs = Math.max(pod.waitUntilMs, now + retryAfterMs);
           serve(pod);
         });
@@ -207,7 +271,7 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
   let at = -1;
   let guard = 0;
   for (let event = events.pop(); event !== undefined && event.at < endMs; event = events.pop()) {
-    // What was promised at one moment is kept before the next.
+    // Promises of one moment are settled before the next.
     if (event.at !== at) await settled();
     guard = event.at === at ? guard + 1 : 0;
     if (guard > 100_000) throw new Error(`time stands still at ${now} ${JSON.stringify(s)}`);

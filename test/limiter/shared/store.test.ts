@@ -1,16 +1,24 @@
-/** What a store of a shared quota promises: of the one in memory, with which the simulator runs, and of Redis. */
+/** The contract of a store for a shared quota, for the store in memory of the simulator and for Redis. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { LEASE_MS, partOfThose, type QuotaEvent, type QuotaStore, type Turn } from '../../../src/limiter/shared/messages.ts';
+import { PERMIT_LEASE_MS, partLeftBy, type QuotaEvent, type QuotaStore, type PodTurn } from '../../../src/limiter/shared/messages.ts';
 import { RedisQuotaStore } from '../../../src/limiter/shared/redis-store.ts';
 import { describeWith } from '../../services/needed.ts';
 import { RedisCluster } from '../../services/redis-cluster.ts';
 import { freeDatabase } from '../../ledger/shared.ts';
 import { MemoryStore } from './memory-store.ts';
 
-const turnOf = (pod: string, more: Partial<Turn> = {}): Turn => ({ pod, token: `${pod}~0`, want: 0, inFlight: 0, spent: 0, events: [], ...more });
+const turnOf = (pod: string, more: Partial<PodTurn> = {}): PodTurn => ({
+  pod,
+  token: `${pod}~0`,
+  want: 0,
+  inFlight: 0,
+  spent: 0,
+  events: [],
+  ...more,
+});
 const unsent = (...ids: string[]): QuotaEvent => ({ kind: 'unsent', ids });
 const grant = (pod: string, ...ids: string[]): QuotaEvent => ({ kind: 'grant', pod, ids });
 const leadBy = (pod: string, ...events: QuotaEvent[]) => ({ token: `${pod}~0`, events, freeAtMs: 0, forget: [] });
@@ -40,18 +48,21 @@ function promises(open: () => QuotaStore): void {
     expect((await store.turn(turnOf('a', { token: 'a~1' }))).grants).toEqual([]);
   });
 
-  test('what was granted reaches its pod once, with the time at which it was', async () => {
+  test('a grant reaches its pod once, with the time of the grant', async () => {
     const store = make();
     await store.turn(turnOf('a'));
     await store.turn(turnOf('b', { want: 5, inFlight: 2, spent: 40 }));
     const led = await store.lead(leadBy('a'));
-    expect(led?.pods.toSorted((one, other) => one.pod.localeCompare(other.pod))).toEqual([{ pod: 'a', want: 0, inFlight: 0, spent: 0 }, { pod: 'b', want: 5, inFlight: 2, spent: 40 }]);
-    // What is on its way is wanted no more, and may be sent at any time.
+    expect(led?.pods.toSorted((one, other) => one.pod.localeCompare(other.pod))).toEqual([
+      { pod: 'a', want: 0, inFlight: 0, spent: 0 },
+      { pod: 'b', want: 5, inFlight: 2, spent: 40 },
+    ]);
+    // A permit on its way no longer counts as wanted, but its pod may use it at any time.
     const again = await store.lead(leadBy('a', grant('b', '1', '2')));
     expect(again?.pods).toContainEqual({ pod: 'b', want: 3, inFlight: 4, spent: 40 });
     const { grants, nowMs } = await store.turn(turnOf('b', { want: 3, inFlight: 2 }));
     expect(grants.map(({ id }) => id)).toEqual(['1', '2']);
-    for (const { atMs } of grants) expect(nowMs - atMs).toBeLessThan(LEASE_MS * 10);
+    for (const { atMs } of grants) expect(nowMs - atMs).toBeLessThan(PERMIT_LEASE_MS * 10);
     expect((await store.lead(leadBy('a')))?.pods).toContainEqual({ pod: 'b', want: 1, inFlight: 4, spent: 0 });
     expect((await store.turn(turnOf('b'))).grants).toEqual([]);
   });
@@ -61,11 +72,25 @@ function promises(open: () => QuotaStore): void {
     expect(await store.history()).toEqual([]);
     await store.turn(turnOf('a', { events: [{ kind: 'join', pod: 'a', apart: [], has: [] }] }));
     await store.lead(leadBy('a', { kind: 'fresh', spent: 7 }));
-    const answer: QuotaEvent = { kind: 'answer', id: '1', headers: { date: 'Wed, "x" \\ \n' }, throttled: false, waitMs: null, failed: false, itselfMs: 61.5 };
+    const answer: QuotaEvent = {
+      kind: 'answer',
+      id: '1',
+      plan: { limit: 7, remaining: 3, reset: { form: 'date', inMs: 61.5, slackMs: 1_000 } },
+      throttled: false,
+      waitMs: null,
+      failed: false,
+      ownMs: 61.5,
+    };
     await store.turn(turnOf('a', { events: [answer, unsent('2')] }));
     expect((await store.lead(leadBy('a', grant('a', '3'))))?.events).toEqual([answer, unsent('2')]);
     const history = await store.history();
-    expect(history.map(({ event }) => event)).toEqual([{ kind: 'fresh', spent: 7 }, { kind: 'join', pod: 'a', apart: [], has: [] }, grant('a', '3'), answer, unsent('2')]);
+    expect(history.map(({ event }) => event)).toEqual([
+      { kind: 'fresh', spent: 7 },
+      { kind: 'join', pod: 'a', apart: [], has: [] },
+      grant('a', '3'),
+      answer,
+      unsent('2'),
+    ]);
     expect(history.map(({ atMs }) => atMs)).toEqual(history.map(({ atMs }) => atMs).toSorted((one, other) => one - other));
   });
 
@@ -79,7 +104,13 @@ function promises(open: () => QuotaStore): void {
 
 function inMemory(): QuotaStore {
   const store = new MemoryStore(Date.now);
-  return { turn: async (turn) => store.turn(turn), lead: async (turn) => store.lead(turn), history: async () => store.history(), leave: async (...left) => store.leave(...left), close: () => undefined };
+  return {
+    turn: async (turn) => store.turn(turn),
+    lead: async (turn) => store.lead(turn),
+    history: async () => store.history(),
+    leave: async (...left) => store.leave(...left),
+    close: () => undefined,
+  };
 }
 
 describe('a store in memory', () => promises(inMemory));
@@ -95,7 +126,7 @@ await describeWith('redis', 'a store in Redis', async (facts) => {
     for (const [i, store] of stores.entries()) expect(await store.turn(turnOf(`pod${i}`))).toMatchObject({ leader: `pod${i}~0`, share: 1 });
   });
 
-  test('to whoever begins, what missing pods were told to be theirs is not theirs to give', async () => {
+  test('a new pod does not get the share that missing pods were granted', async () => {
     const alone = await freeDatabase(facts);
     const [store, client] = [new RedisQuotaStore(alone, randomUUID()), new Redis(alone)];
     onTestFinished(() => {
@@ -108,7 +139,8 @@ await describeWith('redis', 'a store in Redis', async (facts) => {
       for (const [i, share] of shares.entries()) await client.hset(pods, `gone${i}`, `1 0 0 0 ${share}`);
       return (await store.turn(turnOf('a'))).share;
     };
-    for (const shares of [[], [0.25], [0.25, 0.5], [1, 0.5]]) expect(await shareBeside(...shares)).toBeCloseTo(partOfThose(shares.map((share) => ({ pod: '', share }))), 9);
+    for (const shares of [[], [0.25], [0.25, 0.5], [1, 0.5]])
+      expect(await shareBeside(...shares)).toBeCloseTo(partLeftBy(shares.map((share) => ({ pod: '', share }))), 9);
     await client.del(pods);
   });
 

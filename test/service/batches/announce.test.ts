@@ -3,15 +3,15 @@ import { Readable } from 'node:stream';
 import type { Announcement } from '../../../src/service/webhooks/announcement.ts';
 import { batchesAlone, REQUEST } from './alone.ts';
 
-it('the end of a job is told of once, as GET shows it, in the transaction that notes it; and again where that was undone', async () => {
-  const told: Announcement[] = [];
+it('the end of a job is announced in the transaction that commits it, in the form of GET, and again after a rollback', async () => {
+  const announced: Announcement[] = [];
   let failures = 1;
   const { store, keyId, batches } = await batchesAlone({
     announce(announcement) {
       expect(store.isTransaction).toBe(true);
-      // As when the store says that another process writes.
+      // The error of a store that another process writes to.
       if (failures-- > 0) throw Object.assign(new Error('busy'), { errcode: 5 });
-      told.push(announcement);
+      announced.push(announcement);
     },
   });
   batches.start();
@@ -23,11 +23,17 @@ it('the end of a job is told of once, as GET shows it, in the transaction that n
     return id;
   };
   const done = await begin('{"id":"pe_1"}\n');
-  await expect.poll(() => told.length).toBe(1);
+  await expect.poll(() => announced.length).toBe(1);
   const bad = await begin('nothing\n');
-  await expect.poll(() => told.length).toBe(2);
+  await expect.poll(() => announced.length).toBe(2);
   const { id: cancelled } = (await batches.create(keyId, request)) as { id: string };
   await batches.cancel(keyId, cancelled);
-  await expect.poll(() => told.length).toBe(3);
-  expect(told).toEqual([['batch.completed', done], ['batch.failed', bad], ['batch.cancelled', cancelled]].map(([type, id = '']) => ({ type, keyId, data: batches.get(keyId, id), webhookUrl: 'https://hooks.example/b' })));
+  await expect.poll(() => announced.length).toBe(3);
+  expect(announced).toEqual(
+    [
+      ['batch.completed', done],
+      ['batch.failed', bad],
+      ['batch.cancelled', cancelled],
+    ].map(([type, id = '']) => ({ type, keyId, data: batches.get(keyId, id), webhookUrl: 'https://hooks.example/b' })),
+  );
 });

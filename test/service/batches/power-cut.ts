@@ -1,30 +1,33 @@
-/** What a power cut leaves: of the store what was flushed last, of its files what there is now, for what was removed may stay so. */
+/** Simulates power cuts: the store falls back to its last flush, while removed files stay removed. */
 import { copyFileSync, existsSync, readlinkSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { vi } from 'vitest';
-import { BatchFolder } from '../../../src/service/batches/folder.ts';
+import { BatchFolder } from '../../../src/service/batches/batch-folder.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { cleanUp } from '../../support/clean-up.ts';
 import { temporaryFolder } from '../harness.ts';
 
-/** From now on it may be cut. Returns what says which files the store would name then, and are not there. Flushes that SQLite does of its own accord are not seen: without them less would be left. */
+/**
+ * Records each flush from now on. Returns a function that lists files that the store would name after a power cut, but that are missing.
+ * SQLite's own flushes are not seen, so the test is stricter than a real power cut.
+ */
 export async function powerCuts(path: string): Promise<() => Promise<string[]>> {
-  const kept = `${await temporaryFolder()}/store.sqlite`;
-  const keep = (): void => {
-    for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, kept + end);
+  const flushed = `${await temporaryFolder()}/store.sqlite`;
+  const copy = (): void => {
+    for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, flushed + end);
   };
   const handle = await open(path, 'r');
   const prototype = Object.getPrototypeOf(handle) as FileHandle;
   await handle.close();
   const flush = Reflect.get(prototype, 'datasync');
   vi.spyOn(prototype, 'datasync').mockImplementation(function seen(this: FileHandle) {
-    if (readlinkSync(`/proc/self/fd/${this.fd}`) === `${path}-wal`) keep();
+    if (readlinkSync(`/proc/self/fd/${this.fd}`) === `${path}-wal`) copy();
     return flush.call(this);
   });
   cleanUp(() => void vi.restoreAllMocks());
-  keep();
+  copy();
   return async () => {
-    const store = openStore(kept);
+    const store = openStore(flushed);
     const folder = new BatchFolder(path);
     try {
       const named = store.prepare('SELECT id, file FROM batch_files JOIN batches ON seq = batch').all();

@@ -2,16 +2,15 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import type { Limits } from '../../../src/service/guard/limits.ts';
-import { loadPeople } from '../../../src/service/store/load.ts';
+import type { Limits } from '../../../src/service/guards/limits.ts';
+import { loadPeople } from '../../../src/service/store/rows/load.ts';
 import { cleanUp } from '../../support/clean-up.ts';
 import { KEY, makeStore, serveStore } from '../harness.ts';
 import { jobsOf, ndjson } from './jobs.ts';
 
-/** A service with results of more than the buffers of a connection hold, and connections that ask for them and take nothing. */
+/** A service with results that exceed the buffers of a connection, and connections that request them and read nothing. */
 async function serveBig(limits: Partial<Limits>) {
   const big = { id: 'pe_big', name: 'Big Record', summary: 'x'.repeat(10_000), headline: 'y'.repeat(10_000) };
-  // More than the buffers of a connection hold.
   const store = await makeStore((open) => void loadPeople(open, [big], 'test'));
   const service = await serveStore({ store, limits });
   const jobs = jobsOf(service);
@@ -31,7 +30,7 @@ async function serveBig(limits: Partial<Limits>) {
   return { service, jobs, id, read, readNothing };
 }
 
-it('who reads results slowly keeps nobody from being answered, and there are so many of them and no more', async () => {
+it('slow readers of results do not block other requests, and their number is limited', async () => {
   const { service, jobs, id, read, readNothing } = await serveBig({ inFlight: 2, transfersPerKey: 3 });
   const readers = [await readNothing(), await readNothing(), await readNothing()];
   expect((await service.post('/v1/enrich', { id: 'pe_1' })).status).toBe(200);
@@ -40,11 +39,16 @@ it('who reads results slowly keeps nobody from being answered, and there are so 
   await expect.poll(async () => (await jobs.send('GET', `/${id}/results?set=failed`)).status).toBe(200);
 });
 
-it('who takes nothing of results for too long is closed, and makes room', async () => {
-  const { jobs, id, read, readNothing } = await serveBig({ headersTimeoutMs: 1_000, stalledMs: 1_000, transferBytesPerS: 1024 ** 2, transfersPerKey: 1 });
+it('the connection of a reader that stalls for too long is closed, and makes room for another', async () => {
+  const { jobs, id, read, readNothing } = await serveBig({
+    headersTimeoutMs: 1_000,
+    stalledMs: 1_000,
+    transferBytesPerS: 1024 ** 2,
+    transfersPerKey: 1,
+  });
   const reader = await readNothing();
   await expect.poll(async () => (await jobs.send('GET', `/${id}/results?set=failed`)).status, { timeout: 30_000 }).toBe(200);
-  // It has got what was on its way, and no end.
+  // The reader gets the bytes that were sent, but not the end.
   expect(await text(reader)).not.toContain('"line":1000,');
   expect(await text(read())).toMatch(/"line":1000,.*\r\n0\r\n\r\n$/s);
 });

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { BatchRows } from '../../../src/service/batches/batch-rows.ts';
-import { MAX_ROUNDS } from '../../../src/service/batches/limits.ts';
+import { MAX_CHUNKS } from '../../../src/service/batches/batch-limits.ts';
 import { newOwner, ownerIsGone } from '../../../src/service/batches/owner.ts';
-import { Pacer } from '../../../src/service/batches/pacer.ts';
+import { Scheduler } from '../../../src/service/batches/scheduler.ts';
 import { BatchRunner } from '../../../src/service/batches/runner.ts';
 import type { BatchState } from '../../../src/service/batches/states.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
@@ -12,10 +12,10 @@ import { makeStore } from '../harness.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Jobs by id, `KEY1` and so on, each with its state; a step ends when it is told to. */
+/** A runner over jobs with ids such as `a1`, whose letter is the key. A step ends when the test calls `end`. */
 async function make(jobs: Record<string, BatchState>) {
   const store = openStore(await makeStore());
-  const begun: string[] = [];
+  const started: string[] = [];
   const ends = new Map<string, (waitMs: number) => void>();
   const errors: unknown[] = [];
   const state = { nowMs: 0, broken: false };
@@ -28,9 +28,15 @@ async function make(jobs: Record<string, BatchState>) {
     giveUpLease: () => undefined,
   } as unknown as BatchRows;
   const runner = new BatchRunner({
-    store, rows, owner: 'me', clock: () => state.nowMs, tidy: async () => undefined, tidyMs: Infinity, onError: (error) => errors.push(error),
+    store,
+    rows,
+    owner: 'me',
+    clock: () => state.nowMs,
+    janitor: async () => undefined,
+    janitorMs: Infinity,
+    onError: (error) => errors.push(error),
     step: (id) => {
-      begun.push(id);
+      started.push(id);
       return new Promise((resolve) => ends.set(id, resolve));
     },
   });
@@ -38,77 +44,99 @@ async function make(jobs: Record<string, BatchState>) {
     runner.stop();
     store.close();
   });
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     await vi.advanceTimersByTimeAsync(500);
   };
-  return { runner, begun, ends, errors, state, look, end: async (id: string, waitMs = 0) => {
-    ends.get(id)?.(waitMs);
-    await look();
-  } };
+  return {
+    runner,
+    started,
+    ends,
+    errors,
+    state,
+    poll,
+    end: async (id: string, waitMs = 0) => {
+      ends.get(id)?.(waitMs);
+      await poll();
+    },
+  };
 }
 
-it('lets keys take turns, with one job each, the most urgent first', async () => {
-  const { runner, begun, look, end } = await make({ a1: 'queued', a2: 'in_progress', a3: 'cancelling', b1: 'in_progress', c1: 'validating' });
+it('keys take turns, with one job at a time each, the most urgent first', async () => {
+  const { runner, started, poll, end } = await make({
+    a1: 'queued',
+    a2: 'in_progress',
+    a3: 'cancelling',
+    b1: 'in_progress',
+    c1: 'validating',
+  });
   runner.start();
-  await look();
-  expect(begun).toEqual(['a3', 'b1', 'c1']);
+  await poll();
+  expect(started).toEqual(['a3', 'b1', 'c1']);
   await end('b1');
   await end('a3');
-  expect(begun).toEqual(['a3', 'b1', 'c1', 'b1', 'a3']);
+  expect(started).toEqual(['a3', 'b1', 'c1', 'b1', 'a3']);
 });
 
-it('has so many under way and no more, and whoever waited longest comes next', async () => {
-  const keys = Array.from({ length: MAX_ROUNDS + 2 }, (_, n) => String.fromCodePoint(97 + n));
-  const { runner, begun, look, end } = await make(Object.fromEntries(keys.map((key) => [`${key}1`, 'in_progress' as const])));
+it('at most MAX_CHUNKS jobs run at once, and the key that waited longest is next', async () => {
+  const keys = Array.from({ length: MAX_CHUNKS + 2 }, (_, n) => String.fromCodePoint(97 + n));
+  const { runner, started, poll, end } = await make(Object.fromEntries(keys.map((key) => [`${key}1`, 'in_progress' as const])));
   runner.start();
-  await look();
-  expect(begun).toHaveLength(MAX_ROUNDS);
+  await poll();
+  expect(started).toHaveLength(MAX_CHUNKS);
   await end('a1');
   await end('b1');
-  expect(begun.slice(MAX_ROUNDS)).toEqual(keys.slice(MAX_ROUNDS).map((key) => `${key}1`));
+  expect(started.slice(MAX_CHUNKS)).toEqual(keys.slice(MAX_CHUNKS).map((key) => `${key}1`));
 });
 
-it('comes back to a job that waits when it said, or when it is woken', async () => {
-  const { runner, begun, state, look, end } = await make({ a1: 'paused' });
+it('a waiting job runs again after the time that it asked for, or when it is woken', async () => {
+  const { runner, started, state, poll, end } = await make({ a1: 'paused' });
   runner.start();
-  await look();
+  await poll();
   await end('a1', 1_000);
-  await look();
-  expect(begun).toHaveLength(1);
+  await poll();
+  expect(started).toHaveLength(1);
   state.nowMs = 1_000;
-  await look();
-  expect(begun).toHaveLength(2);
+  await poll();
+  expect(started).toHaveLength(2);
   await end('a1', 1_000);
   runner.wake('a1');
-  await look();
-  expect(begun).toHaveLength(3);
+  await poll();
+  expect(started).toHaveLength(3);
 });
 
-it('outlives a store that cannot be read, and says so once', async () => {
-  const { runner, begun, errors, state, look } = await make({ a1: 'in_progress' });
+it('the runner survives a store that cannot be read, and reports it once', async () => {
+  const { runner, started, errors, state, poll } = await make({ a1: 'in_progress' });
   state.broken = true;
   runner.start();
-  await look();
-  await look();
-  expect([begun, errors]).toEqual([[], [expect.objectContaining({ message: 'disk I/O error' })]]);
+  await poll();
+  await poll();
+  expect([started, errors]).toEqual([[], [expect.objectContaining({ message: 'disk I/O error' })]]);
   state.broken = false;
-  await look();
-  expect(begun).toEqual(['a1']);
+  await poll();
+  expect(started).toEqual(['a1']);
 });
 
-it('a process of this machine that has ended is known to be gone, this one and those of others are not', () => {
-  const mine = newOwner();
-  expect([ownerIsGone(mine), ownerIsGone(mine.replace(`:${process.pid}:`, ':2147483646:')), ownerIsGone('elsewhere:2147483646:x'), ownerIsGone('nonsense')]).toEqual([false, true, false, false]);
+it('only an ended process of this machine counts as gone', () => {
+  const own = newOwner();
+  expect([
+    ownerIsGone(own),
+    ownerIsGone(own.replace(`:${process.pid}:`, ':2147483646:')),
+    ownerIsGone('elsewhere:2147483646:x'),
+    ownerIsGone('nonsense'),
+  ]).toEqual([false, true, false, false]);
 });
 
-it('gives the thread in slices, shorter ones and with rests while requests come, to one after the other', async () => {
+it('the scheduler runs jobs in slices, one after the other, and in shorter slices while requests arrive', async () => {
   vi.useRealTimers();
   const state = { nowMs: 0, arrived: 0, each: 0 };
-  const pacer = new Pacer(() => (state.arrived += state.each), () => state.nowMs);
+  const scheduler = new Scheduler(
+    () => (state.arrived += state.each),
+    () => state.nowMs,
+  );
   const order: string[] = [];
   const work = (name: string, steps: number): Promise<void> => {
     let left = steps;
-    return pacer.work(() => {
+    return scheduler.run(() => {
       order.push(name);
       state.nowMs += 1;
       return --left <= 0;

@@ -6,7 +6,7 @@ import { ACTIVE, hasEnded, mayFollow, NEXT, STATES } from '../../../src/service/
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { makeStore } from '../harness.ts';
 
-it('whatever is asked of it, a job goes from state to state as the table has it, its lines always add up, and an end is one', async () => {
+it('a job follows the table of states, its lines always add up, and an end state is final', async () => {
   const store = openStore(await makeStore());
   let nowMs = 1;
   const rows = new BatchRows(store, () => nowMs);
@@ -25,11 +25,16 @@ it('whatever is asked of it, a job goes from state to state as the table has it,
           known = to;
           expect(find(id).times[to]).toBe(nowMs);
         } else expect(() => rows.move(find(id), to)).toThrow(`a job that is ${known} cannot become ${to}`);
-        const { state, place, counts } = find(id);
+        const { state, position, counts } = find(id);
         expect(state).toBe(known);
-        if (state === 'in_progress' && place.line < total) rows.addProgress(find(id), { place: { ...place, line: place.line + 1 }, counts: { succeeded: 0, not_found: 0, failed: 1 }, credits: 0 });
+        if (state === 'in_progress' && position.line < total)
+          rows.addProgress(find(id), {
+            position: { ...position, line: position.line + 1 },
+            counts: { succeeded: 0, not_found: 0, failed: 1 },
+            credits: 0,
+          });
         expect(counts.succeeded + counts.not_found + counts.failed).toBeLessThanOrEqual(total);
-        // Each has an owner that goes on with it: the client, the service, or nobody any more.
+        // A state waits for the client, for the service, or is an end.
         expect([state === 'open', ACTIVE.includes(state), hasEnded(state)].filter(Boolean)).toHaveLength(1);
       }
     }),
@@ -38,18 +43,22 @@ it('whatever is asked of it, a job goes from state to state as the table has it,
   store.close();
 });
 
-it('from every state there is a way to an end', () => {
-  const leads = new Set(STATES.filter(hasEnded));
-  for (const _ of STATES) for (const state of STATES) if (NEXT[state].some((next) => leads.has(next))) leads.add(state);
-  expect([...leads].toSorted()).toEqual([...STATES].toSorted());
+it('every state leads to an end state', () => {
+  const leading = new Set(STATES.filter(hasEnded));
+  for (const _ of STATES) for (const state of STATES) if (NEXT[state].some((next) => leading.has(next))) leading.add(state);
+  expect([...leading].toSorted()).toEqual([...STATES].toSorted());
 });
 
-it('the documentation has the table as it is', async () => {
+it('docs/batches.md shows the table of states', async () => {
   const text = await readFile('docs/batches.md', 'utf8');
   const table = text.slice(text.indexOf('## States'), text.indexOf('`times` says'));
-  const rows = [...table.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| .* \| (.*) \|$/gm)].flatMap(([, names = '', next = '']) => wordsIn(names).map((name) => [name, wordsIn(next)] as const));
-  // Those of ends have nothing in the last column.
-  const ends = [...table.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| .* \| \|$/gm)].flatMap(([, names = '']) => wordsIn(names).map((name) => [name, []] as const));
+  const rows = [...table.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| .* \| (.*) \|$/gm)].flatMap(([, names = '', next = '']) =>
+    wordsIn(names).map((name) => [name, wordsIn(next)] as const),
+  );
+  // The last column of end states is empty.
+  const ends = [...table.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| .* \| \|$/gm)].flatMap(([, names = '']) =>
+    wordsIn(names).map((name) => [name, []] as const),
+  );
   expect(Object.fromEntries([...rows, ...ends])).toEqual(Object.fromEntries(STATES.map((state) => [state, NEXT[state]])));
 });
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { Documents } from '../../../src/service/graphql/documents.ts';
-import { Refusal } from '../../../src/service/graphql/refusal.ts';
+import { GraphqlRefusal } from '../../../src/service/graphql/refusal.ts';
 import { SCHEMA } from './asking.ts';
 
 const document = (name: string, length = 60): string => `{ company(domain: "${name}") { name } }`.padEnd(length);
 
-it('a text that comes again is not read again, and another one is', () => {
+it('a document that comes again is parsed once, and another one anew', () => {
   const documents = new Documents(SCHEMA);
   const first = documents.read(document('a'));
   expect(documents.read(document('a'))).toBe(first);
@@ -13,12 +13,12 @@ it('a text that comes again is not read again, and another one is', () => {
   expect(JSON.stringify(documents.read(document('b')))).toContain('"value":"b"');
 });
 
-it('what is refused is refused each time', () => {
+it('a document that is refused is refused again each time', () => {
   const documents = new Documents(SCHEMA);
-  for (let n = 0; n < 2; n++) expect(() => documents.read('{ nothing }')).toThrow(Refusal);
+  for (let n = 0; n < 2; n++) expect(() => documents.read('{ nothing }')).toThrow(GraphqlRefusal);
 });
 
-it('so much is kept, of what was asked for last: what is long is not, and what is asked for all the time stays', () => {
+it('the cache of documents has a limit, keeps documents that are used often, and takes no long one', () => {
   const documents = new Documents(SCHEMA);
   const often = documents.read(document('often'));
   const once = documents.read(document('once'));

@@ -1,11 +1,14 @@
-/** The service is held against its own document: to every operation what it allows, and what it does not. fast-check prints the seed of what fails. */
+/**
+ * The service is held against its own document: to every operation what it allows, and what it does not. fast-check prints the seed of what
+ * fails.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SAMPLE_KEY } from '../../../src/service/sample-store.ts';
-import { startService, type RunningService } from '../../../src/service/start-service.ts';
+import { SAMPLE_KEY } from '../../../src/service/sample/sample-store.ts';
+import { startService, type RunningService } from '../../../src/service/app/start-service.ts';
 import { checkAnswer, DOCUMENT, type Json, valid, validatorAt } from '../answers.ts';
 import { bodyOf, DESCRIBED, oddValues, validRequest, type Described } from './generate.ts';
 
@@ -51,10 +54,14 @@ function tooMany(name: string, count: number): string {
   return count > 500 ? `${name}=${'a,'.repeat(count - 1)}a` : `${name}=a&`.repeat(count);
 }
 
-const ALL = DESCRIBED.map((described) => ({ ...described, body: bodyOf(described.operation), query: (described.operation.parameters ?? []).filter((parameter) => parameter.in === 'query') }));
+const ALL = DESCRIBED.map((described) => ({
+  ...described,
+  body: bodyOf(described.operation),
+  query: (described.operation.parameters ?? []).filter((parameter) => parameter.in === 'query'),
+}));
 
 describe('every operation', () => {
-  it.each(ALL)('answers what the document allows as the document says: $method $path', async (described) => {
+  it.each(ALL)('answers valid requests as documented: $method $path', async (described) => {
     const { method, body, open } = described;
     await fc.assert(
       fc.asyncProperty(validRequest(described), async ({ url, body: sent, risky }) => {
@@ -62,8 +69,9 @@ describe('every operation', () => {
         const { status, json } = body === null ? await send(method, url, AUTH) : await sendBody(method, url, sent);
         const fine = [200, 201, 202, 204, 304, 404, 451];
         expect(risky ? [...fine, 400, 422] : fine, `${url} ${JSON.stringify(sent)} ${JSON.stringify(json)}`).toContain(status);
-        // It may be a range that ends before it begins, and the like; it is never said to be of another type or name.
-        for (const { code } of json.errors ?? []) expect(['range', 'format', 'too_many', 'empty', 'not_for_event', 'invalid_cursor']).toContain(code);
+        // A range may end before it begins, and the like. The service never reports another type or name.
+        for (const { code } of json.errors ?? [])
+          expect(['range', 'format', 'too_many', 'empty', 'not_for_event', 'invalid_cursor']).toContain(code);
         if (status === 404) expect(['no_match', 'not_found']).toContain(json.code);
       }),
       { numRuns: open ? 2 : 15 },
@@ -77,71 +85,118 @@ describe('every operation', () => {
   it.each(ALL)('refuses other methods, no key, unknown parameters and bad headers: $method $path', async (described) => {
     const { method, path, open, body, query } = described;
     const url = plainUrl(described);
-    const taken = Object.keys(DOCUMENT.paths[path] ?? {}).map((one) => one.toUpperCase()).flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one]));
+    const taken = Object.keys(DOCUMENT.paths[path] ?? {})
+      .map((one) => one.toUpperCase())
+      .flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one]));
     for (const other of ['DELETE', 'PUT', 'PATCH', 'OPTIONS', 'GET', 'POST'].filter((one) => !taken.includes(one))) {
       const refused = await send(other, url, AUTH);
-      expect([refused.status, refused.json.code, refused.headers.get('allow')?.split(', ').sort()]).toEqual([405, 'method_not_allowed', taken.sort()]);
+      expect([refused.status, refused.json.code, refused.headers.get('allow')?.split(', ').sort()]).toEqual([
+        405,
+        'method_not_allowed',
+        taken.sort(),
+      ]);
     }
     expect(await send(method, `${url}/no/such`, AUTH)).toMatchObject({ status: 404, json: { code: 'not_found' } });
     if (open) return;
-    for (const headers of [{}, { authorization: 'Bearer nobody' }, { authorization: `Basic ${SAMPLE_KEY}` }]) expect(await send(method, url, headers)).toMatchObject({ status: 401, json: { code: 'unauthorized' } });
+    for (const headers of [{}, { authorization: 'Bearer nobody' }, { authorization: `Basic ${SAMPLE_KEY}` }])
+      expect(await send(method, url, headers)).toMatchObject({ status: 401, json: { code: 'unauthorized' } });
     const [known] = query.map(({ name }) => name);
     const typo = known === undefined ? 'nonsense' : `${known}x`;
     const unknown = await send(method, `${url}?${typo}=1`, AUTH);
     expect(unknown).toMatchObject({ status: 400, json: { code: 'unknown_parameter', errors: [{ parameter: typo }] } });
     if (known !== undefined) expect(unknown.json.detail).toContain(`did you mean ${known}?`);
     if (body === null || method !== 'POST') return;
-    for (const key of ['', 'x'.repeat(256), 'é']) expect(await send(method, url, { ...JSON_AUTH, 'idempotency-key': key }, '{}')).toMatchObject({ status: 400, json: { code: 'invalid_parameter', errors: [{ parameter: 'Idempotency-Key' }] } });
+    for (const key of ['', 'x'.repeat(256), 'é'])
+      expect(await send(method, url, { ...JSON_AUTH, 'idempotency-key': key }, '{}')).toMatchObject({
+        status: 400,
+        json: { code: 'invalid_parameter', errors: [{ parameter: 'Idempotency-Key' }] },
+      });
   });
 
-  it.each(ALL.filter(({ query }) => query.length > 0))('refuses values of parameters that the document does not allow, naming the parameter: $method $path', async (described) => {
-    const { method, query } = described;
-    for (const { name, schema } of query) {
-      const list = schema['items'] !== undefined;
-      const one = (schema['items'] ?? schema) as Json;
-      const isText = one['type'] === 'string' && one['enum'] === undefined && one['pattern'] === undefined && one['format'] === undefined;
-      const values = isText ? [] : ['', '?', 'no-such-value', ...(one['type'] === 'integer' ? [String(Number(one['minimum']) - 1), String(Number(one['maximum']) + 1), '1.5', '1e1'] : [])];
-      const queries = [...values.map((value) => `${name}=${encodeURIComponent(value)}`), ...(list ? [tooMany(name, Number(schema['maxItems']) + 1)] : [`${name}=1&${name}=2`])];
-      for (const sent of [...queries, `${name}=`]) {
-        const refused = await send(method, `${plainUrl(described)}?${sent}`, AUTH);
-        expect([refused.status, refused.json.code], sent.slice(0, 100)).toEqual([400, 'invalid_parameter']);
-        expect(refused.json.errors).toContainEqual(expect.objectContaining({ parameter: name }));
+  it.each(ALL.filter(({ query }) => query.length > 0))(
+    'refuses values of parameters that the document does not allow, naming the parameter: $method $path',
+    async (described) => {
+      const { method, query } = described;
+      for (const { name, schema } of query) {
+        const list = schema['items'] !== undefined;
+        const one = (schema['items'] ?? schema) as Json;
+        const isText = one['type'] === 'string' && one['enum'] === undefined && one['pattern'] === undefined && one['format'] === undefined;
+        const values = isText
+          ? []
+          : [
+              '',
+              '?',
+              'no-such-value',
+              ...(one['type'] === 'integer' ? [String(Number(one['minimum']) - 1), String(Number(one['maximum']) + 1), '1.5', '1e1'] : []),
+            ];
+        const queries = [
+          ...values.map((value) => `${name}=${encodeURIComponent(value)}`),
+          ...(list ? [tooMany(name, Number(schema['maxItems']) + 1)] : [`${name}=1&${name}=2`]),
+        ];
+        for (const sent of [...queries, `${name}=`]) {
+          const refused = await send(method, `${plainUrl(described)}?${sent}`, AUTH);
+          expect([refused.status, refused.json.code], sent.slice(0, 100)).toEqual([400, 'invalid_parameter']);
+          expect(refused.json.errors).toContainEqual(expect.objectContaining({ parameter: name }));
+        }
       }
-    }
-  });
+    },
+  );
 
-  it.each(ALL.filter(({ body }) => body !== null))('refuses bodies that the document does not allow, pointing at what is wrong: $method $path', async (described) => {
-    const { method, body } = described;
-    const { name = '', schema = {} } = body ?? {};
-    const holds = validatorAt('components', 'schemas', name);
-    const properties = schema['properties'] as Readonly<Record<string, Json>>;
-    const forms = (schema['oneOf'] ?? []) as readonly { readonly required: readonly string[] }[];
-    const refuse = async (sent: unknown, pointer: string, wrong: string): Promise<void> => {
-      expect(holds(sent), `${pointer} ${wrong}`).toBe(false);
-      const { status, json } = await sendBody(method, plainUrl(described), sent);
-      expect([status, json.code], `${pointer} ${wrong}: ${JSON.stringify(json)}`).toEqual([422, wrong === 'too many' && pointer === '/emails' ? 'too_many_emails' : 'validation_failed']);
-      expect(json.errors?.some((error) => String(error['pointer']).startsWith(pointer)), `${pointer} ${wrong}: ${JSON.stringify(json)}`).toBe(true);
-    };
-    for (const [field, property] of Object.entries(properties)) {
-      const form = forms.find(({ required }) => required.includes(field));
-      const needed = form?.required ?? forms[0]?.required ?? ((schema['required'] ?? []) as readonly string[]);
-      const rest = Object.fromEntries(needed.map((one) => [one, ((properties[one]?.['examples'] ?? []) as readonly unknown[])[0]]));
-      const odd = oddValues(property).filter(({ value }) => !holds({ ...rest, [field]: value }));
-      expect(odd.length, field).toBeGreaterThan(0);
-      for (const { wrong, value } of odd) await refuse({ ...rest, [field]: value }, `/${field}`, wrong);
-    }
-    await refuse({ nonsense: 1 }, '/nonsense', 'unknown');
-    for (const other of [[], 'text', 7, true, null]) await refuse(other, '', 'no object');
-    if (forms.length > 0 || schema['required'] !== undefined) await refuse({}, '', 'missing');
-  });
+  it.each(ALL.filter(({ body }) => body !== null))(
+    'refuses bodies that the document does not allow, pointing at what is wrong: $method $path',
+    async (described) => {
+      const { method, body } = described;
+      const { name = '', schema = {} } = body ?? {};
+      const holds = validatorAt('components', 'schemas', name);
+      const properties = schema['properties'] as Readonly<Record<string, Json>>;
+      const forms = (schema['oneOf'] ?? []) as readonly { readonly required: readonly string[] }[];
+      const refuse = async (sent: unknown, pointer: string, wrong: string): Promise<void> => {
+        expect(holds(sent), `${pointer} ${wrong}`).toBe(false);
+        const { status, json } = await sendBody(method, plainUrl(described), sent);
+        expect([status, json.code], `${pointer} ${wrong}: ${JSON.stringify(json)}`).toEqual([
+          422,
+          wrong === 'too many' && pointer === '/emails' ? 'too_many_emails' : 'validation_failed',
+        ]);
+        expect(
+          json.errors?.some((error) => String(error['pointer']).startsWith(pointer)),
+          `${pointer} ${wrong}: ${JSON.stringify(json)}`,
+        ).toBe(true);
+      };
+      for (const [field, property] of Object.entries(properties)) {
+        const form = forms.find(({ required }) => required.includes(field));
+        const needed = form?.required ?? forms[0]?.required ?? ((schema['required'] ?? []) as readonly string[]);
+        const rest = Object.fromEntries(needed.map((one) => [one, ((properties[one]?.['examples'] ?? []) as readonly unknown[])[0]]));
+        const odd = oddValues(property).filter(({ value }) => !holds({ ...rest, [field]: value }));
+        expect(odd.length, field).toBeGreaterThan(0);
+        for (const { wrong, value } of odd) await refuse({ ...rest, [field]: value }, `/${field}`, wrong);
+      }
+      await refuse({ nonsense: 1 }, '/nonsense', 'unknown');
+      for (const other of [[], 'text', 7, true, null]) await refuse(other, '', 'no object');
+      if (forms.length > 0 || schema['required'] !== undefined) await refuse({}, '', 'missing');
+    },
+  );
 
-  it.each(ALL.filter(({ body }) => body !== null))('refuses what is no JSON, too large, of another type, or compressed: $method $path', async (described) => {
-    const { method } = described;
-    const url = plainUrl(described);
-    for (const text of ['', '{', 'nonsense', '{"a":1}}', '\u{feff}{}', '{"a":NaN}']) expect(await send(method, url, JSON_AUTH, text)).toMatchObject({ status: 400, json: { code: 'invalid_json' } });
-    expect(await send(method, url, JSON_AUTH, `"${'x'.repeat(1024 * 1024)}"`)).toMatchObject({ status: 413, json: { code: 'payload_too_large' } });
-    for (const headers of [{ 'content-type': 'text/plain' }, { 'content-type': 'application/xml' }, { 'content-type': 'application/json', 'content-encoding': 'gzip' }]) {
-      expect(await send(method, url, { ...AUTH, ...headers }, '{}')).toMatchObject({ status: 415, json: { code: 'unsupported_media_type' } });
-    }
-  });
+  it.each(ALL.filter(({ body }) => body !== null))(
+    'refuses bodies that are no JSON, too large, of another type, or compressed: $method $path',
+    async (described) => {
+      const { method } = described;
+      const url = plainUrl(described);
+      for (const text of ['', '{', 'nonsense', '{"a":1}}', '\u{feff}{}', '{"a":NaN}'])
+        expect(await send(method, url, JSON_AUTH, text)).toMatchObject({ status: 400, json: { code: 'invalid_json' } });
+      expect(await send(method, url, JSON_AUTH, `"${'x'.repeat(1024 * 1024)}"`)).toMatchObject({
+        status: 413,
+        json: { code: 'payload_too_large' },
+      });
+      for (const headers of [
+        { 'content-type': 'text/plain' },
+        { 'content-type': 'application/xml' },
+        { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      ]) {
+        expect(await send(method, url, { ...AUTH, ...headers }, '{}')).toMatchObject({
+          status: 415,
+          json: { code: 'unsupported_media_type' },
+        });
+      }
+    },
+  );
 });

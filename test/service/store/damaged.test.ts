@@ -1,11 +1,11 @@
-/** One damaged page of the store: what needs it is answered with 500 and costs nothing, all else is answered, and the operator hears of it. */
+/** One damaged page of the store: requests that need it get 500 and cost nothing, all others are answered, and the log reports it. */
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { listKeys } from '../../../src/service/keys.ts';
-import { loadPeople, loadSignals } from '../../../src/service/store/load.ts';
+import { listKeys } from '../../../src/service/accounts/keys.ts';
+import { loadPeople, loadSignals } from '../../../src/service/store/rows/load.ts';
 import { openExistingStore, openStore } from '../../../src/service/store/open-store.ts';
-import type { ServiceLog } from '../../../src/service/watch/log.ts';
+import type { ServiceLog } from '../../../src/service/monitoring/log.ts';
 import { jobsOf, ndjson } from '../batches/jobs.ts';
 import { KEY, makeKey, makeStore, serveStore, temporaryFolder, type Reply, type Served } from '../harness.ts';
 
@@ -18,8 +18,31 @@ let key: string;
 
 beforeAll(async () => {
   const path = await makeStore((store) => {
-    loadPeople(store, IDS.map((id, n) => ({ id, email: `p${n}@acme.example`, name: `Person ${n}`, title: 'Engineer', summary: `${n} `.repeat(250), company_domain: 'acme.example' })), 'test');
-    loadSignals(store, [{ id: 'sg_1', type: 'funding', occurred_at: '2026-01-02T00:00:00Z', detected_at: '2026-01-02T00:00:00Z', company: { domain: 'acme.example' } }], 'test');
+    loadPeople(
+      store,
+      IDS.map((id, n) => ({
+        id,
+        email: `p${n}@acme.example`,
+        name: `Person ${n}`,
+        title: 'Engineer',
+        summary: `${n} `.repeat(250),
+        company_domain: 'acme.example',
+      })),
+      'test',
+    );
+    loadSignals(
+      store,
+      [
+        {
+          id: 'sg_1',
+          type: 'funding',
+          occurred_at: '2026-01-02T00:00:00Z',
+          detected_at: '2026-01-02T00:00:00Z',
+          company: { domain: 'acme.example' },
+        },
+      ],
+      'test',
+    );
   });
   key = await makeKey(path, 'enterprise', { credits: 1_000 });
   whole = readFileSync(path);
@@ -31,11 +54,14 @@ async function copy(): Promise<string> {
   return path;
 }
 
-/** A copy of the store with a page of a table or index overwritten, one in the middle of its kind. */
+/** A copy of the store in which a middle page of a table or index is overwritten. */
 async function damagedCopy(table: string, kind: 'leaf' | 'internal' = 'leaf'): Promise<string> {
   const path = await copy();
   const store = openStore(path);
-  const pages = store.prepare('SELECT pageno FROM dbstat WHERE name = ? AND pagetype = ? ORDER BY path').all(table, kind).map(({ pageno }) => Number(pageno));
+  const pages = store
+    .prepare('SELECT pageno FROM dbstat WHERE name = ? AND pagetype = ? ORDER BY path')
+    .all(table, kind)
+    .map(({ pageno }) => Number(pageno));
   store.close();
   const page = pages[Math.floor(pages.length / 2)];
   expect(page, `${table} has no ${kind}`).toBeGreaterThan(1);
@@ -48,14 +74,20 @@ async function damagedCopy(table: string, kind: 'leaf' | 'internal' = 'leaf'): P
 interface Damaged {
   readonly service: Served;
   readonly path: string;
-  /** Lines of the log that tell of damage. */
+  /** The log lines about damage. */
   readonly told: Record<string, unknown>[];
 }
 
 async function serveDamaged(table: string, kind?: 'leaf' | 'internal'): Promise<Damaged> {
   const path = await damagedCopy(table, kind);
   const told: Record<string, unknown>[] = [];
-  const log: ServiceLog = { write: (level, entry) => { if (level === 'error') told.push({ ...entry }); }, line: () => undefined, takes: () => false };
+  const log: ServiceLog = {
+    write: (level, entry) => {
+      if (level === 'error') told.push({ ...entry });
+    },
+    line: () => undefined,
+    takes: () => false,
+  };
   return { service: await serveStore({ store: path, log }), path, told };
 }
 
@@ -63,12 +95,17 @@ const readiness = async ({ service }: Damaged): Promise<unknown> => {
   const { status, json } = await service.request('/readyz');
   return [status, json['status'], json['reason'] ?? null];
 };
-const statuses = (replies: readonly Reply[]): Record<string, number> => Object.fromEntries(Object.entries(Object.groupBy(replies, ({ status, json }) => (typeof json['code'] === 'string' ? `${status} ${json['code']}` : String(status)))).map(([name, some]) => [name, some?.length ?? 0]));
+const statuses = (replies: readonly Reply[]): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(
+      Object.groupBy(replies, ({ status, json }) => (typeof json['code'] === 'string' ? `${status} ${json['code']}` : String(status))),
+    ).map(([name, some]) => [name, some?.length ?? 0]),
+  );
 const get = ({ service }: Damaged, path: string): Promise<Reply> => service.request(path, { headers: { authorization: `Bearer ${KEY}` } });
 const DEGRADED = [200, 'degraded', 'store_damaged'];
 
 describe('a damaged page', () => {
-  it('of people fails the people on it alone, costs nothing, and is logged once for each place that reads it', async () => {
+  it('a damaged page of people fails only lookups of those people, without a charge, and is logged once per reader', async () => {
     const damaged = await serveDamaged('people');
     const { service, path, told } = damaged;
     const enrichAll = () => Promise.all(IDS.map((id) => service.post('/v1/enrich', { id }, { key })));
@@ -126,34 +163,43 @@ describe('a damaged page', () => {
     expect(service.look().damage.size).toBeGreaterThan(0);
   });
 
-  it.each(['answers', 'sqlite_autoindex_answers_1', 'answers_by_age', 'answer_blocks'])('of %s refuses what has to be kept there, and charges nothing for it', async (table) => {
-    const damaged = await serveDamaged(table);
-    const { service, path } = damaged;
-    const enrich = (headers: Record<string, string>) => service.post('/v1/enrich', { id: 'many_1' }, { key, headers });
-    expect((await enrich({})).status).toBe(200);
-    const kept = await enrich({ 'idempotency-key': 'k' });
-    expect([kept.status, kept.json['code'], kept.headers.get('x-credits-charged')]).toEqual([500, 'internal_error', '0']);
-    expect((await enrich({})).status).toBe(200);
-    expect(await readiness(damaged)).toEqual([503, 'unavailable', 'store_damaged']);
-    await service.close();
-    const store = openExistingStore(path);
-    expect(listKeys(store)).toMatchObject([{ creditsUsed: 2 }]);
-    store.close();
-  });
+  it.each(['answers', 'sqlite_autoindex_answers_1', 'answers_by_age', 'answer_blocks'])(
+    'a damaged page of %s refuses requests that must store a row there, without a charge',
+    async (table) => {
+      const damaged = await serveDamaged(table);
+      const { service, path } = damaged;
+      const enrich = (headers: Record<string, string>) => service.post('/v1/enrich', { id: 'many_1' }, { key, headers });
+      expect((await enrich({})).status).toBe(200);
+      const stored = await enrich({ 'idempotency-key': 'k' });
+      expect([stored.status, stored.json['code'], stored.headers.get('x-credits-charged')]).toEqual([500, 'internal_error', '0']);
+      expect((await enrich({})).status).toBe(200);
+      expect(await readiness(damaged)).toEqual([503, 'unavailable', 'store_damaged']);
+      await service.close();
+      const store = openExistingStore(path);
+      expect(listKeys(store)).toMatchObject([{ creditsUsed: 2 }]);
+      store.close();
+    },
+  );
 
-  it('of the keys refuses those keys, and no other', async () => {
+  it('a damaged page of the API keys refuses those keys and no other', async () => {
     const damaged = await serveDamaged('keys');
     const ask = (by: string) => damaged.service.post('/v1/enrich', { id: 'many_1' }, { key: by });
     expect([(await ask(key)).status, (await ask(KEY)).status]).toEqual([500, 200]);
     expect(await readiness(damaged)).toEqual([503, 'unavailable', 'store_damaged']);
   });
 
-  it('of the schema is told by whoever opens the store', async () => {
+  it('a damaged page of the schema is reported by the command that opens the store', async () => {
     const path = await copy();
     const file = openSync(path, 'r+');
     // Behind the header of the file.
     writeSync(file, Buffer.alloc(PAGE_BYTES - 100, 0xa5), 0, PAGE_BYTES - 100, 100);
     closeSync(file);
-    expect(() => openStore(path)).toThrow(expect.objectContaining({ code: 'store_unreadable', exitCode: 74, hint: expect.stringContaining(`millrace check --store ${path}`) as string }));
+    expect(() => openStore(path)).toThrow(
+      expect.objectContaining({
+        code: 'store_unreadable',
+        exitCode: 74,
+        hint: expect.stringContaining(`millrace check --store ${path}`) as string,
+      }),
+    );
   });
 });

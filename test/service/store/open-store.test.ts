@@ -1,4 +1,4 @@
-/** Two processes and one store that was made for nothing, which one of them removes. */
+/** Two processes open one new store, and one of them removes it. */
 import { readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -18,7 +18,7 @@ const OTHER = `
   });
 `;
 
-/** Where this process has the file open. */
+/** Links to the store file among this process's open files. */
 function handlesOn(path: string): number {
   const real = realpathSync(path);
   return readdirSync('/proc/self/fd').filter((fd) => {
@@ -30,15 +30,18 @@ function handlesOn(path: string): number {
   }).length;
 }
 
-it('is made anew by whoever waited for it while it was removed', async () => {
+it('a process that waits for a store creates it again if it was removed meanwhile', async () => {
   const path = join(await temporaryFolder(), 's.sqlite');
   openStore(path).close();
   const remover = new DatabaseSync(path);
   remover.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
   const before = handlesOn(path);
-  const other = new Worker(OTHER, { eval: true, workerData: { path, module: new URL('../../../src/service/store/open-store.ts', import.meta.url).href } });
+  const other = new Worker(OTHER, {
+    eval: true,
+    workerData: { path, module: new URL('../../../src/service/store/open-store.ts', import.meta.url).href },
+  });
   const ended = new Promise((resolve, reject) => other.once('message', resolve).once('error', reject));
-  // From here on it waits for the lock.
+  // From here on, it waits for the lock.
   while (handlesOn(path) === before) await setImmediate();
   rmSync(path);
   remover.close();

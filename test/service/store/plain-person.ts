@@ -1,9 +1,9 @@
-/** What rows say of one person, by hand. Without any of the store's code but for what a word of a name is. */
-import { fold, words } from '../../../src/service/fold.ts';
-import type { SparseRecord } from '../../../src/service/records.ts';
+/** The reference model of merging one person's rows. It shares only the rule for words of a name with the store. */
+import { normalise, words } from '../../../src/service/records/normalise.ts';
+import type { SparseRecord } from '../../../src/service/records/whole-record.ts';
 import { isRole, namesNoEmployer } from '../../../src/verification/lists.ts';
 
-/** A row of contacts as it is imported, with every value in the form in which it is kept. */
+/** A row of contacts to import, with every value in its stored form. */
 export interface Row {
   readonly id?: string;
   readonly email?: string;
@@ -20,30 +20,30 @@ export interface Row {
   readonly phones?: readonly { readonly number: string; readonly type: string | null }[];
   readonly company?: { readonly name?: string; readonly domain?: string };
   readonly updated_at: string;
-  /** An address that turned out to be somebody else's main one. */
+  /** An address that proved to be another person's main one. */
   readonly cameWith?: string;
 }
 
 export interface Person {
-  /** In the order in which they came. */
+  /** In the order of arrival. */
   readonly rows: Row[];
-  /** Null: one that was made for them. */
-  readonly ownId: string | null;
-  /** What the id that was made for them was made of. */
-  readonly madeOf: string | null;
+  /** The reported id; null when the id was generated. */
+  readonly distinctId: string | null;
+  /** The key from which the id was generated. */
+  readonly generatedFrom: string | null;
 }
 
-export interface Told<T> {
+export interface Stamped<T> {
   readonly value: T;
   readonly at: string;
 }
 
-/** Of what is no more the newest, so many are kept. */
+/** How many of the replaced values are kept, newest first. */
 const MAX_FORMER = 20;
 
-/** The newest that is said, and of those of one time the one that came last. */
-export function newest<T>(rows: readonly Row[], valueOf: (row: Row) => T | undefined): Told<T> | null {
-  let found: Told<T> | null = null;
+/** The newest value, and with equal times the last one. */
+export function newest<T>(rows: readonly Row[], valueOf: (row: Row) => T | undefined): Stamped<T> | null {
+  let found: Stamped<T> | null = null;
   for (const row of rows) {
     const value = valueOf(row);
     if (value !== undefined && (found === null || row.updated_at >= found.at)) found = { value, at: row.updated_at };
@@ -51,31 +51,45 @@ export function newest<T>(rows: readonly Row[], valueOf: (row: Row) => T | undef
   return found;
 }
 
-export function put(told: Map<string, Told<unknown>>, field: string, one: Told<unknown> | null): void {
-  if (one !== null) told.set(field, one);
+export function put(fields: Map<string, Stamped<unknown>>, field: string, one: Stamped<unknown> | null): void {
+  if (one !== null) fields.set(field, one);
 }
 
-export function listed(given: Told<readonly unknown[]> | null, former: readonly unknown[], main: Told<unknown> | undefined): Told<unknown> | null {
-  if (given === null && former.length === 0) return null;
-  return { value: [...(given?.value ?? []), ...former], at: given?.at ?? main?.at ?? '' };
+export function listed(
+  reported: Stamped<readonly unknown[]> | null,
+  former: readonly unknown[],
+  main: Stamped<unknown> | undefined,
+): Stamped<unknown> | null {
+  if (reported === null && former.length === 0) return null;
+  return { value: [...(reported?.value ?? []), ...former], at: reported?.at ?? main?.at ?? '' };
 }
 
 export function some<T>(list: readonly T[] | undefined): readonly T[] | undefined {
   return list === undefined || list.length === 0 ? undefined : list;
 }
 
-/** What is said of an address; undefined: of whoever has none. */
-export function verdict(rows: readonly Row[], address: string | undefined): Told<unknown> | null {
-  return newest(rows, (row) => (row.email === address ? row.email_status : undefined) ?? row.emails?.find(({ email, type }) => type === 'former' && email === address)?.status ?? undefined);
+/** The verdict on an address; with undefined, the status of a person without an address. */
+export function verdict(rows: readonly Row[], address: string | undefined): Stamped<unknown> | null {
+  return newest(
+    rows,
+    (row) =>
+      (row.email === address ? row.email_status : undefined) ??
+      row.emails?.find(({ email, type }) => type === 'former' && email === address)?.status ??
+      undefined,
+  );
 }
 
-/** A row whose main address is somebody else's. */
+/** The row with its main address, which belongs to another person, moved to the list. */
 export function withoutMain({ email, email_status: status, ...row }: Row): Row {
   if (listedAddresses(row).includes(email as string)) return { ...row, cameWith: email as string };
-  return { ...row, cameWith: email as string, emails: [...(row.emails ?? []), { email: email as string, type: 'former', status: status ?? null }] };
+  return {
+    ...row,
+    cameWith: email as string,
+    emails: [...(row.emails ?? []), { email: email as string, type: 'former', status: status ?? null }],
+  };
 }
 
-export function isOfFunction(address: string): boolean {
+export function isRoleAddress(address: string): boolean {
   return isRole(address.split('@')[0] as string);
 }
 
@@ -84,18 +98,22 @@ export function workDomain({ cameWith, email = cameWith }: Row): string | undefi
   return domain === undefined || namesNoEmployer(domain) ? undefined : domain;
 }
 
-/** What somebody is called by rows. */
+/** The names of a person by the rows. */
 export function nameIn(rows: readonly Row[]): string {
-  const [name, first, last] = [newest(rows, (row) => row.name), newest(rows, (row) => row.first_name), newest(rows, (row) => row.last_name)];
+  const [name, first, last] = [
+    newest(rows, (row) => row.name),
+    newest(rows, (row) => row.first_name),
+    newest(rows, (row) => row.last_name),
+  ];
   const isOutgrown = name !== null && [first, last].every((part) => part !== null && part.at > name.at);
   return name !== null && !isOutgrown ? name.value : [first?.value, last?.value].filter((part) => part !== undefined).join(' ');
 }
 
 export function nameWords(name: string): readonly string[] {
-  return name === '' ? [''] : words(fold(name));
+  return name === '' ? [''] : words(normalise(name));
 }
 
-/** Whether a row may be of somebody to whom a weak key leads. */
+/** Whether a row may belong to the person whom a weak key finds. */
 export function mayBeOne(row: Row, one: Person): boolean {
   return isNameOf(row, one) && haveOneProfile(row, one);
 }
@@ -104,29 +122,40 @@ export function haveOneProfile({ linkedin_url: profile }: Row, one: Person): boo
   return new Set([profile, mainProfile(one)].filter((page) => page !== undefined)).size < 2;
 }
 
-/** Also where one of the two has no name. */
+/** Whether row and person may have one name by a common word; also when one side has no name. */
 export function haveAWordInCommon(row: Row, one: Person): boolean {
   const [name, other] = [nameIn([row]), nameIn(one.rows)];
-  return name === '' || other === '' || nameWords(name).some((word) => nameWords(other).includes(word)) || allNames(one).some((told) => nameWords(name).every((word) => nameWords(told).includes(word)));
+  return (
+    name === '' ||
+    other === '' ||
+    nameWords(name).some((word) => nameWords(other).includes(word)) ||
+    allNames(one).some((earlier) => nameWords(name).every((word) => nameWords(earlier).includes(word)))
+  );
 }
 
 export function isNameOf(row: Row, one: Person): boolean {
-  return areOneName(nameIn([row]), nameIn(one.rows)) || allNames(one).some((told) => nameWords(nameIn([row])).every((word) => nameWords(told).includes(word)));
+  return (
+    areOneName(nameIn([row]), nameIn(one.rows)) ||
+    allNames(one).some((earlier) => nameWords(nameIn([row])).every((word) => nameWords(earlier).includes(word)))
+  );
 }
 
-/** What each row calls them. */
+/** The name in each row. */
 export function allNames({ rows }: Person): string[] {
-  return [...new Set(rows.map((row) => fold(nameIn([row]))))].filter((name) => name !== '').toSorted().slice(0, MAX_FORMER);
+  return [...new Set(rows.map((row) => normalise(nameIn([row]))))]
+    .filter((name) => name !== '')
+    .toSorted()
+    .slice(0, MAX_FORMER);
 }
 
-/** Whether one has all words of the other. */
+/** Whether one name has all words of the other. */
 function areOneName(one: string, other: string): boolean {
-  const [some_, others] = [words(fold(one)), words(fold(other))];
-  return some_.every((word) => others.includes(word)) || others.every((word) => some_.includes(word));
+  const [oneWords, otherWords] = [words(normalise(one)), words(normalise(other))];
+  return oneWords.every((word) => otherWords.includes(word)) || otherWords.every((word) => oneWords.includes(word));
 }
 
 export function nameAndDomain(name: string, domain: string | undefined): string {
-  return `${fold(name)} at ${domain}`;
+  return `${normalise(name)} at ${domain}`;
 }
 
 export function mainAddress({ rows }: Person): string | undefined {
@@ -141,25 +170,32 @@ export function formerProfiles(person: Person): string[] {
   return all(person.rows, ({ linkedin_url: profile }) => (profile === undefined ? [] : [profile]), [mainProfile(person)]);
 }
 
-export function otherIds({ rows, ownId }: Person): string[] {
-  return all(rows, ({ id }) => (id === undefined ? [] : [id]), [ownId]);
+export function otherIds({ rows, distinctId }: Person): string[] {
+  return all(rows, ({ id }) => (id === undefined ? [] : [id]), [distinctId]);
 }
 
-/** All that any row says, each once, without some. */
+/** All values of all rows, each once, without the given ones. */
 function all(rows: readonly Row[], keysOf: (row: Row) => readonly string[], but: readonly unknown[]): string[] {
-  return [...new Set(rows.flatMap(keysOf))].filter((key) => !but.includes(key)).toSorted().slice(0, MAX_FORMER);
+  return [...new Set(rows.flatMap(keysOf))]
+    .filter((key) => !but.includes(key))
+    .toSorted()
+    .slice(0, MAX_FORMER);
 }
 
 export function listedAddresses({ emails = [], personal_emails: personal = [] }: Row): string[] {
   return [...emails.map(({ email }) => email), ...personal];
 }
 
-/** Addresses of which the newest rows say nothing any more. */
+/** Addresses that the newest rows no longer mention. */
 export function formerAddresses(person: Person): string[] {
   const { rows } = person;
   const emails = newest(rows, ({ emails: list }) => some(list?.filter(({ type }) => type !== 'former')))?.value ?? [];
   const personal = newest(rows, ({ personal_emails: list }) => list)?.value ?? [];
-  return all(rows, (row) => [...(row.email === undefined ? [] : [row.email]), ...listedAddresses(row)], [mainAddress(person), ...emails.map(({ email }) => email), ...personal]);
+  return all(rows, (row) => [...(row.email === undefined ? [] : [row.email]), ...listedAddresses(row)], [
+    mainAddress(person),
+    ...emails.map(({ email }) => email),
+    ...personal,
+  ]);
 }
 
 export function otherAddresses(person: Person): string[] {
@@ -167,7 +203,10 @@ export function otherAddresses(person: Person): string[] {
 }
 
 export function mobilesOf({ mobile, phones = [] }: SparseRecord): string[] {
-  return [...(mobile === undefined ? [] : [mobile as string]), ...(phones as NonNullable<Row['phones']>).filter(({ type }) => type?.includes('mobile') === true).map(({ number }) => number)];
+  return [
+    ...(mobile === undefined ? [] : [mobile as string]),
+    ...(phones as NonNullable<Row['phones']>).filter(({ type }) => type?.includes('mobile') === true).map(({ number }) => number),
+  ];
 }
 
 export function numbersOf({ mobile, phones = [] }: SparseRecord): string[] {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { expect, describe, it } from 'vitest';
-import { loadPeople } from '../../../src/service/store/load.ts';
+import { loadPeople } from '../../../src/service/store/rows/load.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { checkEvent } from '../answers.ts';
 import { KEY, makeKey, makeStore } from '../harness.ts';
@@ -12,13 +12,13 @@ import { Receiver, signedBy } from './receiver.ts';
 const JANE = { email: 'jane.doe@acme.example' };
 
 describe('enrichment.completed', () => {
-  it('tells the webhooks of the key that enriched, and no others, of what was found; not of misses, and not again of replays', async () => {
+  it('goes to the webhooks of the key with the found record, once, and not for misses or replays', async () => {
     const receiver = await Receiver.start(checkEvent);
     const store = await makeStore();
     const other = await makeKey(store, 'growth');
     const service = await serveHooked({ store });
     const { secret } = await service.subscribe({ event: 'enrichment.completed', url: receiver.url() });
-    await service.subscribe({ events: ['job.change', 'funding.round'], url: receiver.url('/else') });
+    await service.subscribe({ events: ['job.change', 'funding.round'], url: receiver.url('/other-events') });
     await service.subscribe({ event: 'enrichment.completed', url: receiver.url('/other') }, other);
     const headers = { 'idempotency-key': 'once' };
     const answered = await service.post('/v1/enrich', JANE, { headers });
@@ -28,9 +28,13 @@ describe('enrichment.completed', () => {
     await service.post('/v1/enrich', { domain: 'acme.example' });
     const all = await receiver.count(3);
     expect(all).toHaveLength(3);
-    // They may be sent at once, and come in any order.
+    // Deliveries run in parallel and arrive in any order.
     const [first, second, third] = ['pe_1', 'pe_3', null].map((id) => all.find(({ body }) => body.data['id'] === id));
-    expect(first).toMatchObject({ path: '/hook', headers: { 'content-type': 'application/json' }, body: { type: 'enrichment.completed', timestamp: expect.stringMatching(/^20.*Z$/) } });
+    expect(first).toMatchObject({
+      path: '/hook',
+      headers: { 'content-type': 'application/json' },
+      body: { type: 'enrichment.completed', timestamp: expect.stringMatching(/^20.*Z$/) },
+    });
     expect(first?.body.data).toEqual(answered.json);
     for (const one of [first, second, third]) expect(one === undefined ? [] : signedBy(one, [secret])).toEqual([secret]);
     expect(new Set(receiver.received.map(({ headers: { 'webhook-id': id } }) => id)).size).toBe(3);
@@ -39,38 +43,55 @@ describe('enrichment.completed', () => {
   });
 
   it.each([
-    ['/v1/enrich/bulk', { requests: ['jane.doe@acme.example', 'max.past@acme.example', 'joe@slow.example'].map((email) => ({ params: { email, verify: email.endsWith('slow.example') } })) }],
-    ['/v1/graphql', { query: 'mutation { a: enrich(id: "pe_1") { name } b: enrich(id: "pe_2") { name } c: enrich(email: "joe@slow.example", verify: true) { name } }' }],
-  ])('is not told of parts of a request to %s that was refused in the end, though another part took long', async (path, body) => {
-    const world = { hosts: { 'mx.slow.example': { quirk: 'silent' } }, domains: { 'slow.example': { mx: [[10, 'mx.slow.example']] } } } as const;
+    [
+      '/v1/enrich/bulk',
+      {
+        requests: ['jane.doe@acme.example', 'max.past@acme.example', 'joe@slow.example'].map((email) => ({
+          params: { email, verify: email.endsWith('slow.example') },
+        })),
+      },
+    ],
+    [
+      '/v1/graphql',
+      {
+        query:
+          'mutation { a: enrich(id: "pe_1") { name } b: enrich(id: "pe_2") { ' +
+          'name } c: enrich(email: "joe@slow.example", verify: true) { name } }',
+      },
+    ],
+  ])('has no event for parts of a request to %s that is refused in the end, even if one part took long', async (path, body) => {
+    const world = {
+      hosts: { 'mx.slow.example': { quirk: 'silent' } },
+      domains: { 'slow.example': { mx: [[10, 'mx.slow.example']] } },
+    } as const;
     const store = await makeStore((open) => loadPeople(open, [{ id: 'pe_4', email: 'joe@slow.example', name: 'Joe Slow' }], 'crm'));
     const [poor, other] = [await makeKey(store, 'scale', { credits: 1 }), await makeKey(store, 'scale', { credits: 20 })];
     const service = await serveHooked({ store, mail: { world } });
     await service.subscribe({ event: 'enrichment.completed', url: 'http://127.0.0.1:9' }, poor);
-    // The first request for GraphQL takes longer.
+    // The first GraphQL request is slower than later ones.
     await service.post('/v1/graphql', { query: '{ __typename }' });
-    const asked = service.post(path, body, { key: poor });
-    // What was collected by then is written with what this costs.
+    const request = service.post(path, body, { key: poor });
+    // The journal writes events that were collected so far, together with the charges of these requests.
     for (let n = 0; n < 20; n++) await service.post('/v1/enrich', JANE, { key: other });
     await service.close();
-    expect((await asked).status).toBe(402);
+    expect((await request).status).toBe(402);
     const open = openStore(store);
     expect(open.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()).toEqual({ n: 0 });
     open.close();
   });
 
-  it('is sent to the webhook_url of a request, too, signed so that whoever has the key can tell, by the shell line of the docs', async () => {
+  it('also goes to the webhook_url of a request, signed with the secret that the shell line of the docs prints', async () => {
     const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     await service.post('/v1/enrich', { ...JANE, webhook_url: receiver.url('/mine'), fields: ['title'] });
-    const [told] = await receiver.count(1);
-    expect(told).toMatchObject({ path: '/mine', body: { data: { title: 'CTO' } } });
+    const [delivery] = await receiver.count(1);
+    expect(delivery).toMatchObject({ path: '/mine', body: { data: { title: 'CTO' } } });
     const line = /^KEY=\S+\n(?<line>.*openssl[\s\S]*?)\n```/m.exec(await readFile('docs/webhooks.md', 'utf8'))?.groups?.['line'] ?? '';
     const { stdout } = await promisify(execFile)('sh', ['-c', line], { env: { ...process.env, KEY } });
-    expect(told === undefined ? null : signedBy(told, [stdout.trim()])).toEqual([stdout.trim()]);
+    expect(delivery === undefined ? null : signedBy(delivery, [stdout.trim()])).toEqual([stdout.trim()]);
   });
 
-  it('is signed by the webhook that the key has with that address, and comes there once', async () => {
+  it('to a webhook_url carries the signature of the webhook with the same URL, and arrives once', async () => {
     const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     const { secret } = await service.subscribe({ event: 'enrichment.completed', url: receiver.url() });
@@ -78,35 +99,57 @@ describe('enrichment.completed', () => {
     await service.post('/v1/enrich', { ...JANE, webhook_url: receiver.url() });
     await service.post('/v1/enrich', { ...JANE, webhook_url: receiver.url('/mine') });
     const all = await receiver.count(3);
-    const signers = all.map((one) => `${one.path} ${signedBy(one, [secret, other.secret]).map((by) => (by === secret ? 'first' : 'second')).join()}`);
+    const signers = all.map(
+      (one) =>
+        `${one.path} ${signedBy(one, [secret, other.secret])
+          .map((by) => (by === secret ? 'first' : 'second'))
+          .join()}`,
+    );
     expect(signers.toSorted()).toEqual(['/hook first', '/hook first', '/mine second']);
     await service.close();
     expect(receiver.received).toHaveLength(3);
   });
 
-  it('is told of what GraphQL enriched, too', async () => {
+  it('also reports enrichments by GraphQL', async () => {
     const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     await service.subscribe({ event: 'enrichment.completed', url: receiver.url() });
-    await service.post('/v1/graphql', { query: `mutation { a: enrich(email: "jane.doe@acme.example") { title } b: enrich(id: "pe_3", webhook_url: "${receiver.url('/mine')}") { name } c: enrich(id: "pe_99") { name } }` });
+    await service.post('/v1/graphql', {
+      query:
+        'mutation { a: enrich(email: "jane.doe@acme.example") { title } b: enrich(id: "pe_3", webhook_url: ' +
+        `"${receiver.url('/mine')}") { name } c: enrich(id: "pe_99") { name } }`,
+    });
     const all = await receiver.count(3);
-    expect(all.map(({ path, body }) => `${path} ${String(body.data['id'])}`).toSorted()).toEqual(['/hook pe_1', '/hook pe_3', '/mine pe_3']);
+    expect(all.map(({ path, body }) => `${path} ${String(body.data['id'])}`).toSorted()).toEqual([
+      '/hook pe_1',
+      '/hook pe_3',
+      '/mine pe_3',
+    ]);
   });
 
-  it('is not told of an answer that was not given for want of credits', async () => {
+  it('has no event for an answer that is refused because credits are missing', async () => {
     const receiver = await Receiver.start(checkEvent);
     const store = await makeStore();
     const poor = await makeKey(store, 'growth', { credits: 1 });
     const service = await serveHooked({ store });
-    const sent = [];
-    for (let n = 0; n < 2; n++) sent.push((await service.post('/v1/enrich/bulk', { requests: Array.from({ length: 2 - n }, () => ({ params: { ...JANE, webhook_url: receiver.url() } })) }, { key: poor })).status);
-    expect(sent).toEqual([402, 200]);
+    const statuses = [];
+    for (let n = 0; n < 2; n++)
+      statuses.push(
+        (
+          await service.post(
+            '/v1/enrich/bulk',
+            { requests: Array.from({ length: 2 - n }, () => ({ params: { ...JANE, webhook_url: receiver.url() } })) },
+            { key: poor },
+          )
+        ).status,
+      );
+    expect(statuses).toEqual([402, 200]);
     await receiver.count(1);
     await service.close();
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('goes nowhere that it was not asked to, and costs no row, where nobody listens', async () => {
+  it('costs no row in the store without a subscription', async () => {
     const service = await serveHooked();
     for (let n = 0; n < 3; n++) await service.post('/v1/enrich', JANE);
     await service.close();
@@ -117,38 +160,46 @@ describe('enrichment.completed', () => {
 });
 
 describe('verification.completed', () => {
-  it('is sent when an asynchronous verification is done, with where its results are', async () => {
+  it('reports the end of an asynchronous verification, with the location of its results', async () => {
     const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     await service.subscribe({ event: 'verification.completed', url: receiver.url() });
     const emails = ['hired@acme.example', 'no address', 'jane.doe@acme.example'];
-    const begun = await service.post('/v1/emails/verify', { emails, webhook_url: receiver.url('/mine') });
-    expect([begun.status, begun.headers.get('preference-applied')]).toEqual([202, null]);
+    const started = await service.post('/v1/emails/verify', { emails, webhook_url: receiver.url('/mine') });
+    expect([started.status, started.headers.get('preference-applied')]).toEqual([202, null]);
     const all = await receiver.count(2);
     expect(all.map(({ path }) => path).toSorted()).toEqual(['/hook', '/mine']);
-    const location = begun.headers.get('location') ?? '';
+    const location = started.headers.get('location') ?? '';
     const results = await service.call('GET', location);
-    for (const { body } of all) expect(body).toMatchObject({ type: 'verification.completed', data: { id: begun.json['id'], location, total: 3, summary: results.json['summary'] } });
+    for (const { body } of all)
+      expect(body).toMatchObject({
+        type: 'verification.completed',
+        data: { id: started.json['id'], location, total: 3, summary: results.json['summary'] },
+      });
     await service.close();
     expect(receiver.received).toHaveLength(2);
   });
 });
 
 describe('batch events', () => {
-  it('tell the key\'s webhooks, and the address that the job was given, of its end, with the job as it is shown', async () => {
+  it("report the end of a job to the key's webhooks and to the job's webhook_url, in the form of GET", async () => {
     const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     await service.subscribe({ events: ['batch.completed', 'batch.failed'], url: receiver.url() });
     const { json } = await service.post('/v1/batches', { operation: 'enrich', webhook_url: receiver.url('/mine') });
     const path = `/v1/batches/${String(json['id'])}`;
     const line = { email: JANE.email, webhook_url: receiver.url('/line') };
-    await service.request(`${path}/parts/1`, { method: 'PUT', headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/x-ndjson' }, body: `${JSON.stringify({ params: JANE })}\n${JSON.stringify({ params: line })}\n` });
+    await service.request(`${path}/parts/1`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/x-ndjson' },
+      body: `${JSON.stringify({ params: JANE })}\n${JSON.stringify({ params: line })}\n`,
+    });
     await service.call('POST', `${path}/complete`);
     const all = await receiver.count(2);
     expect(all.map((one) => one.path).toSorted()).toEqual(['/hook', '/mine']);
-    const shown = (await service.call('GET', path)).json;
-    for (const { body } of all) expect(body).toMatchObject({ type: 'batch.completed', data: JSON.parse(JSON.stringify(shown)) });
-    // A line is announced to nobody: the job is.
-    expect(shown['counts']).toMatchObject({ total: 2, succeeded: 1, failed: 1 });
+    const job = (await service.call('GET', path)).json;
+    for (const { body } of all) expect(body).toMatchObject({ type: 'batch.completed', data: JSON.parse(JSON.stringify(job)) });
+    // Lines send no events.
+    expect(job['counts']).toMatchObject({ total: 2, succeeded: 1, failed: 1 });
   });
 });

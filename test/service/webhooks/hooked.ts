@@ -1,11 +1,14 @@
-/** A service in development, and calls about its webhooks. */
+/** A service in development, with calls of the webhook API. */
+import type { SparseRecord } from '../../../src/service/records/whole-record.ts';
+import { openStore } from '../../../src/service/store/open-store.ts';
+import type { Store } from '../../../src/service/store/store.ts';
 import { KEY, serveStore, type Reply, type Served } from '../harness.ts';
 
 export interface Hooked extends Served {
   call(method: string, path: string, body?: unknown, key?: string): Promise<Reply>;
   /** A POST with an Idempotency-Key. */
   once(idempotencyKey: string, path: string, body?: unknown, key?: string): Promise<Reply>;
-  /** Makes a webhook; returns its id and secret. */
+  /** Creates a webhook. Returns its id and secret. */
   subscribe(wanted: Readonly<Record<string, unknown>>, key?: string): Promise<{ readonly id: string; readonly secret: string }>;
 }
 
@@ -28,4 +31,15 @@ export async function serveHooked(options: Parameters<typeof serveStore>[0] = {}
       return { id: String(json['id']), secret: String(json['secret']) };
     },
   };
+}
+
+/** Writes to the store as another process does. */
+export async function writeElsewhere(service: Hooked, work: (store: Store) => unknown): Promise<void> {
+  const store = openStore(service.store);
+  await work(store);
+  store.close();
+}
+
+export function signalOf(id: string, type: string, domain: string, more: SparseRecord = {}): SparseRecord {
+  return { id, type, domain, occurred_at: '2026-01-01', ...more };
 }

@@ -1,7 +1,14 @@
-/** Who takes deliveries: a real HTTP server on the loopback interface that answers as it is told, and checks signatures by code of its own. */
+/** A receiver of deliveries: a real HTTP server on loopback, with answers that the test sets. It checks signatures by its own code. */
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
 import { cleanUp } from '../../support/clean-up.ts';
@@ -13,25 +20,25 @@ export interface Received {
   readonly body: { readonly type: string; readonly timestamp: string; readonly data: Readonly<Record<string, unknown>> };
 }
 
-/** How a delivery is answered: with a status, or by what is done with the response. */
+/** The answer to a delivery: a status, or a function that writes the response. */
 export type Reaction = number | ((response: ServerResponse, received: Received) => void);
 
 export class Receiver {
   readonly received: Received[] = [];
   readonly server: Server;
-  /** Of the next deliveries in turn; then 200. */
+  /** The answers to the next deliveries, in order. Then follows `usual`. */
   reactions: Reaction[] = [];
-  /** Of all, in place of 200. */
+  /** The answer to all other deliveries. */
   usual: Reaction = 200;
   readonly #waiting = new Set<() => void>();
-  readonly #misfits: unknown[] = [];
+  readonly #checkErrors: unknown[] = [];
   #check: (body: Received['body']) => void = () => undefined;
 
   constructor(make: (listener: RequestListener) => Server = (listener) => createServer(listener)) {
     this.server = make((request, response) => void this.#take(request, response));
   }
 
-  /** @param check throws unless a body is as it should be */
+  /** Starts a receiver. @param check throws for a wrong body: the test then fails at its end */
   static async start(check: (body: Received['body']) => void = () => undefined): Promise<Receiver> {
     const receiver = new Receiver();
     receiver.#check = check;
@@ -44,7 +51,7 @@ export class Receiver {
     await once(this.server, 'listening');
     cleanUp(async () => {
       await this.close();
-      expect(this.#misfits).toEqual([]);
+      expect(this.#checkErrors).toEqual([]);
     });
   }
 
@@ -59,27 +66,27 @@ export class Receiver {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}${path}`;
   }
 
-  /** Resolves with all that came once there are so many. */
+  /** Resolves with all deliveries once at least `wanted` have arrived. */
   async count(wanted: number): Promise<readonly Received[]> {
     while (this.received.length < wanted) await new Promise<void>((resolve) => void this.#waiting.add(resolve));
     return this.received;
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const pieces: Buffer[] = [];
+    const chunks: Buffer[] = [];
     try {
-      for await (const piece of request) pieces.push(piece as Buffer);
+      for await (const chunk of request) chunks.push(chunk as Buffer);
     } catch {
-      // Whoever sent it has been killed meanwhile.
+      // The sender was killed meanwhile.
       return;
     }
-    const text = Buffer.concat(pieces).toString('utf8');
+    const text = Buffer.concat(chunks).toString('utf8');
     const received = { path: request.url ?? '', headers: request.headers, text, body: JSON.parse(text) as Received['body'] };
     this.received.push(received);
     try {
       this.#check(received.body);
     } catch (error) {
-      this.#misfits.push(error);
+      this.#checkErrors.push(error);
     }
     const reaction = this.reactions.shift() ?? this.usual;
     if (typeof reaction === 'number') response.writeHead(reaction).end();
@@ -89,11 +96,17 @@ export class Receiver {
   }
 }
 
-/** Which of the secrets have signed a delivery; fails when its headers are not those of Standard Webhooks. */
+/** The secrets that signed a delivery. Fails when its headers are not those of Standard Webhooks. */
 export function signedBy({ headers, text }: Received, secrets: readonly string[]): string[] {
   const [id, timestamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => String(headers[name]));
   expect([id, timestamp]).toEqual([expect.stringMatching(/^msg_\S+$/), expect.stringMatching(/^\d{10}$/)]);
   const given = (signature ?? '').split(' ');
   for (const one of given) expect(one).toMatch(/^v1,[A-Za-z0-9+/]{43}=$/);
-  return secrets.filter((secret) => given.includes(`v1,${createHmac('sha256', Buffer.from(secret.replace('whsec_', ''), 'base64')).update(`${id}.${timestamp}.${text}`).digest('base64')}`));
+  return secrets.filter((secret) =>
+    given.includes(
+      `v1,${createHmac('sha256', Buffer.from(secret.replace('whsec_', ''), 'base64'))
+        .update(`${id}.${timestamp}.${text}`)
+        .digest('base64')}`,
+    ),
+  );
 }

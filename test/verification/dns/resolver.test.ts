@@ -3,13 +3,13 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket as TcpSocket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Lane } from '../../../src/verification/dns/lane.ts';
+import { Semaphore } from '../../../src/verification/dns/semaphore.ts';
 import { MailRoutes } from '../../../src/verification/dns/mail-routes.ts';
-import { LANES, dnsResolver } from '../../../src/verification/dns/resolver.ts';
+import { DNS_QUEUES, dnsResolver } from '../../../src/verification/dns/resolver.ts';
 import { a, CODE, mx, readQuestion, soa, writeAnswer, type Asked } from './wire.ts';
 
-/** What is answered is answered within it on a busy machine, too. */
-const LATE_MS = 1_500;
+/** The timeout of the tests: long enough for an answer on a busy machine. */
+const TIMEOUT_MS = 1_500;
 const sockets: Socket[] = [];
 const servers: Server[] = [];
 afterEach(async () => {
@@ -17,15 +17,19 @@ afterEach(async () => {
   for (const socket of sockets.splice(0)) await new Promise<void>((resolve) => socket.close(() => resolve()));
 });
 
-/** A DNS server on loopback; null is no answer. */
-async function serve(answer: (question: Asked) => Buffer | null, hear: (question: Asked, from: RemoteInfo) => void = () => undefined, port = 0): Promise<string> {
+/** A DNS server on loopback. `answer` returns null to stay silent. */
+async function serve(
+  answer: (question: Asked) => Buffer | null,
+  onQuestion: (question: Asked, from: RemoteInfo) => void = () => undefined,
+  port = 0,
+): Promise<string> {
   const socket = createSocket('udp4');
   socket.on('message', (message, from) => {
     const question = readQuestion(message);
     if (question === null) return;
-    hear(question, from);
-    const said = answer(question);
-    if (said !== null) socket.send(said, from.port, from.address);
+    onQuestion(question, from);
+    const reply = answer(question);
+    if (reply !== null) socket.send(reply, from.port, from.address);
   });
   sockets.push(socket);
   socket.bind(port, '127.0.0.1');
@@ -33,7 +37,7 @@ async function serve(answer: (question: Asked) => Buffer | null, hear: (question
   return `127.0.0.1:${socket.address().port}`;
 }
 
-/** The same for answers that do not fit: over UDP it says so, over TCP at the same port `answer` has the connection. */
+/** A server that truncates every UDP answer. `answer` handles the connection to the same port over TCP. */
 async function serveTcp(answer: (socket: TcpSocket, query: Buffer) => void): Promise<string> {
   for (;;) {
     const server = createServer((socket) => {
@@ -44,9 +48,13 @@ async function serveTcp(answer: (socket: TcpSocket, query: Buffer) => void): Pro
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     try {
-      return await serve((question) => writeAnswer(question, CODE.none, { isTruncated: true }), () => undefined, (server.address() as AddressInfo).port);
+      return await serve(
+        (question) => writeAnswer(question, CODE.none, { isTruncated: true }),
+        () => undefined,
+        (server.address() as AddressInfo).port,
+      );
     } catch {
-      // Another process has that port of UDP.
+      // Another process uses the UDP port of that number.
       sockets.pop();
     }
   }
@@ -55,41 +63,54 @@ async function serveTcp(answer: (socket: TcpSocket, query: Buffer) => void): Pro
 const withMx = (question: Asked): Buffer => writeAnswer(question, CODE.none, { answers: [mx(question.name, 'mx.a.test')] });
 
 describe('dnsResolver', () => {
-  it('loses no question, however many are asked at once: the buffers of UDP hold a few hundred', async () => {
+  it('answers 3,000 concurrent questions, more than the buffers of UDP hold', async () => {
     const server = await serve(withMx);
     const resolver = dnsResolver([server]);
     const found = await Promise.all(Array.from({ length: 3_000 }, (_, n) => resolver.mx(`d${n}.test`)));
     expect(new Set(found.map(({ kind }) => kind))).toEqual(new Set(['found']));
   });
 
-  it('asks once more what is not answered in time, apart from the others; then it is a failure', async () => {
+  it('asks a question that timed out once more in the slow queue, and fails when that times out', async () => {
     const heard = new Map<string, number>();
     const server = await serve(
-      (question) => (question.name === 'mute.test' || (question.name.startsWith('late') && heard.get(question.name) === 1) ? null : withMx(question)),
+      (question) =>
+        question.name === 'mute.test' || (question.name.startsWith('late') && heard.get(question.name) === 1) ? null : withMx(question),
       ({ name }) => void heard.set(name, (heard.get(name) ?? 0) + 1),
     );
-    const resolver = dnsResolver([server], { fast: { atOnce: 2, timeoutMs: LATE_MS }, slow: { atOnce: 1, timeoutMs: LATE_MS } });
+    const resolver = dnsResolver([server], { fast: { atOnce: 2, timeoutMs: TIMEOUT_MS }, slow: { atOnce: 1, timeoutMs: TIMEOUT_MS } });
     const names = ['mute.test', 'late1.test', 'late2.test', 'good1.test', 'good2.test'];
     const found = await Promise.all(names.map((name) => resolver.mx(name)));
-    expect(found.map((lookup) => (lookup.kind === 'failed' ? lookup.detail : lookup.kind))).toEqual(['ETIMEOUT', 'found', 'found', 'found', 'found']);
+    expect(found.map((lookup) => (lookup.kind === 'failed' ? lookup.detail : lookup.kind))).toEqual([
+      'ETIMEOUT',
+      'found',
+      'found',
+      'found',
+      'found',
+    ]);
     expect(names.map((name) => heard.get(name))).toEqual([2, 2, 2, 1, 1]);
   });
 
-  it('what the server says is not asked again', async () => {
+  it('a failure that the server reports is not asked again', async () => {
     let asked = 0;
-    const server = await serve((question) => writeAnswer(question, CODE.servfail), () => asked++);
+    const server = await serve(
+      (question) => writeAnswer(question, CODE.servfail),
+      () => asked++,
+    );
     expect(await dnsResolver([server]).mx('broken.test')).toEqual({ kind: 'failed', detail: 'ESERVFAIL' });
     expect(asked).toBe(1);
   });
 });
 
-/** The name in the question is an alias of `target`, which has the records. */
+/** An answer that makes the name an alias of `target`, which has the records. */
 function alias(question: Asked, target: string, records: readonly Answer[]): Buffer {
-  return writeAnswer(question, CODE.none, { answers: [{ type: 'CNAME', name: question.name, ttl: 60, data: target }, ...records], authorities: records.length === 0 ? [soa(target)] : [] });
+  return writeAnswer(question, CODE.none, {
+    answers: [{ type: 'CNAME', name: question.name, ttl: 60, data: target }, ...records],
+    authorities: records.length === 0 ? [soa(target)] : [],
+  });
 }
 
 describe('aliases', () => {
-  it('a domain that is one has the mail hosts of the name that it stands for, and a mail host that is one its addresses', async () => {
+  it('a CNAME of a domain leads to the mail hosts of its target, and a CNAME of a mail host to its addresses', async () => {
     const server = await serve((question) => {
       const { name, type } = question;
       if (type === 'MX' && name === 'alias.test') return alias(question, 'real.test', [mx('real.test', 'mx.alias.test')]);
@@ -99,22 +120,27 @@ describe('aliases', () => {
     });
     const routes = new MailRoutes({ resolver: dnsResolver([server]), clock: () => 0, privateAddresses: false });
     const addresses = [{ address: '8.8.8.8' }];
-    expect(await routes.find('alias.test')).toMatchObject({ kind: 'hosts', implicit: false, partial: false, hosts: [{ name: 'mx.alias.test', addresses }] });
+    expect(await routes.find('alias.test')).toMatchObject({
+      kind: 'hosts',
+      implicit: false,
+      partial: false,
+      hosts: [{ name: 'mx.alias.test', addresses }],
+    });
     expect(await routes.find('no-mx.test')).toMatchObject({ kind: 'hosts', implicit: true, hosts: [{ name: 'no-mx.test', addresses }] });
   });
 });
 
-describe('what a DNS server may say', () => {
+describe('answers of DNS servers', () => {
   const CODES = Array.from({ length: 24 }, (_, rcode) => rcode);
-  /** `rN.test` is refused by code N; `hN.test` has the host `rN.test`; `aN.test` has no MX, and its addresses are refused. */
+  /** `rN.test` fails with code N; `hN.test` has the mail host `rN.test`; `aN.test` has no MX, and its addresses fail with code N. */
   const zone = (question: Asked): Buffer => {
     const [, kind, code] = /^([rha])(\d+)\.test$/.exec(question.name) ?? [];
     if (kind === 'h' && question.type === 'MX') return writeAnswer(question, CODE.none, { answers: [mx(question.name, `r${code}.test`)] });
-    const said = kind === 'a' && question.type === 'MX' ? CODE.none : Number(code);
-    return writeAnswer(question, said, said === CODE.none || said === CODE.nxdomain ? { authorities: [soa()] } : {});
+    const rcode = kind === 'a' && question.type === 'MX' ? CODE.none : Number(code);
+    return writeAnswer(question, rcode, rcode === CODE.none || rcode === CODE.nxdomain ? { authorities: [soa()] } : {});
   };
 
-  it.each(['r', 'h', 'a'])('a failure is never an absence, by whatever code (%s)', async (kind) => {
+  it.each(['r', 'h', 'a'])('no failure code counts as an absence (%s)', async (kind) => {
     const resolver = dnsResolver([await serve(zone)]);
     const routes = new MailRoutes({ resolver, clock: () => 0, privateAddresses: true });
     const found = await Promise.all(CODES.map((rcode) => routes.find(`${kind}${rcode}.test`)));
@@ -122,24 +148,32 @@ describe('what a DNS server may say', () => {
     expect(found.map((route) => route.kind)).toEqual(CODES.map((rcode) => absent[rcode as 0 | 3] ?? 'failed'));
   });
 
-  it('says which code it was', async () => {
+  it('a failure names its code', async () => {
     const resolver = dnsResolver([await serve(zone)]);
     expect(await resolver.mx('r9.test')).toEqual({ kind: 'failed', detail: 'DNS error code 9' });
     expect(await resolver.addresses('r23.test')).toEqual({ kind: 'failed', detail: 'DNS error code 23' });
   });
 
   it('a referral, or an empty answer of a server that does not know the zone, is a failure', async () => {
-    const lame = dnsResolver([await serve((question) => writeAnswer(question, CODE.none, { authorities: [{ type: 'NS', name: 'a.test', ttl: 60, data: 'ns.b.test' }] }))]);
+    const lame = dnsResolver([
+      await serve((question) =>
+        writeAnswer(question, CODE.none, { authorities: [{ type: 'NS', name: 'a.test', ttl: 60, data: 'ns.b.test' }] }),
+      ),
+    ]);
     expect(await lame.mx('a.test')).toEqual({ kind: 'failed', detail: 'the DNS server refers to others' });
     const empty = dnsResolver([await serve((question) => writeAnswer(question, CODE.none))]);
-    expect(await empty.addresses('a.test')).toMatchObject({ kind: 'failed', detail: expect.stringContaining('does not know the zone') as string });
+    expect(await empty.addresses('a.test')).toMatchObject({
+      kind: 'failed',
+      detail: expect.stringContaining('does not know the zone') as string,
+    });
   });
 
-  it('an empty answer without a SOA record is an absence where the server knows the zone: local resolvers leave it out', async () => {
+  it('an empty answer without a SOA record is an absence when the server knows the zone, since local resolvers omit it', async () => {
     const asked: string[] = [];
     const resolver = dnsResolver([
       await serve(
-        (question) => writeAnswer(question, CODE.none, question.type === 'SOA' && question.name === 'acme.test' ? { answers: [soa('acme.test')] } : {}),
+        (question) =>
+          writeAnswer(question, CODE.none, question.type === 'SOA' && question.name === 'acme.test' ? { answers: [soa('acme.test')] } : {}),
         ({ name, type }) => asked.push(`${type} ${name}`),
       ),
     ]);
@@ -147,51 +181,68 @@ describe('what a DNS server may say', () => {
     expect(asked).toEqual(['MX mail.eu.acme.test', 'SOA mail.eu.acme.test', 'SOA eu.acme.test', 'SOA acme.test']);
   });
 
-  it('who denies every name, top-level domains included, is a filter or has no way to the Internet: nobody is undeliverable by that', async () => {
-    // The wildcard of a response policy zone covers every name but the root's.
-    const resolver = dnsResolver([await serve((question) => (question.name === '' ? writeAnswer(question, CODE.none, { answers: [soa(question.name)] }) : writeAnswer(question, CODE.nxdomain)))]);
+  it('a resolver that denies every name, even top-level domains, is a filter or offline, and makes no address undeliverable', async () => {
+    // The wildcard of a response policy zone covers every name except the root.
+    const resolver = dnsResolver([
+      await serve((question) =>
+        question.name === '' ? writeAnswer(question, CODE.none, { answers: [soa(question.name)] }) : writeAnswer(question, CODE.nxdomain),
+      ),
+    ]);
     const routes = new MailRoutes({ resolver, clock: () => 0, privateAddresses: false });
     const detail = 'the DNS server denies the name, and knows no zone above it';
     for (const name of ['mail.acme.com', 'acme.con']) expect(await routes.find(name)).toEqual({ kind: 'failed', detail });
     expect(await resolver.addresses('mx.acme.com')).toMatchObject({ kind: 'failed' });
   });
 
-  it('a mistyped top-level domain is not there, by the word of whoever knows another; one that there is, is denied by filters alone', async () => {
+  it('a resolver that knows another top-level domain is believed about a mistyped one; only filters deny an existing one', async () => {
     const asked: string[] = [];
     const resolver = dnsResolver([
       await serve(
-        (question) => (question.name === 'com' ? writeAnswer(question, CODE.none, { answers: [soa(question.name)] }) : writeAnswer(question, CODE.nxdomain)),
+        (question) =>
+          question.name === 'com'
+            ? writeAnswer(question, CODE.none, { answers: [soa(question.name)] })
+            : writeAnswer(question, CODE.nxdomain),
         ({ name, type }) => asked.push(`${type} ${name}`),
       ),
     ]);
     expect(await resolver.mx('gmail.con')).toMatchObject({ kind: 'no_name' });
     expect(await resolver.mx('acme.de')).toMatchObject({ kind: 'failed' });
     expect(asked).toEqual(['MX gmail.con', 'SOA con', 'SOA com', 'MX acme.de', 'SOA de']);
-    // A name as deep as names can be is denied as any other.
+    // The deepest possible name is denied like any other.
     expect(await resolver.mx(`${'a.'.repeat(100)}acme.com`)).toMatchObject({ kind: 'no_name' });
   });
 
-  it('a question about the zone that is lost on its way is asked once more, among the slow; then nobody knows', async () => {
+  it('a lost question about the zone is asked once more in the slow queue, and fails when it is lost again', async () => {
     const heard = new Map<string, number>();
     const server = await serve(
       (question) => {
         const { name, type } = question;
         if (type === 'MX') return writeAnswer(question, name.startsWith('gone') ? CODE.nxdomain : CODE.none);
-        return name.startsWith('mute') || heard.get(name) === 1 ? null : writeAnswer(question, CODE.none, { answers: [soa(question.name)] });
+        return name.startsWith('mute') || heard.get(name) === 1
+          ? null
+          : writeAnswer(question, CODE.none, { answers: [soa(question.name)] });
       },
       ({ name, type }) => void (type === 'SOA' && heard.set(name, (heard.get(name) ?? 0) + 1)),
     );
-    const resolver = dnsResolver([server], { fast: { atOnce: 9, timeoutMs: LATE_MS }, slow: { atOnce: 9, timeoutMs: LATE_MS } });
+    const resolver = dnsResolver([server], { fast: { atOnce: 9, timeoutMs: TIMEOUT_MS }, slow: { atOnce: 9, timeoutMs: TIMEOUT_MS } });
     const silent = { kind: 'failed', detail: 'ETIMEOUT' };
-    expect(await Promise.all(['gone.acme.com', 'empty.com', 'gone.mute.com', 'mute.net'].map((name) => resolver.mx(name)))).toEqual([{ kind: 'no_name', ttlS: null }, { kind: 'no_data', ttlS: null }, silent, silent]);
+    expect(await Promise.all(['gone.acme.com', 'empty.com', 'gone.mute.com', 'mute.net'].map((name) => resolver.mx(name)))).toEqual([
+      { kind: 'no_name', ttlS: null },
+      { kind: 'no_data', ttlS: null },
+      silent,
+      silent,
+    ]);
     expect(Object.fromEntries(heard)).toEqual({ 'acme.com': 2, 'empty.com': 2, 'mute.com': 2, 'mute.net': 2 });
   });
 
-  it('a name is denied by whoever knows a zone above it, with a SOA record or without', async () => {
+  it('a denial counts when the server knows a zone above the name, with or without a SOA record', async () => {
     const asked: string[] = [];
     const resolver = dnsResolver([
       await serve(
-        (question) => (question.name === 'com' ? writeAnswer(question, CODE.none, { authorities: [soa()] }) : writeAnswer(question, CODE.nxdomain, question.name.endsWith('.test') ? { authorities: [soa()] } : {})),
+        (question) =>
+          question.name === 'com'
+            ? writeAnswer(question, CODE.none, { authorities: [soa()] })
+            : writeAnswer(question, CODE.nxdomain, question.name.endsWith('.test') ? { authorities: [soa()] } : {}),
         ({ name, type }) => asked.push(`${type} ${name}`),
       ),
     ]);
@@ -200,7 +251,7 @@ describe('what a DNS server may say', () => {
     expect(asked).toEqual(['MX gone.acme.com', 'SOA acme.com', 'SOA com', 'MX gone.test']);
   });
 
-  it('an answer to another question, or one that makes no sense, is not heard', async () => {
+  it('an answer to another question, or an invalid one, is ignored', async () => {
     const socket = createSocket('udp4');
     sockets.push(socket);
     socket.on('message', (message, from) => {
@@ -220,27 +271,32 @@ describe('what a DNS server may say', () => {
     expect(await dnsResolver([`127.0.0.1:${socket.address().port}`]).mx('a.test')).toEqual({ kind: 'failed', detail: 'DNS error code 9' });
   });
 
-  it('an absence holds for as long as its SOA record says, and records for their time to live', async () => {
-    const resolver = dnsResolver([await serve((question) => (question.name === 'there.test' ? withMx(question) : writeAnswer(question, CODE.nxdomain, { authorities: [soa('test', 17)] })))]);
+  it('an absence is cached as long as its SOA record says, and records for their time to live', async () => {
+    const resolver = dnsResolver([
+      await serve((question) =>
+        question.name === 'there.test' ? withMx(question) : writeAnswer(question, CODE.nxdomain, { authorities: [soa('test', 17)] }),
+      ),
+    ]);
     expect(await resolver.mx('gone.test')).toEqual({ kind: 'no_name', ttlS: 17 });
     expect(await resolver.mx('there.test')).toEqual({ kind: 'found', records: [{ preference: 10, host: 'mx.a.test', ttlS: 60 }] });
   });
 
-  it('asks the second server when the first is silent, refuses, or is not there', async () => {
-    const slow = { fast: { atOnce: 1, timeoutMs: LATE_MS }, slow: { atOnce: 1, timeoutMs: LATE_MS } };
+  it('asks the second server when the first is silent, fails or is unreachable', async () => {
+    const slow = { fast: { atOnce: 1, timeoutMs: TIMEOUT_MS }, slow: { atOnce: 1, timeoutMs: TIMEOUT_MS } };
     const [mute, refusing] = [await serve(() => null), await serve((question) => writeAnswer(question, CODE.servfail))];
     const good = await serve(withMx);
     const closed = createSocket('udp4').bind(0, '127.0.0.1');
     await once(closed, 'listening');
-    const nobody = `127.0.0.1:${closed.address().port}`;
+    const unreachable = `127.0.0.1:${closed.address().port}`;
     await new Promise<void>((resolve) => closed.close(() => resolve()));
-    for (const first of [mute, refusing, nobody]) expect(await dnsResolver([first, good], slow).mx('a.test')).toMatchObject({ kind: 'found' });
-    expect(await dnsResolver([nobody], slow).mx('a.test')).toEqual({ kind: 'failed', detail: 'ECONNREFUSED' });
+    for (const first of [mute, refusing, unreachable])
+      expect(await dnsResolver([first, good], slow).mx('a.test')).toMatchObject({ kind: 'found' });
+    expect(await dnsResolver([unreachable], slow).mx('a.test')).toEqual({ kind: 'failed', detail: 'ECONNREFUSED' });
   });
 
-  it('an answer that does not fit is asked for over TCP, in whatever pieces it comes', async () => {
+  it('a truncated answer is asked for over TCP, and may arrive in any pieces', async () => {
     const hosts = Array.from({ length: 200 }, (_, n) => mx('big.test', `mx${n}.big.test`, n));
-    const place = await serveTcp((socket, query) => {
+    const server = await serveTcp((socket, query) => {
       const question = readQuestion(query.subarray(2));
       if (question === null) return;
       const whole = writeAnswer(question, CODE.none, { answers: hosts });
@@ -248,25 +304,25 @@ describe('what a DNS server may say', () => {
       length.writeUInt16BE(whole.length);
       for (const piece of [length, whole.subarray(0, 1), whole.subarray(1, 700), whole.subarray(700)]) socket.write(piece);
     });
-    const found = await dnsResolver([place]).mx('big.test');
+    const found = await dnsResolver([server]).mx('big.test');
     expect(found).toMatchObject({ kind: 'found' });
     expect(found.kind === 'found' && found.records.length).toBe(200);
   });
 
-  it('a TCP server that says nothing, or nonsense, is a failure and never an absence', async () => {
-    for (const said of [null, Buffer.from([0, 4, 1, 2, 3, 4])]) {
-      const place = await serveTcp((socket) => void (said === null ? socket.end() : socket.write(said)));
-      expect(await dnsResolver([place]).mx('a.test')).toMatchObject({ kind: 'failed' });
+  it('a TCP server that sends nothing or nonsense is a failure, not an absence', async () => {
+    for (const reply of [null, Buffer.from([0, 4, 1, 2, 3, 4])]) {
+      const server = await serveTcp((socket) => void (reply === null ? socket.end() : socket.write(reply)));
+      expect(await dnsResolver([server]).mx('a.test')).toMatchObject({ kind: 'failed' });
     }
   });
 });
 
-it('a lane runs so many at once, in order, and goes on after one that throws', async () => {
-  const lane = new Lane(2);
+it('a semaphore runs its limit of tasks at once, in order, and goes on after one that throws', async () => {
+  const semaphore = new Semaphore(2);
   const began: number[] = [];
   const ends: (() => void)[] = [];
   const all = Array.from({ length: 5 }, (_, n) =>
-    lane.run(async () => {
+    semaphore.run(async () => {
       began.push(n);
       await new Promise<void>((resolve, reject) => ends.push(n === 0 ? () => reject(new Error('no')) : resolve));
       return n;
@@ -280,5 +336,5 @@ it('a lane runs so many at once, in order, and goes on after one that throws', a
   }
   for (const end of ends) end();
   expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'fulfilled', 'fulfilled']);
-  expect(LANES.fast.atOnce + LANES.slow.atOnce).toBeLessThan(250);
+  expect(DNS_QUEUES.fast.atOnce + DNS_QUEUES.slow.atOnce).toBeLessThan(250);
 });

@@ -1,5 +1,14 @@
-/** A DNS server's side of the wire, for servers that say what no real one would: what is asked, and any answer to it. */
-import { AUTHORITATIVE_ANSWER, decode, encode, RECURSION_AVAILABLE, RECURSION_DESIRED, TRUNCATED_RESPONSE, type Answer, type RecordType } from 'dns-packet';
+/** Decodes DNS questions and encodes any answer, also answers that no real server would give. */
+import {
+  AUTHORITATIVE_ANSWER,
+  decode,
+  encode,
+  RECURSION_AVAILABLE,
+  RECURSION_DESIRED,
+  TRUNCATED_RESPONSE,
+  type Answer,
+  type RecordType,
+} from 'dns-packet';
 
 export const CODE = { none: 0, servfail: 2, nxdomain: 3, notauth: 9 } as const;
 
@@ -10,13 +19,13 @@ export interface Asked {
   readonly type: RecordType;
 }
 
-export interface Said {
+export interface AnswerParts {
   readonly answers?: readonly Answer[];
   readonly authorities?: readonly Answer[];
   readonly isTruncated?: boolean;
 }
 
-/** Null when it is no query of one question. */
+/** Null unless the message is a query with exactly one question. */
 export function readQuestion(message: Buffer): Asked | null {
   const { id = 0, flag_qr: isReply, questions = [] } = decode(message);
   const [question] = questions;
@@ -24,13 +33,43 @@ export function readQuestion(message: Buffer): Asked | null {
 }
 
 /** @param code up to 4,095; its upper bits go into an OPT record (RFC 6891 6.1.3) */
-export function writeAnswer({ id, name, type }: Asked, code: number, { answers = [], authorities = [], isTruncated = false }: Said = {}): Buffer {
+export function writeAnswer(
+  { id, name, type }: Asked,
+  code: number,
+  { answers = [], authorities = [], isTruncated = false }: AnswerParts = {},
+): Buffer {
   const additionals: Answer[] =
-    code < 16 ? [] : [{ type: 'OPT', name: '.', udpPayloadSize: 1_232, extendedRcode: code >> 4, ednsVersion: 0, flags: 0, flag_do: false, options: [] }];
+    code < 16
+      ? []
+      : [
+          {
+            type: 'OPT',
+            name: '.',
+            udpPayloadSize: 1_232,
+            extendedRcode: code >> 4,
+            ednsVersion: 0,
+            flags: 0,
+            flag_do: false,
+            options: [],
+          },
+        ];
   const flags = AUTHORITATIVE_ANSWER | RECURSION_DESIRED | RECURSION_AVAILABLE | (isTruncated ? TRUNCATED_RESPONSE : 0) | (code & 0x0f);
-  return encode({ type: 'response', id, flags, questions: [{ type, name, class: 'IN' }], answers: [...answers], authorities: [...authorities], additionals });
+  return encode({
+    type: 'response',
+    id,
+    flags,
+    questions: [{ type, name, class: 'IN' }],
+    answers: [...answers],
+    authorities: [...authorities],
+    additionals,
+  });
 }
 
 export const soa = (name = 'test', minimum = 60): Answer => ({ type: 'SOA', name, ttl: 60, data: { mname: name, rname: name, minimum } });
-export const mx = (name: string, exchange: string, preference = 10): Answer => ({ type: 'MX', name, ttl: 60, data: { preference, exchange } });
+export const mx = (name: string, exchange: string, preference = 10): Answer => ({
+  type: 'MX',
+  name,
+  ttl: 60,
+  data: { preference, exchange },
+});
 export const a = (name: string, address: string): Answer => ({ type: 'A', name, ttl: 60, data: address });

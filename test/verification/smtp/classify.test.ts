@@ -9,7 +9,7 @@ function meaning(text: string): RcptMeaning {
   return classifyRcpt(reply);
 }
 
-/** Wordings of servers as they are met, in the words of their manuals and logs. */
+/** Replies of real servers, from their manuals and logs. */
 const CASES: Readonly<Record<RcptMeaning, readonly string[]>> = {
   accepted: ['250 2.1.5 Ok', '250 Accepted', '251 User not local; will forward'],
   cannot_verify: ['252 2.0.0 Cannot VRFY user', '252 send some mail, will try my best'],
@@ -35,7 +35,17 @@ const CASES: Readonly<Record<RcptMeaning, readonly string[]>> = {
     '550 5.1.1 user at 15.7.2.9 unknown',
   ],
   mailbox_disabled: ['550 5.2.1 The email account is disabled', '554 5.2.1 mailbox disabled', '550 account has been suspended'],
-  mailbox_full: ['552 5.2.2 over quota', '452 4.2.2 mailbox full', '552 exceeded storage allocation', '450 4.2.2 over quota', '550 5.2.2 full', '550 mailbox is full', '552 5.2.2 too many messages', '552 too many messages in mailbox', '552 Mailbox full, please try again later'],
+  mailbox_full: [
+    '552 5.2.2 over quota',
+    '452 4.2.2 mailbox full',
+    '552 exceeded storage allocation',
+    '450 4.2.2 over quota',
+    '550 5.2.2 full',
+    '550 mailbox is full',
+    '552 5.2.2 too many messages',
+    '552 too many messages in mailbox',
+    '552 Mailbox full, please try again later',
+  ],
   policy_rejected: [
     '550 5.7.1 Relaying denied',
     '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using a list',
@@ -100,10 +110,20 @@ const CASES: Readonly<Record<RcptMeaning, readonly string[]>> = {
     '452 insufficient system storage',
     '450 4.1.1 unverified address',
   ],
-  rejected: ['220 hello', '221 2.0.0 closing', '550 no', '550 5.4.1 no route', '550 mailbox unavailable', '550 5.1.3 bad syntax', '354 go ahead', '550 5.3.4 too big', '550 2.1.5 fine'],
+  rejected: [
+    '220 hello',
+    '221 2.0.0 closing',
+    '550 no',
+    '550 5.4.1 no route',
+    '550 mailbox unavailable',
+    '550 5.1.3 bad syntax',
+    '354 go ahead',
+    '550 5.3.4 too big',
+    '550 2.1.5 fine',
+  ],
 };
 
-/** How large providers and common servers say that nobody has such an address, where they give no enhanced code or a general one; some repeat the address. */
+/** How large providers and common servers report an unknown mailbox without a specific enhanced code. Some repeat the address. */
 const NOBODY: readonly string[] = [
   '550 Requested action not taken: invalid mailbox. Local mailbox jane@provider.test is unavailable: user not found',
   '550 Mailbox not found. https://help.provider.test/codes/20022',
@@ -130,21 +150,50 @@ const NOBODY: readonly string[] = [
 ];
 
 describe('classifyRcpt', () => {
-  it.each(NOBODY)('nobody: %s', (text) => {
+  it.each(NOBODY)('no_mailbox: %s', (text) => {
     expect(meaning(text)).toBe('no_mailbox');
   });
 
-  it.each(Object.entries(CASES).flatMap(([expected, texts]) => texts.map((text) => [text, expected] as const)))('%s: %s', (text, expected) => {
-    expect(meaning(text)).toBe(expected);
-  });
+  it.each(Object.entries(CASES).flatMap(([expected, texts]) => texts.map((text) => [text, expected] as const)))(
+    '%s: %s',
+    (text, expected) => {
+      expect(meaning(text)).toBe(expected);
+    },
+  );
 
-  const words = fc.array(fc.constantFrom('user', 'unknown', 'mailbox', 'not', 'found', 'no', 'such', 'recipient', 'invalid', 'blocked', 'full', 'disabled', 'does', 'exist', 'address'), { maxLength: 8 }).map((list) => list.join(' '));
+  const words = fc
+    .array(
+      fc.constantFrom(
+        'user',
+        'unknown',
+        'mailbox',
+        'not',
+        'found',
+        'no',
+        'such',
+        'recipient',
+        'invalid',
+        'blocked',
+        'full',
+        'disabled',
+        'does',
+        'exist',
+        'address',
+      ),
+      { maxLength: 8 },
+    )
+    .map((list) => list.join(' '));
 
-  it('never calls a mailbox dead for a 4xx, a 5.7.x or anything below 500, whatever the words', () => {
+  it('no words make a mailbox dead under a code below 500 or under 5.7.x', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 200, max: 499 }), fc.constantFrom('', '5.1.1 ', '4.1.1 ', '5.2.1 ', '5.7.1 '), words, (code, enhanced, text) => {
-        expect(['no_mailbox', 'mailbox_disabled']).not.toContain(meaning(`${code} ${enhanced}${text}`));
-      }),
+      fc.property(
+        fc.integer({ min: 200, max: 499 }),
+        fc.constantFrom('', '5.1.1 ', '4.1.1 ', '5.2.1 ', '5.7.1 '),
+        words,
+        (code, enhanced, text) => {
+          expect(['no_mailbox', 'mailbox_disabled']).not.toContain(meaning(`${code} ${enhanced}${text}`));
+        },
+      ),
     );
     fc.assert(
       fc.property(fc.integer({ min: 500, max: 599 }), fc.integer({ min: 0, max: 99 }), words, (code, detail, text) => {
@@ -153,7 +202,7 @@ describe('classifyRcpt', () => {
     );
   });
 
-  it('lets words of policy, rate, sender checks and a full mailbox outweigh 5.1.1 and 5.2.1', () => {
+  it('words about policy, rate, sender checks or a full mailbox outrank 5.1.1 and 5.2.1', () => {
     const living = fc.constantFrom(
       'The user you are trying to contact is receiving mail at a rate that prevents additional messages',
       '<a@b.test> - 203.0.113.22 has sent to too many recipients this hour',
@@ -169,7 +218,7 @@ describe('classifyRcpt', () => {
     expect(meaning('550 5.1.1 user over quota')).toBe('mailbox_full');
   });
 
-  it('lets nothing but 5.7.x outweigh 5.1.10, and other enhanced codes outrank the words', () => {
+  it('only 5.7.x outranks 5.1.10, and other enhanced codes outrank the words', () => {
     fc.assert(
       fc.property(words, (text) => {
         expect(meaning(`550 5.1.10 ${text} blocked address lookup`)).toBe('no_mailbox');
@@ -178,12 +227,12 @@ describe('classifyRcpt', () => {
     );
   });
 
-  it('does not read words in addresses and links', () => {
+  it('words in addresses and links are ignored', () => {
     expect(meaning('550 5.1.1 <spam.blocked@over-quota.test> unknown, see https://blocked.test/policy?full=mailbox')).toBe('no_mailbox');
     expect(meaning('550 <unknown.user@blocked.test> www.test/no-such-user')).toBe('rejected');
   });
 
-  it('is quick with words that almost fit', () => {
+  it('words that almost match a rule cost no backtracking', () => {
     for (const text of ['user '.repeat(100), 'user not '.repeat(60), 'unknown bad '.repeat(40), `does not have a ${'x '.repeat(200)}`]) {
       for (let n = 0; n < 1_000; n++) meaning(`550 ${text}`);
     }
@@ -198,14 +247,24 @@ describe('refusalForm', () => {
     return refusalForm(reply, recipient);
   };
 
-  it('is the same for two recipients whom one server refuses for one reason', () => {
-    expect(form('550 5.4.1 Recipient address rejected: Access denied. [XY2NAM02FT061.eop-nam02.outlook.com 2026-11-01T10:00:00Z 08DE]', 'jane@a.test')).toBe(
-      form('550 5.4.1 Recipient address rejected: Access denied. [AB1EUR05FT013.eop-eur05.outlook.com 2026-11-01T10:00:02Z 17AF]', 'qkdjw.abc@a.test'),
+  it('two recipients that one server refuses for the same reason get the same form', () => {
+    expect(
+      form(
+        '550 5.4.1 Recipient address rejected: Access denied. [XY2NAM02FT061.eop-nam02.outlook.com 2026-11-01T10:00:00Z 08DE]',
+        'jane@a.test',
+      ),
+    ).toBe(
+      form(
+        '550 5.4.1 Recipient address rejected: Access denied. [AB1EUR05FT013.eop-eur05.outlook.com 2026-11-01T10:00:02Z 17AF]',
+        'qkdjw.abc@a.test',
+      ),
     );
-    expect(form('550 Requested action not taken: jane unavailable', 'jane@a.test')).toBe(form('550 Requested action not taken: joe unavailable', 'joe@a.test'));
+    expect(form('550 Requested action not taken: jane unavailable', 'jane@a.test')).toBe(
+      form('550 Requested action not taken: joe unavailable', 'joe@a.test'),
+    );
   });
 
-  it('differs with the code and with the words', () => {
+  it('refusals with different codes or words get different forms', () => {
     const one = form('550 5.4.1 Access denied', 'jane@a.test');
     expect(form('550 5.5.0 Access denied', 'jane@a.test')).not.toBe(one);
     expect(form('554 5.4.1 Access denied', 'jane@a.test')).not.toBe(one);

@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await new Promise<void>((resolve) => server.close(() => resolve()));
 });
 
-/** What the server knows of a mailbox, by the remainder of its number, and the reasons that may come of it. */
+/** The server's true reply for a mailbox, by its number modulo the length, and the reasons that this reply may lead to. */
 const TRUTHS = [
   { reply: '250 2.1.5 fine', reasons: ['accepted'] },
   { reply: '550 5.1.1 no such user', reasons: ['no_mailbox'] },
@@ -22,20 +22,23 @@ const TRUTHS = [
 const NOT_KNOWN = ['pending', 'no_answer', 'greylisted', 'server_refused'];
 const NOBODY = { hosts: {}, domains: {} };
 
-/** What comes in the place of an answer. */
+/** Faults that replace an answer. */
 const TROUBLES = ['drop', 'reset', '421 4.7.0 enough', '452 4.5.3 too many recipients', '451 4.3.0 local error'] as const;
 
 interface Script {
   readonly pipelining: boolean;
-  /** For each command in turn, over all conversations, and then from the start: null is no trouble. */
+  /** The fault of each command over all conversations, repeated from the start; null for none. */
   readonly troubles: readonly ((typeof TROUBLES)[number] | null)[];
-  /** Into how many bytes its words are cut. */
+  /** The server writes its replies in pieces of this many bytes. */
   readonly piece: number;
 }
 
 const SCRIPT: fc.Arbitrary<Script> = fc.record({
   pipelining: fc.boolean(),
-  troubles: fc.array(fc.oneof({ weight: 12, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.constantFrom(...TROUBLES) }), { minLength: 20, maxLength: 80 }),
+  troubles: fc.array(fc.oneof({ weight: 12, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.constantFrom(...TROUBLES) }), {
+    minLength: 20,
+    maxLength: 80,
+  }),
   piece: fc.integer({ min: 1, max: 200 }),
 });
 
@@ -78,11 +81,14 @@ const resolver: Resolver = {
   addresses: () => Promise.resolve({ kind: 'found', records: [{ address: '127.0.0.1', family: 4, ttlS: 60 }] }),
 };
 
-it('whatever breaks, each mailbox has the answer that was given of it, or none: never its neighbour\'s', async () => {
+it('whatever fails, each mailbox gets its own answer or none, never the answer of another mailbox', async () => {
   await fc.assert(
     fc.asyncProperty(SCRIPT, async (script) => {
       const { verify } = await inWorld({ connect: connectTo(await serve(script)), commandMs: 2_000 }, { resolver }, NOBODY);
-      const found = await verify(Array.from({ length: 60 }, (_, n) => `user${n}@a.test`), { timeoutMs: 400 });
+      const found = await verify(
+        Array.from({ length: 60 }, (_, n) => `user${n}@a.test`),
+        { timeoutMs: 400 },
+      );
       for (const [n, { reason, retry_at: retryAt, result }] of found.entries()) {
         expect([...(TRUTHS[n % TRUTHS.length]?.reasons ?? []), ...NOT_KNOWN]).toContain(reason);
         if (result === 'undeliverable') expect(n % TRUTHS.length).toBe(1);
@@ -93,8 +99,8 @@ it('whatever breaks, each mailbox has the answer that was given of it, or none: 
   );
 });
 
-/** A server that accepts the first `accepts` recipients who are no strangers, refuses strangers, and after `enough` recipients refuses everybody alike. */
-async function tiring(limits: { enough: number }): Promise<{ port: number; asked: string[] }> {
+/** A server that accepts `userN` and refuses other recipients, but refuses every recipient once it was asked about `enough`. */
+async function serveUntilLimit(limits: { enough: number }): Promise<{ port: number; asked: string[] }> {
   const asked: string[] = [];
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
@@ -116,20 +122,25 @@ async function tiring(limits: { enough: number }): Promise<{ port: number; asked
 
 const users = (count: number): string[] => Array.from({ length: count }, (_, n) => `user${n}@one.test`);
 
-it.each([1, 3, 5, 30, 60])('a server that has had enough of us after %i recipients makes no living mailbox dead', async (enough) => {
-  const { port } = await tiring({ enough });
-  const { verify } = await inWorld({ connect: connectTo(port) }, { resolver }, NOBODY);
-  const found = await verify(users(100));
-  expect(found.filter(({ result }) => result === 'undeliverable')).toEqual([]);
-});
+it.each([1, 3, 5, 30, 60])(
+  'a server that refuses every recipient after the first %i makes no existing mailbox undeliverable',
+  async (enough) => {
+    const { port } = await serveUntilLimit({ enough });
+    const { verify } = await inWorld({ connect: connectTo(port) }, { resolver }, NOBODY);
+    const found = await verify(users(100));
+    expect(found.filter(({ result }) => result === 'undeliverable')).toEqual([]);
+  },
+);
 
-it('a refusal of everybody on another day makes nobody dead, whatever it meant before', async () => {
+it('a refusal that meant no_mailbox earlier means nothing once the server refuses every recipient', async () => {
   const limits = { enough: Infinity };
-  const { port } = await tiring(limits);
+  const { port } = await serveUntilLimit(limits);
   const { verify, one } = await inWorld({ connect: connectTo(port) }, { resolver }, NOBODY);
   expect((await verify(['user1@one.test', 'gone@one.test'])).map(({ reason }) => reason)).toEqual(['accepted', 'no_mailbox']);
-  // One who was accepted that day is asked about beside the other.
+  // An address that was accepted earlier is asked about again for comparison.
   expect(await one('lost@one.test')).toMatchObject({ result: 'undeliverable', reason: 'no_mailbox' });
   limits.enough = 0;
-  expect((await verify([...users(3), 'lost@one.test'])).map(({ result, reason }) => [result, reason])).toEqual(Array.from({ length: 4 }, () => ['unknown', 'rejected']));
+  expect((await verify([...users(3), 'lost@one.test'])).map(({ result, reason }) => [result, reason])).toEqual(
+    Array.from({ length: 4 }, () => ['unknown', 'rejected']),
+  );
 });

@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest';
 import { countFamily, meaningOf } from '../replies.ts';
 
-it('calls no mailbox dead over a real reply that says nothing against it', () => {
+it('no real reply about an existing mailbox is classified as dead', () => {
   expect(countFamily('living').calledDead).toEqual([]);
   expect(countFamily('full').calledDead).toEqual([]);
 });
 
-it('settles at least 80 % of the real replies about dead mailboxes', () => {
+it('at least 80 % of the real replies about dead mailboxes are classified as dead', () => {
   const [dead, disabled] = [countFamily('dead'), countFamily('disabled')];
   const settled = dead.calledDead.length + disabled.calledDead.length;
   expect(settled / (dead.replies + disabled.replies)).toBeGreaterThanOrEqual(0.8);
 });
 
-it('tells a full mailbox from the others', () => {
+it('at least 95 % of the real replies about full mailboxes are classified as full', () => {
   const full = countFamily('full');
   expect(full.calledFull / full.replies).toBeGreaterThanOrEqual(0.95);
 });
@@ -34,6 +34,6 @@ it.each([
   ['troppi destinatari', 'policy_rejected'],
   ['Сообщение отклонено как спам', 'policy_rejected'],
   ['发件人被列入黑名单', 'policy_rejected'],
-])('%s is %s, also under 5.1.1 and 5.2.1', (words, meaning) => {
+])('"%s" means %s, also under 5.1.1 and 5.2.1', (words, meaning) => {
   for (const enhanced of ['5.1.1 ', '5.2.1 ', '']) expect(meaningOf(`550 ${enhanced}${words}`)).toBe(meaning);
 });

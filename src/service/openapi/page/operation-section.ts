@@ -1,12 +1,11 @@
 /** One operation of the reference. Pure. */
-import { ERRORS, PROBLEM_TYPE } from '../../errors.ts';
+import { ERRORS, PROBLEM_TYPE } from '../../http/problem.ts';
 import { exampleId, type OpenApiDocument } from '../document.ts';
-import { exampleRequests } from '../example-requests.ts';
-import type { Operation } from '../operation.ts';
+import { exampleRequests, type ExampleRequest } from '../example-requests.ts';
+import type { Operation } from '../../http/operation.ts';
 import { problemsOf } from '../problems.ts';
-import type { Schema } from '../schema.ts';
-import { curlCommand } from './curl.ts';
-import { escape, folded, prose, table } from '../../../html.ts';
+import type { Schema } from '../../http/body-schema.ts';
+import { escape, folded, prose, table } from '../../../util/html.ts';
 import { schemaTable, typeText } from './schema-table.ts';
 
 interface ParameterObject {
@@ -44,12 +43,17 @@ function parameterTable(parameters: readonly ParameterObject[]): string {
     typeText(schema),
     `${prose(description)}${example === undefined ? '' : ` Such as <code>${escape(shown(example))}</code>.`}`,
   ]);
-  return rows.length === 0 ? '' : `<h4>Parameters</h4>${foldMany('Parameters', rows.length, table(['Name', 'In', 'Type', 'Meaning'], rows))}`;
+  return rows.length === 0
+    ? ''
+    : `<h4>Parameters</h4>${foldMany('Parameters', rows.length, table(['Name', 'In', 'Type', 'Meaning'], rows))}`;
 }
 
 /** A list of values as the query has it. */
 function shown(example: unknown): string {
-  return [example].flat().map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join(',');
+  return [example]
+    .flat()
+    .map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
+    .join(',');
 }
 
 function foldMany(name: string, count: number, content: string): string {
@@ -59,7 +63,12 @@ function foldMany(name: string, count: number, content: string): string {
 function examples({ id }: Operation, described: Schema): string {
   const mine = exampleRequests().filter(({ operation }) => operation.id === id);
   if (mine.length === 0) return '';
-  const { 200: found } = described['responses'] as Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly examples?: Readonly<Record<string, { readonly value: unknown }>> }>> }>>;
+  const { 200: found } = described['responses'] as Readonly<
+    Record<
+      string,
+      { readonly content?: Readonly<Record<string, { readonly examples?: Readonly<Record<string, { readonly value: unknown }>> }>> }
+    >
+  >;
   const answers = found?.content?.['application/json']?.examples ?? {};
   const shown = mine.map((example) => {
     const name = Object.keys(answers).find((one) => exampleId(id, one) === example.id);
@@ -78,5 +87,23 @@ function answerTable(operation: Operation): string {
   const problems = problemsOf(operation);
   const codes = problems.map((code) => `<a href="#error-${code}"><code>${code}</code></a>`).join(' ');
   const statuses = [...new Set(problems.map((code) => ERRORS[code].status))].join(', ');
-  return table(['Status', 'Body', 'Meaning'], [...good, [statuses, `<a href="#Problem">Problem</a> (<code>${PROBLEM_TYPE}</code>)`, codes]]);
+  return table(
+    ['Status', 'Body', 'Meaning'],
+    [...good, [statuses, `<a href="#Problem">Problem</a> (<code>${PROBLEM_TYPE}</code>)`, codes]],
+  );
+}
+
+/** An example as a command, in HTML. The origin has an element of its own, so that the page can put its own address there. */
+function curlCommand({ operation, url, body }: ExampleRequest): string {
+  const parts = [
+    ...(operation.open === true ? [] : ["-H 'Authorization: Bearer sample-key'"]),
+    ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`]),
+  ];
+  const address = `curl '<span class="origin">http://127.0.0.1:8080</span>${escape(url)}'`;
+  return `<pre>${[address, ...parts.map(escape)].join(' \\\n  ')}</pre>`;
+}
+
+/** One word for a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

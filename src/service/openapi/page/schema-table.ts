@@ -1,6 +1,6 @@
 /** A schema of the document as a table of its fields. Pure. */
-import type { Schema } from '../schema.ts';
-import { escape, prose, table } from '../../../html.ts';
+import type { Schema } from '../../http/body-schema.ts';
+import { escape, prose, table } from '../../../util/html.ts';
 
 /** The fields of an object, with those of objects within it. */
 export function schemaTable(schema: Schema): string {
@@ -37,9 +37,12 @@ export function typeText(schema: Schema): string {
   const choices = (schema['anyOf'] ?? schema['oneOf']) as readonly Schema[] | undefined;
   if (choices !== undefined && schema['properties'] === undefined) return choices.map(typeText).join(' or ');
   const values = schema['enum'] as readonly unknown[] | undefined;
-  if (values !== undefined && values.length <= 12) return values.map((value) => `<code>${escape(typeof value === 'string' ? value : JSON.stringify(value))}</code>`).join(' ');
+  if (values !== undefined && values.length <= 12)
+    return values.map((value) => `<code>${escape(typeof value === 'string' ? value : JSON.stringify(value))}</code>`).join(' ');
   const types = [(schema['type'] ?? 'any') as string | string[]].flat();
-  return types.map((type) => (type === 'array' ? `array of ${typeText((schema['items'] ?? {}) as Schema)}` : escape(named(type, schema)))).join(' or ');
+  return types
+    .map((type) => (type === 'array' ? `array of ${typeText((schema['items'] ?? {}) as Schema)}` : escape(named(type, schema))))
+    .join(' or ');
 }
 
 function named(type: string, schema: Schema): string {
@@ -56,5 +59,7 @@ function meaning(field: Schema): string {
     maxItems === undefined ? '' : `At most ${Number(maxItems).toLocaleString('en')}.`,
     usual === undefined ? '' : `Default <code>${escape(JSON.stringify(usual))}</code>.`,
     example === undefined || JSON.stringify(example).length > 80 ? '' : `Such as <code>${escape(JSON.stringify(example))}</code>.`,
-  ].filter((part) => part !== '').join(' ');
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
 }

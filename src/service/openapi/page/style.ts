@@ -20,7 +20,8 @@ td:last-child { overflow-wrap: anywhere; }
 .method { display: inline-block; min-width: 3.5rem; font-weight: 700; }
 nav ul { list-style: none; padding: 0; }
 nav li { padding: .15rem 0; }
-input { width: 100%; font: inherit; padding: .5rem; border: 1px solid var(--line); border-radius: 6px; background: transparent; color: inherit; }
+input { width: 100%; font: inherit; padding: .5rem; border: 1px solid var(--line); border-radius: 6px; background: transparent;
+  color: inherit; }
 summary { cursor: pointer; padding: .35rem 0; }
 [hidden] { display: none; }
 @media (max-width: 40rem) {

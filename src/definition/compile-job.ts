@@ -1,0 +1,261 @@
+/** Compiles raw layers into a job, once: defaults filled in, relations checked, frozen. */
+import { ConfigError, UsageError } from '../util/errors.ts';
+import { isShared } from './ledger-location.ts';
+import { encodingName } from '../formats/encodings/encoding.ts';
+import { isS3Uri } from '../s3/uri.ts';
+import { STEPS, type Step } from './steps.ts';
+import type { CompiledJob } from './compiled-job.ts';
+import { checkDistinct, URI_CHECKS } from './check-uris.ts';
+import { compileService } from './compile-service.ts';
+import { expand, isDate } from './expand.ts';
+import { fingerprintOf } from './fingerprint.ts';
+import { envLayer, fileLayer, flagLayer } from './layers.ts';
+import type { FlagValue, JobFile } from './layers.ts';
+import { mergeLayers, nestPaths } from './merge-layers.ts';
+import { expandLedgerUri } from './ledger-uri.ts';
+import { didYouMean } from '../util/nearest.ts';
+import { originName, refusal, show } from './origin.ts';
+import type { Origin } from './origin.ts';
+import { bareName, checkField, outputShape } from './output-shape.ts';
+import { nearestDate } from './run-date.ts';
+import { jobSchema } from './schema.ts';
+import type { RawJob } from './schema.ts';
+import { expandRedisUri } from './redis-address.ts';
+import { dropReplacedChoices } from './service-choice.ts';
+
+export { describeDifference, WRITTEN_INPUT } from './fingerprint.ts';
+export { loadJobFile } from './load-job-file.ts';
+
+export interface JobSources {
+  readonly file: JobFile | null;
+  readonly env: NodeJS.ProcessEnv;
+  /** By flag name as typed, without the leading `--`. The flags of one execution (`fresh`, `date`, ...) are left out. */
+  readonly flags: ReadonlyMap<string, FlagValue>;
+  /** `--date`, YYYY-MM-DD, or null. */
+  readonly date: string | null;
+  /** YYYY-MM-DD in UTC. */
+  readonly today: string;
+}
+
+/** The suffix of the default checkpoint: the output's name and this. */
+export const CHECKPOINT_SUFFIX = '.checkpoint.json';
+
+const EVERY_MS = { disk: 1_000, s3: 10_000 };
+
+/** The context of the relation checks: the origin of each value, and the date and variables for its placeholders. */
+interface CompileContext {
+  readonly sources: JobSources;
+  readonly warnings: string[];
+  readonly originOf: (path: string) => Origin | null;
+  readonly expand: (uri: string, path: string) => string;
+}
+
+/**
+ * Compiles layers into a deeply frozen job. A flag wins over the environment, which wins over the file. Warnings are for the user; the job
+ * runs all the same.
+ * @throws UsageError (64) for a flag, ConfigError (78) for the job file and the environment; both name the key and its origin
+ */
+export function compileJob(sources: JobSources): { job: CompiledJob; warnings: string[] } {
+  const warnings: string[] = [];
+  if (sources.date !== null && !isDate(sources.date)) {
+    throw new UsageError(
+      'bad_date',
+      `--date must be a day written YYYY-MM-DD, got ${show(sources.date)}${didYouMean(nearestDate(sources.date, sources.today))}`,
+    );
+  }
+  const layers = [
+    sources.file === null ? new Map<string, never>() : fileLayer(sources.file),
+    envLayer(sources.env, warnings),
+    flagLayer(sources.flags),
+  ];
+  dropReplacedChoices(layers);
+  const merged = mergeLayers(layers);
+  const originOf = (path: string): Origin | null => merged.get(path)?.origin ?? null;
+  const context: CompileContext = {
+    sources,
+    warnings,
+    originOf,
+    expand: (uri, path) => {
+      const origin = originOf(path);
+      if (origin === null) return uri;
+      const surroundings = { date: sources.date ?? sources.today, env: sources.env };
+      if (path === 'ledger.uri') return expandLedgerUri(uri, origin, surroundings);
+      const expanded = expand(uri, origin, surroundings);
+      URI_CHECKS[path]?.(expanded, origin);
+      return expanded;
+    },
+  };
+  const draft = compile(jobSchema.parse(nestPaths(merged)), context);
+  return { job: deepFreeze({ ...draft, fingerprint: fingerprintOf(draft, merged.get('input.uri')?.value) }), warnings };
+}
+
+function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'fingerprint'> {
+  const uris = compileInput(raw, context);
+  const output = compileOutput(raw, context);
+  const steps = compileSteps(raw.steps, context.originOf('steps'));
+  const service = compileService(raw, context.originOf, context.warnings);
+  warnOfIdleColumns(output.fields, steps, context);
+  const job = {
+    name: compileName(raw, output.uri, context),
+    input: {
+      uris,
+      format: raw.input.format,
+      delimiter: raw.input.delimiter === 'tab' || raw.input.delimiter === String.raw`\t` ? '\t' : raw.input.delimiter,
+      encoding: raw.input.encoding === null ? null : encodingName(raw.input.encoding),
+      columns: withoutUndefined(raw.input.columns),
+      ifMissing: raw.input.ifMissing,
+    },
+    steps,
+    service: { ...service, quota: compileQuota(raw.service.quota, context) },
+    verify: { when: raw.verify.when, patienceMs: raw.verify.patienceMs },
+    output,
+    checkpoint: compileCheckpoint(raw, output.uri, context),
+    ledger: { uri: compileStateUri(raw.ledger.uri, 'ledger', output.uri, context), maxAgeDays: raw.ledger.maxAgeDays },
+    limits: { ...raw.limits, maxErrors: compileMaxErrors(raw.limits.maxErrors) },
+  };
+  warnOfUnkeptLedger(raw.ledger, output.uri, context);
+  const kept = context.originOf('ledger.maxAgeDays');
+  if (raw.ledger.maxAgeDays > 0 && raw.ledger.uri === null && kept !== null) {
+    throw refusal(
+      kept,
+      'ledger_uri',
+      `${originName(kept)}: answers that later jobs may use need a ledger of their own`,
+      'Say where: --ledger FILE, s3://bucket/name or redis://host, or ledger.uri in the job file.',
+    );
+  }
+  checkDistinct(job, context.originOf);
+  return job;
+}
+
+function compileInput(raw: RawJob, context: CompileContext): readonly string[] {
+  const { uri } = raw.input;
+  if (uri === undefined) throw missing('no_input', 'input.uri', '--input FILE', context);
+  const uris = (typeof uri === 'string' ? [uri] : uri).map((one) => context.expand(one, 'input.uri'));
+  const origin = context.originOf('input.uri');
+  if (origin !== null && new Set(uris).size < uris.length) {
+    throw refusal(origin, 'same_file', `${originName(origin)} names the same input twice`, 'Each record is read once: keep one of them.');
+  }
+  return uris;
+}
+
+function compileOutput(raw: RawJob, context: CompileContext): CompiledJob['output'] {
+  const origin = context.originOf('output.uri');
+  if (raw.output.uri === undefined || origin === null) throw missing('no_output', 'output.uri', '--output FILE', context);
+  const uri = context.expand(raw.output.uri, 'output.uri');
+  const { format, compression } = outputShape(uri, raw.output.format, origin);
+  const input = context.originOf('output.fields.input');
+  if (format === 'jsonl' && input !== null)
+    throw refusal(
+      input,
+      'bad_fields',
+      'output.fields: a row of a jsonl output has its record under "input" already',
+      'Give that column another name.',
+    );
+  return { uri, format, compression, fields: raw.output.fields, escapeFormulas: raw.output.escapeFormulas };
+}
+
+function missing(code: string, key: string, flag: string, context: CompileContext): Error {
+  const { file } = context.sources;
+  const hint = `Say ${flag}, or set ${key} in a job file.`;
+  if (file === null)
+    return new UsageError(code, `There is no job file, and ${flag} is not given`, {
+      hint: `${hint} \`millrace run sample\` runs the sample job.`,
+    });
+  return new ConfigError(code, `${key} is missing (${file.path})`, { hint });
+}
+
+function compileQuota(uri: string | null, context: CompileContext): string | null {
+  const origin = context.originOf('service.quota');
+  if (uri === null || origin === null) return null;
+  const {
+    sources: { date, today, env },
+  } = context;
+  return expandRedisUri(uri, 'service.quota', origin, { date: date ?? today, env });
+}
+
+function compileSteps(steps: readonly Step[], origin: Origin | null): readonly Step[] {
+  const ordered = STEPS.filter((step) => steps.includes(step));
+  if (origin !== null && ordered.join() !== steps.join()) {
+    throw refusal(
+      origin,
+      'bad_value',
+      `${originName(origin)} must name each step once, in the order of the flow, got ${show(steps)}`,
+      `Write ${ordered.join(',')}.`,
+    );
+  }
+  return ordered;
+}
+
+function compileName(raw: RawJob, output: string, context: CompileContext): string {
+  if (raw.name !== undefined) return raw.name;
+  const derived = context.sources.file?.name ?? (output === '-' ? 'stdout' : bareName(output));
+  if (jobSchema.shape.name.safeParse(derived).success) return derived;
+  throw new ConfigError('bad_name', `The job needs a name: ${show(derived)} cannot be one`, {
+    hint: 'Give a shorter, printable one: --name NAME.',
+  });
+}
+
+/** The default interval is longer in S3, because requests are slower than a disk and cost money. */
+function compileCheckpoint(raw: RawJob, output: string, context: CompileContext): CompiledJob['checkpoint'] {
+  const uri = compileStateUri(raw.checkpoint.uri, 'checkpoint', output, context);
+  const inS3 = isS3Uri(uri) || isS3Uri(output);
+  return { uri, everyMs: raw.checkpoint.everyMs ?? (inS3 ? EVERY_MS.s3 : EVERY_MS.disk) };
+}
+
+/** The default lies beside the output. Standard output has neither checkpoint nor ledger by default: the result is ''. */
+function compileStateUri(uri: string | null, kind: 'checkpoint' | 'ledger', output: string, context: CompileContext): string {
+  if (uri === null) return output === '-' ? '' : `${output}${kind === 'checkpoint' ? CHECKPOINT_SUFFIX : '.ledger'}`;
+  const origin = context.originOf(`${kind}.uri`);
+  if (output === '-' && kind === 'checkpoint' && origin !== null) {
+    throw refusal(
+      origin,
+      'no_checkpoint',
+      `${originName(origin)}: rows that go to standard output have no checkpoint`,
+      'Leave it out, or write to a file.',
+    );
+  }
+  return context.expand(uri, `${kind}.uri`);
+}
+
+/** Warns of a ledger that no run uses again: a job with standard output never resumes. */
+function warnOfUnkeptLedger({ uri, maxAgeDays }: RawJob['ledger'], output: string, context: CompileContext): void {
+  if (output === '-' && uri !== null && maxAgeDays === 0 && !isShared(uri))
+    context.warnings.push(
+      'ledger.uri: what a run to standard output has paid for is kept for later ones only with ledger.maxAgeDays: --ledger.maxAgeDays 90',
+    );
+}
+
+function compileMaxErrors(value: number | string): CompiledJob['limits']['maxErrors'] {
+  // Parsed as hundredths, because 0.7 / 100 is less than 0.007.
+  return typeof value === 'number' ? { count: value } : { share: Number(`${value.slice(0, -1)}e-2`) };
+}
+
+function warnOfIdleColumns(fields: Readonly<Record<string, string>> | null, steps: readonly Step[], context: CompileContext): void {
+  for (const [name, path] of Object.entries(fields ?? {})) {
+    const origin = context.originOf(`output.fields.${name}`);
+    if (origin === null) continue;
+    const { step, isKnown } = checkField(name, path, origin);
+    if (!isKnown)
+      context.warnings.push(
+        `output.fields: the column ${show(name)} is filled only where the service sends ${show(path)}: the specification has no such field`,
+      );
+    if (step !== null && !steps.includes(step))
+      context.warnings.push(`output.fields: the column ${show(name)} stays empty: the step ${step} is not configured`);
+  }
+}
+
+function withoutUndefined(columns: RawJob['input']['columns']): CompiledJob['input']['columns'] {
+  return {
+    ...(columns.email === undefined ? {} : { email: columns.email }),
+    ...(columns.domain === undefined ? {} : { domain: columns.domain }),
+    ...(columns.linkedin_url === undefined ? {} : { linkedin_url: columns.linkedin_url }),
+  };
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const member of Object.values(value)) deepFreeze(member);
+  }
+  return value;
+}

@@ -1,0 +1,96 @@
+/** The compiled job: validated, with defaults, frozen, with a unit in the name of every quantity. Types only. */
+import type { MonitorAddress } from '../telemetry/listen-address.ts';
+import type { Compression, InputFormat } from '../formats/input-record.ts';
+import type { Step } from './steps.ts';
+
+export type { Step };
+
+export type OutputFormat = 'csv' | 'tsv' | 'jsonl';
+
+/** A quota window as a job states it. */
+export interface StatedWindow {
+  /** Requests. */
+  readonly limit: number;
+  readonly periodMs: number;
+}
+
+export interface JobInput {
+  /** Paths, globs, directories, S3 objects, prefixes and globs, `-`: as configured, after expansion of {date} and {env:...}. */
+  readonly uris: readonly string[];
+  readonly format: InputFormat | null;
+  readonly delimiter: string | null;
+  /** A name as `encodingName` returns it. Null: detected by the byte order mark, else utf-8. */
+  readonly encoding: string | null;
+  readonly columns: { readonly email?: string; readonly domain?: string; readonly linkedin_url?: string };
+  readonly ifMissing: 'fail' | 'succeed';
+}
+
+export interface CompiledJob {
+  readonly name: string;
+  readonly input: JobInput;
+  readonly steps: readonly Step[];
+  readonly service: {
+    /** Origin and path prefix without a trailing slash; null when embedded. */
+    readonly baseUrl: string | null;
+    readonly embedded: boolean;
+    /** Requests a minute; null is unlimited. */
+    readonly rpm: number | null;
+    readonly plan: 'growth' | 'scale' | 'enterprise' | null;
+    readonly concurrency: number | 'auto';
+    readonly timeoutMs: number;
+    /** Quota windows that the service keeps beside the plan's minute. */
+    readonly windows: readonly StatedWindow[];
+    /** The Redis server on which pods share the quota: `redis://` or `rediss://`, with its password. Null when the quota is not shared. */
+    readonly quota: string | null;
+    /** The field name under which /v1/enrich takes a domain. */
+    readonly domainField: string;
+  };
+  readonly verify: { readonly when: 'always' | 'unverified'; readonly patienceMs: number };
+  readonly output: {
+    /** A path, `s3://bucket/key`, or `-`. */
+    readonly uri: string;
+    readonly format: OutputFormat;
+    readonly compression: Compression;
+    /** Column name -> dotted path into the result. Null is the standard set. */
+    readonly fields: Readonly<Record<string, string>> | null;
+    readonly escapeFormulas: boolean;
+  };
+  readonly checkpoint: { readonly uri: string; readonly everyMs: number };
+  readonly ledger: { readonly uri: string; readonly maxAgeDays: number };
+  readonly limits: {
+    readonly maxCalls: number | null;
+    /** A count, or a share of all records (0 to 1). */
+    readonly maxErrors: { readonly count: number } | { readonly share: number };
+    /** Records at most. */
+    readonly limit: number | null;
+    readonly maxWaitMs: number;
+    readonly maxOutageMs: number;
+    readonly trustMisses: boolean;
+  };
+  /**
+   * The definition as dotted keys, as the user wrote them (after defaults and expansion), without keys that may change between runs. A
+   * resume compares it with the one in the checkpoint.
+   */
+  readonly fingerprint: Readonly<Record<string, unknown>>;
+}
+
+/** One of several processes that share a job. */
+export interface Shard {
+  /** From 0. */
+  readonly index: number;
+  /** The number of shards: two or more. */
+  readonly of: number;
+}
+
+/** Options of one execution, which do not belong to the job. */
+export interface RunOptions {
+  /** Null for the whole job. */
+  readonly shard: Shard | null;
+  readonly fresh: boolean;
+  /** Folder for state that grows. Null: beside the ledger, else the temporary directory. */
+  readonly scratch: string | null;
+  readonly progress: 'auto' | 'bar' | 'log' | 'none';
+  readonly logLevel: string;
+  /** The address on which the run shows its progress. Null when monitoring is off. */
+  readonly monitor: MonitorAddress | null;
+}

@@ -1,0 +1,69 @@
+/** The part of a definition that must stay the same between a start and its resumes. */
+import { withoutSecret } from '../redis/uri.ts';
+import { absolutePlace, isSamePlace } from '../util/files/same-place.ts';
+import type { CompiledJob } from './compiled-job.ts';
+import { show } from './origin.ts';
+
+/** `input.uri` before expansion, which tells another `{date}` from another input. */
+export const WRITTEN_INPUT = 'input.uri as written';
+
+/**
+ * The definition by dotted key, without keys that may change on resume: plan, rpm, concurrency, timeout and limits.
+ * Values are after defaults and expansion, so a default that is written out later is no change. Paths are absolute, because the next run
+ * may start in another folder.
+ */
+export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInput: unknown): Record<string, unknown> {
+  return {
+    name: job.name,
+    'input.uri': job.input.uris.map(absolutePlace),
+    [WRITTEN_INPUT]: [writtenInput].flat().map((uri) => (typeof uri === 'string' ? absolutePlace(uri) : uri)),
+    'input.format': job.input.format,
+    'input.delimiter': job.input.delimiter,
+    'input.encoding': job.input.encoding,
+    'input.columns.email': job.input.columns.email ?? null,
+    'input.columns.domain': job.input.columns.domain ?? null,
+    'input.columns.linkedin_url': job.input.columns.linkedin_url ?? null,
+    'input.ifMissing': job.input.ifMissing,
+    steps: job.steps,
+    'service.baseUrl': job.service.baseUrl,
+    'service.embedded': job.service.embedded,
+    'service.fields.domain': job.service.domainField,
+    'verify.when': job.verify.when,
+    'verify.patienceMs': job.verify.patienceMs,
+    'output.uri': absolutePlace(job.output.uri),
+    'output.format': job.output.format,
+    'output.compression': job.output.compression,
+    'output.fields': job.output.fields,
+    'output.escapeFormulas': job.output.escapeFormulas,
+    'checkpoint.uri': absolutePlace(job.checkpoint.uri),
+    'checkpoint.everyMs': job.checkpoint.everyMs,
+    'ledger.uri': absolutePlace(withoutSecret(job.ledger.uri)),
+    'ledger.maxAgeDays': job.ledger.maxAgeDays,
+  };
+}
+
+/**
+ * The first key whose value differs, with both values: `input.uri was ["a.csv"] and is now ["b.csv"]`. Null when nothing changed.
+ * @param frozen may come from a checkpoint, that is from JSON
+ */
+export function describeDifference(frozen: Record<string, unknown>, now: Record<string, unknown>): string | null {
+  for (const key of new Set([...Object.keys(now), ...Object.keys(frozen)])) {
+    if (!isSame(key, frozen[key], now[key])) {
+      return `${key} was ${show(frozen[key])} and is now ${show(now[key])}`;
+    }
+  }
+  return null;
+}
+
+/** Keys that name files. */
+const PLACES: readonly string[] = ['input.uri', 'output.uri', 'checkpoint.uri', 'ledger.uri'];
+
+/** Compares paths by their absolute form: `./leads.csv` equals `leads.csv`. Globs are compared as text, not by their matches. */
+function isSame(key: string, before: unknown, now: unknown): boolean {
+  // Compared as text, because the order of lists and output columns matters.
+  if (JSON.stringify(before) === JSON.stringify(now)) return true;
+  if (!PLACES.includes(key)) return false;
+  if (Array.isArray(before) && Array.isArray(now))
+    return before.length === now.length && before.every((one, index) => isSame(key, one, now[index]));
+  return typeof before === 'string' && typeof now === 'string' && isSamePlace(before, now);
+}

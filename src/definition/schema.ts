@@ -1,0 +1,179 @@
+/**
+ * The one schema of a job file: every key of the contract with its words, unit, bounds and default. Flags, variables,
+ * `docs/job.schema.json` and `docs/configuration.md` are derived from it.
+ */
+import { z } from 'zod';
+import { encodingName } from '../formats/encodings/encoding.ts';
+import { BOUNDS, key, uri } from './schema-key.ts';
+import { service } from './service-schema.ts';
+import { STEPS } from './steps.ts';
+
+const column = z.string().min(1).max(BOUNDS.column);
+const count = z.int().min(1).max(Number.MAX_SAFE_INTEGER).nullable().default(null);
+const COUNT = 'a whole number from 1, or null';
+const waitMs = z.int().min(0).max(BOUNDS.waitMs);
+const WAIT = `milliseconds, a whole number from 0 to ${BOUNDS.waitMs} (7 days)`;
+const columnName = "a column's name as text";
+
+const input = z.strictObject({
+  uri: key(
+    z.union([uri, z.array(uri).min(1).max(BOUNDS.uris)]).optional(),
+    { expected: 'a path, a glob, a directory, s3://bucket/key, prefix or glob, or - (standard input), or a list of them', split: '\n' },
+    'What to read: a path, a glob, a directory, an object, prefix or glob in S3, or - for ' +
+      'standard input; or a list of them. Relative paths start at the working directory.',
+  ),
+  format: key(z.enum(['csv', 'tsv', 'jsonl']).nullable().default(null), 'csv, tsv or jsonl', 'Format of the input. null: by extension.'),
+  delimiter: key(
+    z
+      .string()
+      .regex(/^(?:tab|\\t|[\t !#-/:-@[-`{-~])$/)
+      .nullable()
+      .default(null),
+    'one character such as , ; | or the word tab',
+    'What stands between two fields: one ASCII character that is no letter, ' +
+      'digit or double quote, or the word tab. null: found in the header.',
+  ),
+  encoding: key(
+    z
+      .string()
+      .refine((label) => encodingName(label) !== null)
+      .nullable()
+      .default(null),
+    'a name of the WHATWG Encoding Standard such as utf-8, utf-16, windows-1252, shift_jis, gb18030, euc-kr or koi8-r',
+    'Encoding of the input, by any of its names in the WHATWG Encoding ' +
+      'Standard. null: by its byte order mark, else utf-8. The output is UTF-8.',
+  ),
+  columns: z
+    .strictObject({
+      email: key(column.optional(), columnName, 'The column that holds the e-mail address. Default: found by its aliases.'),
+      domain: key(column.optional(), columnName, "The column that holds the company's domain or website. Default: found by its aliases."),
+      linkedin_url: key(column.optional(), columnName, "The column that holds the profile's URL. Default: found by its aliases."),
+    })
+    .prefault({})
+    .describe('Which column holds which key, where the aliases do not find it.'),
+  ifMissing: key(
+    z.enum(['fail', 'succeed']).default('fail'),
+    'fail or succeed',
+    'What to do when no file is there: fail (exit 65), or succeed, as there is nothing to do.',
+  ),
+});
+
+const output = z.strictObject({
+  uri: key(
+    uri.optional(),
+    'a path, s3://bucket/key, or - (standard output)',
+    'Where the result goes: a path, an object in S3, or - for standard output (no checkpoint, no resume). Format and compression by ' +
+      'extension: .csv .tsv .jsonl .ndjson, then .gz or .zst.',
+  ),
+  format: key(
+    z.enum(['csv', 'tsv', 'jsonl']).nullable().default(null),
+    'csv, tsv or jsonl',
+    'Format of the output. null: by extension; csv on standard output.',
+  ),
+  fields: key(
+    z
+      .record(column, z.string().min(1).max(BOUNDS.column))
+      .refine((fields) => Object.keys(fields).length > 0 && Object.keys(fields).length <= BOUNDS.fields)
+      .nullable()
+      .default(null),
+    `a mapping of 1 to ${BOUNDS.fields} column names to paths such as enrich.title, or null`,
+    'Column name to path (result.*, enrich.*, verify.*, company.*, reveal.* ' +
+      'or input.<column>): these columns instead of the standard ones.',
+  ),
+  escapeFormulas: key(
+    z.boolean().default(false),
+    'true or false',
+    'Put an apostrophe before values that a spreadsheet would run as a formula (csv and tsv). They begin with = + - @, a tab or ' +
+      'a line end, also behind other apostrophes. Taking one off gives the value back.',
+  ),
+});
+
+const limits = z.strictObject({
+  maxCalls: key(count, COUNT, 'Calls at most over the whole job, resumes included; then exit 77.'),
+  maxErrors: key(
+    z.union([z.int().min(0).max(Number.MAX_SAFE_INTEGER), z.string().regex(/^(?:100(?:\.0+)?|\d{1,2}(?:\.\d{1,6})?)%$/)]).default('5%'),
+    'a whole number from 0, or a share such as 5%',
+    'More failed records than this, as a number or a share of all records, and the finished run exits with 1. Never stops a run.',
+  ),
+  limit: key(count, COUNT, 'Records at most, from the beginning of the input: a pilot. A higher limit resumes.'),
+  maxWaitMs: key(waitMs.default(900_000), WAIT, 'Longest pause that the service may ask for, in milliseconds; beyond it, exit 69.'),
+  maxOutageMs: key(waitMs.default(600_000), WAIT, 'How long the service may be unavailable, in milliseconds; then exit 69.'),
+  trustMisses: key(
+    z.boolean().default(false),
+    'true or false',
+    'Believe a service whose first 100 answers are all of one kind of 4xx, such as misses.',
+  ),
+});
+
+const steps = key(
+  z.array(z.enum(STEPS)).min(1).max(STEPS.length).default(['enrich', 'verify']),
+  { expected: 'a list out of enrich, verify, company and reveal, in this order', split: ',' },
+  'What is done to each record. The outcome is decided by the first of enrich, reveal and company; verify decides alone.',
+);
+
+export const jobSchema = z
+  .strictObject({
+    name: key(
+      z
+        .string()
+        .regex(/^[^\p{C}/\\]{1,100}$/u)
+        .optional(),
+      `text of 1 to ${BOUNDS.name} printable characters without slashes`,
+      "Name of the job. Default: the job file's base name; without a file, the output's.",
+    ),
+    input: input.prefault({}).describe('What is read.'),
+    steps,
+    service: service.prefault({}).describe('Whom to ask, and how fast.'),
+    verify: z
+      .strictObject({
+        when: key(
+          z.enum(['always', 'unverified']).default('always'),
+          'always or unverified',
+          'unverified: only addresses that enrich did not call verified.',
+        ),
+        patienceMs: key(
+          waitMs.default(0),
+          WAIT,
+          'How long verdicts that are not final (pending, greylisted) are waited for and asked for again, in milliseconds. 0: not at all.',
+        ),
+      })
+      .prefault({})
+      .describe('The verify step.'),
+    output: output.prefault({}).describe('What is written.'),
+    checkpoint: z
+      .strictObject({
+        uri: key(
+          uri.nullable().default(null),
+          'a path, s3://bucket/key, or null',
+          "Where progress is kept, and the job's lock. null: the output's path + .checkpoint.json.",
+        ),
+        everyMs: key(
+          z.int().min(BOUNDS.everyMs[0]).max(BOUNDS.everyMs[1]).nullable().default(null),
+          `milliseconds, a whole number from ${BOUNDS.everyMs[0]} to ${BOUNDS.everyMs[1]}, or null`,
+          'Time between two durable checkpoints, in milliseconds: what a crash may ' +
+            'repeat. null: 1000; 10000 where the output or the checkpoint is in S3.',
+        ),
+      })
+      .prefault({})
+      .describe('Progress, for resuming.'),
+    ledger: z
+      .strictObject({
+        uri: key(
+          uri.nullable().default(null),
+          'a path, s3://bucket/name, redis://host:port/database (rediss:// for TLS), or null',
+          "Where paid answers are kept. null: the output's uri + .ledger. In Redis, runs that go on at the same time share them.",
+        ),
+        maxAgeDays: key(
+          z.int().min(0).max(BOUNDS.ageDays).default(0),
+          `days, a whole number from 0 to ${BOUNDS.ageDays}`,
+          'How long later jobs may use an answer, in days. 0: this job only. More needs a uri.',
+        ),
+      })
+      .prefault({})
+      .describe('Answers already paid for.'),
+    limits: limits.prefault({}).describe('When to stop, and when to call a finished run a failure.'),
+  })
+  .describe('A Millrace job. Every key may be left out and given by a flag or a variable instead.');
+
+/** A job file's content with defaults, before relations are checked. */
+export type RawJob = z.output<typeof jobSchema>;

@@ -1,0 +1,31 @@
+/** Formats rows as CSV (RFC 4180): LF line ends, quotes only where needed, UTF-8 without a byte order mark. Pure. */
+
+/** Characters that require quotes, besides the delimiter. */
+const NEEDS_QUOTES = /["\r\n]/;
+
+/** A row with one empty cell. A bare line end would not be read back as a row. */
+const EMPTY_ROW = '""\n';
+
+/** Formats one row as bytes, line end included. */
+export function csvRow(delimiter: string): (cells: readonly string[]) => Buffer {
+  const text = csvText(delimiter);
+  return (cells) => Buffer.from(text(cells));
+}
+
+/** Formats one row as text, line end included. */
+export function csvText(delimiter: string): (cells: readonly string[]) => string {
+  return (cells) => {
+    // Fast path: most rows need no quotes, so their cells are simply joined.
+    const line = cells.join(delimiter);
+    if (line === '') return EMPTY_ROW;
+    if (!NEEDS_QUOTES.test(line) && delimitersIn(line, delimiter) === cells.length - 1) return `${line}\n`;
+    const quoted = cells.map((cell) => (NEEDS_QUOTES.test(cell) || cell.includes(delimiter) ? `"${cell.replaceAll('"', '""')}"` : cell));
+    return `${quoted.join(delimiter)}\n`;
+  };
+}
+
+function delimitersIn(line: string, delimiter: string): number {
+  let count = 0;
+  for (let at = line.indexOf(delimiter); at !== -1; at = line.indexOf(delimiter, at + 1)) count++;
+  return count;
+}

@@ -1,0 +1,119 @@
+/** The types that the reader gives to the rest of the program. Types only. */
+
+import type { InputFormat } from '../sources/file-names.ts';
+
+export type { InputFormat };
+export type Compression = 'none' | 'gzip' | 'zstd';
+/** A name of the WHATWG Encoding Standard in lower case, such as `utf-8`, `utf-16le`, `windows-1252`, `shift_jis`. */
+export type Encoding = string;
+
+/** The keys of a lookup. */
+export type KeyColumn = 'email' | 'domain' | 'linkedin_url';
+
+/**
+ * A position where reading can start: the first byte of a record, or the end of a file. `offset` counts decompressed bytes in the file's
+ * own encoding. For an archive, `frame` is the last gzip member or zstd frame that begins at or before `offset`.
+ */
+export interface Position {
+  /** Index into the manifest's files. */
+  readonly file: number;
+  /** Physical line, from 1. */
+  readonly line: number;
+  readonly offset: number;
+  readonly frame: Frame | null;
+  /** `retry` only: the position of this record's row in the finished output. */
+  readonly finished?: FinishedPosition;
+}
+
+/** A position in the output of a finished run, and in its errors file. */
+export interface FinishedPosition {
+  /** The number of rows before it, without the header. */
+  readonly rows: number;
+  /** In decompressed bytes, as in `Position`. */
+  readonly offset: number;
+  readonly frame: Frame | null;
+  /** The number of bytes of the errors file before it. */
+  readonly errors: number;
+}
+
+/** The start of a gzip member or zstd frame, in compressed and in decompressed bytes. */
+export interface Frame {
+  readonly at: number;
+  readonly offset: number;
+}
+
+/** One input file as it was when the job first started. Frozen in the checkpoint. */
+export interface InputFile {
+  /** The name that the user knows: a path, an `s3://` URI, or `-`. */
+  readonly uri: string;
+  /** The location of its bytes: an absolute path (for `-`: the spool), or the `s3://` URI. */
+  readonly path: string;
+  /** Bytes. Data that is appended later is not read. */
+  readonly size: number;
+  /** Identifies its content: SHA-256 (hex) over its first and last 64 KiB, or an object's ETag. */
+  readonly digest: string;
+  readonly compression: Compression;
+  readonly encoding: Encoding;
+  /** CSV and TSV only. */
+  readonly delimiter: string | null;
+  /** Its own header, in order (CSV and TSV); empty for JSONL. */
+  readonly header: readonly string[];
+  /**
+   * The key columns of this file: exports of one source may differ from each other. For JSONL, those of its first objects; null for those
+   * of the whole input.
+   */
+  readonly keys: Readonly<Record<KeyColumn, string | null>>;
+  /** The position of the first record. */
+  readonly start: Position;
+}
+
+/** The whole input, frozen at the first start of a job. It is plain JSON in the checkpoint. */
+export interface InputManifest {
+  readonly format: InputFormat;
+  readonly files: readonly InputFile[];
+  /** The union of the files' headers in order of first occurrence. For JSONL, the union of top-level keys, or empty when not requested. */
+  readonly columns: readonly string[];
+  /** The column of each key, by name. Where files differ, the best name of all. */
+  readonly keyName: Readonly<Record<KeyColumn, string | null>>;
+}
+
+/** One input record. Exactly one of `values` and `json` has its content. */
+export interface InputRecord {
+  readonly file: number;
+  /** The record's first physical line, from 1. */
+  readonly line: number;
+  /** The position of the next record: reading from there continues after this one. */
+  readonly end: Position;
+  /** CSV and TSV: one value per column of the manifest ('' when absent). For a bad row, its one physical line, split at delimiters. */
+  readonly values: readonly string[] | null;
+  /** JSONL: the record's text, verbatim without the line end. For a bad row, a JSON string literal of the line. */
+  readonly json: string | null;
+  /** JSONL, only for good rows and on request: the parsed `json`. */
+  readonly object?: Record<string, unknown>;
+  /** The values of the key columns, unchanged. In JSONL only strings count; other values are ''. */
+  readonly email: string;
+  readonly domain: string;
+  readonly linkedinUrl: string;
+  /** The reason in a few words when the record could not be read. */
+  readonly bad: string | null;
+  /** Bad rows only: the line, at most 4 KiB. */
+  readonly raw: string | null;
+  /** CSV and TSV: it has text beyond the header's last column, which is not in `values`. */
+  readonly surplus: boolean;
+  /** `retry` only: the result of the previous run. */
+  readonly finished?: FinishedRow;
+}
+
+interface FinishedRow {
+  /** Line end included. */
+  readonly row: Buffer;
+  /** Its line in the errors file; null when it has none. */
+  readonly error: FinishedError | null;
+}
+
+/** `step` is null when the record is invalid, so that no call can be made for it. */
+export interface FinishedError {
+  readonly line: string;
+  readonly step: string | null;
+  readonly code: string;
+}

@@ -1,0 +1,161 @@
+/** Inspects one file: compression, encoding, format, delimiter, header, and the position of its first record. */
+import { InputError } from '../util/errors.ts';
+import { readQuoted } from './csv/fields.ts';
+import { readFramed, type FramedRecord } from './framed-records.ts';
+import { parseObject, trimJson } from './jsonl/jsonl-records.ts';
+import { CHUNK_BYTES, MAX_COLUMNS, SAMPLE_BYTES, SAMPLE_OBJECTS } from './limits.ts';
+import { formatOfName } from '../sources/file-names.ts';
+import { COMPRESSION_MAGIC_BYTES, findCompression, readPieces, type Readable } from './compression/chunks.ts';
+import { createCodec } from './encodings/encoding.ts';
+import { findDelimiter, findEncoding, findFormat, refuseJsonArray, statedDelimiter, type Sample } from './sniff.ts';
+import type { SourceFile } from '../sources/source.ts';
+import { sourceOf } from '../sources/source-of.ts';
+import type { Compression, Encoding, InputFile, InputFormat, Position } from './input-record.ts';
+
+export interface InspectOptions {
+  readonly format: InputFormat | null;
+  readonly delimiter: string | null;
+  /** A name from `encodingName`; null for that of the byte order mark, else UTF-8. */
+  readonly encoding: string | null;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An input file, its format (null when it is empty and no format is configured), and whether a record follows its header. */
+export interface InspectedFile {
+  readonly file: InputFile;
+  readonly format: InputFormat | null;
+  readonly hasRecords: boolean;
+  /** The top-level keys of its first objects (JSONL). */
+  readonly sampledKeys: readonly string[];
+}
+
+/** Inspects one file. `index` is its index in the manifest. @throws InputError with a code for each way in which it is unusable */
+export async function inspectFile(found: SourceFile, index: number, options: InspectOptions): Promise<InspectedFile> {
+  const { uri, path } = found;
+  const { size, digest } = await (await sourceOf(path)).identify(found, options);
+  const compression = await compressionOf({ uri, path, size, digest }, options.signal);
+  const readable: Readable = { uri, path, size, digest, compression };
+  const sample = await takeSample(readable, options.signal);
+  const { encoding, bom } = findEncoding(sample, options.encoding);
+  const text = textOf(sample.bytes.subarray(bom), encoding);
+  const format = options.format ?? formatOfName(uri) ?? findFormat(uri, text);
+  const begin: Position = { file: index, line: 1, offset: bom, frame: startFrame(compression) };
+  const stated = format === 'jsonl' ? null : statedDelimiter(text);
+  const delimiter = format === 'jsonl' ? null : (options.delimiter ?? stated ?? (format === 'tsv' ? '\t' : findDelimiter(firstLine(text))));
+  const draft: InputFile = {
+    uri,
+    path,
+    size,
+    digest,
+    compression,
+    encoding,
+    delimiter,
+    header: [],
+    keys: { email: null, domain: null, linkedin_url: null },
+    start: begin,
+  };
+  if (format === 'jsonl') refuseJsonArray(uri, text);
+  if (format === null || format === 'jsonl')
+    return {
+      file: draft,
+      format,
+      hasRecords: format !== null && text.trim() !== '',
+      sampledKeys: format === null ? [] : keysOfFirst(text, sample.isComplete),
+    };
+  const above = stated === null ? 0 : 1;
+  const [header, first] = (await firstRecords(draft, above + 2, options.signal)).slice(above);
+  if (header === undefined) return { file: draft, format, hasRecords: false, sampledKeys: [] };
+  return {
+    file: { ...draft, header: await headerNames(header, draft), start: header.end },
+    format,
+    hasRecords: first !== undefined,
+    sampledKeys: [],
+  };
+}
+
+function textOf(bytes: Buffer, encoding: Encoding): string {
+  const codec = createCodec(encoding);
+  const converted = codec.convert(bytes);
+  return codec.text(converted, 0, converted.length);
+}
+
+/** @param isComplete whether the last line is complete */
+function keysOfFirst(text: string, isComplete: boolean): string[] {
+  const keys = new Set<string>();
+  const lines = text.split('\n', SAMPLE_OBJECTS);
+  // The header ends with its line; a further line would follow.
+  if (!isComplete && lines.length < SAMPLE_OBJECTS) lines.pop();
+  for (const line of lines) {
+    const object = parseObject(trimJson(line));
+    if (typeof object === 'string') continue;
+    for (const key of Object.keys(object)) if (keys.size < MAX_COLUMNS) keys.add(key);
+  }
+  return [...keys];
+}
+
+async function compressionOf(file: Omit<Readable, 'compression'>, signal: AbortSignal | undefined): Promise<Compression> {
+  const parts: Buffer[] = [];
+  const range = { start: 0, end: Math.min(file.size, COMPRESSION_MAGIC_BYTES) };
+  for await (const part of (await sourceOf(file.path)).readRange(file, range, { chunkBytes: COMPRESSION_MAGIC_BYTES, signal }))
+    parts.push(part);
+  return findCompression(file.uri, Buffer.concat(parts));
+}
+
+/** The first decompressed bytes. */
+async function takeSample(file: Readable, signal: AbortSignal | undefined): Promise<Sample> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const { bytes } of readPieces(file, { offset: 0, frame: startFrame(file.compression) }, { chunkBytes: CHUNK_BYTES, signal })) {
+    parts.push(bytes);
+    length += bytes.length;
+    if (length > SAMPLE_BYTES) break;
+  }
+  return { uri: file.uri, bytes: Buffer.concat(parts).subarray(0, SAMPLE_BYTES), isComplete: length <= SAMPLE_BYTES };
+}
+
+function startFrame(compression: Compression): Position['frame'] {
+  return compression === 'none' ? null : { at: 0, offset: 0 };
+}
+
+function firstLine(text: string): string {
+  return /[^\r\n]+/.exec(text)?.[0] ?? '';
+}
+
+async function firstRecords(file: InputFile, count: number, signal: AbortSignal | undefined): Promise<FramedRecord[]> {
+  const records: FramedRecord[] = [];
+  for await (const batch of readFramed(file, file.start, { chunkBytes: CHUNK_BYTES, signal })) {
+    records.push(...batch.slice(0, count - records.length));
+    if (records.length === count) break;
+  }
+  return records;
+}
+
+async function headerNames(header: FramedRecord, file: InputFile): Promise<string[]> {
+  if (header.kind === 'unclosed' || header.kind === 'overlong') {
+    const why = header.kind === 'unclosed' ? 'a quote in it is not closed' : 'it is longer than 4 MiB';
+    throw new InputError('input_header', `The header of ${file.uri} (line ${header.line}) cannot be read: ${why}.`, {
+      hint: 'Correct the first line of the file.',
+    });
+  }
+  if (!header.valid) {
+    throw new InputError('input_encoding', `The header of ${file.uri} (line ${header.line}) has bytes that are not ${file.encoding}.`, {
+      hint: 'Say how the file is encoded with --input.encoding, or correct its first line.',
+    });
+  }
+  const delimiter = file.delimiter ?? ',';
+  const [names = []] =
+    header.kind === 'plain' ? [header.text.split(delimiter)] : await readQuoted([header.text], [header.kind === 'quoted'], delimiter);
+  return nameBlanks(names);
+}
+
+/** Blank header cells, common at the end of a line, are named `column_<n>` (n from 1) so that they stay distinct. */
+function nameBlanks(names: readonly string[]): string[] {
+  const taken = new Set(names);
+  return names.map((name, index) => {
+    if (name.trim() !== '') return name;
+    let unique = `column_${index + 1}`;
+    while (taken.has(unique)) unique = `${unique}_`;
+    taken.add(unique);
+    return unique;
+  });
+}

@@ -1,0 +1,241 @@
+/**
+ * `millrace enrich` and `millrace verify`: a few keys, or a list of them, asked for as a run does it (limiter, pool, steps, ledger), but
+ * without a job's output and checkpoint. Results leave in the order of the keys.
+ */
+import { hash, randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Step } from '../../definition/compiled-job.ts';
+import type { OneOffSettings } from '../../definition/one-off-choice.ts';
+import { Ledger } from '../../ledger/ledger.ts';
+import { FileLedger, type RunLedger } from '../../ledger/run-ledger.ts';
+import { EnrichStep } from '../../processor/enrich.ts';
+import { enrichKey, verifyKeyAsSpelled } from '../../processor/lookup-keys.ts';
+import { MissQuarantine } from '../../processor/miss-quarantine.ts';
+import { lookupScopes } from '../../processor/scopes.ts';
+import { VerifyStep } from '../../processor/verify.ts';
+import { MillraceError, withoutResume } from '../../util/errors.ts';
+import { ReorderBuffer } from '../../util/reorder-buffer.ts';
+import type { StopSignals } from '../../util/stop-signals.ts';
+import { scratchFolder } from '../lifecycle/scratch.ts';
+import { serviceOrigin } from '../lifecycle/service-origin.ts';
+import { Notices } from '../progress/notices.ts';
+import { CallBudget } from '../run/call-budget.ts';
+import { Counters } from '../run/counters.ts';
+import { openCalls, type Calls, type ServiceAccess } from '../run/open-calls.ts';
+import { requestPace } from '../run/request-pace.ts';
+import { RunState } from '../run/run-state.ts';
+
+export interface GivenKey {
+  /** Number of its argument or line, from 1. */
+  readonly place: number;
+  /** Null when it was not UTF-8. */
+  readonly text: string | null;
+}
+
+/** The result of a key. `answer`: the record as the service sent it, and its own JSON on one line; null unless `matched`. */
+export interface OneOffResult {
+  readonly key: GivenKey;
+  readonly outcome: 'matched' | 'no_match' | 'suppressed' | 'invalid' | 'failed';
+  readonly error: string | null;
+  readonly answer: { readonly record: Readonly<Record<string, unknown>>; readonly text: string } | null;
+}
+
+interface OneOffOptions {
+  readonly settings: OneOffSettings;
+  readonly step: Step;
+  readonly service: ServiceAccess;
+  /** Called for each key, in order. */
+  readonly write: (result: OneOffResult) => void;
+  /** Null when more may be written, else a promise of that. @throws when the reader is gone */
+  readonly room: () => Promise<void> | null;
+  /** Shows that the service is down, or says "later". */
+  readonly notify: (text: string) => void;
+  readonly signals: StopSignals;
+}
+
+/** Keys that are asked for and not written yet: four full verify requests. */
+const WINDOW_KEYS = 4_096;
+
+/** A list may come slowly: after this long without a new key, the keys so far are asked for, milliseconds. */
+const IDLE_MS = 200;
+
+/** Advice for the settings of a job: a short list goes without it. */
+const JOB_NOTICES: ReadonlySet<string> = new Set(['few_files', 'reset_unreadable']);
+
+/** Asks for every key. @throws MillraceError the first reason to stop early; results known by then are written, as far as in order */
+export async function lookUpKeys(keys: AsyncIterator<GivenKey>, options: OneOffOptions): Promise<void> {
+  const folder = await scratchFolder(null);
+  const ledger = new FileLedger(
+    Ledger.open({ path: join(folder, 'ledger'), job: 'one-off', run: randomUUID(), maxAgeDays: 0, now: Date.now }),
+  );
+  try {
+    await new KeyLoop(options, ledger).run(keys);
+  } catch (error) {
+    throw error instanceof MillraceError ? withoutResume(error) : error;
+  } finally {
+    await ledger.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The loop of a list of keys: like `RecordLoop`, but its keys come one at a time, and it keeps no state between runs. */
+class KeyLoop {
+  readonly #options: OneOffOptions;
+  readonly #state: RunState;
+  readonly #calls: Calls;
+  readonly #enrich: EnrichStep;
+  readonly #verify: VerifyStep;
+  readonly #results = new ReorderBuffer<OneOffResult>();
+  #started = 0;
+  #onStop: () => void = () => undefined;
+  #wake: (() => void) | null = null;
+
+  constructor(options: OneOffOptions, ledger: RunLedger) {
+    this.#options = options;
+    const { settings, service, signals, notify } = options;
+    const { rpm, windows, domainField, timeoutMs } = settings.service;
+    const state = new RunState(signals);
+    state.stopping.addEventListener('abort', () => {
+      this.#onStop();
+      this.#moveOn();
+    });
+    const stopFor = (error: unknown): void => state.stopFor(error);
+    const monotonicNow = (): number => performance.now();
+    const show = (event: string, text: string): void => (JOB_NOTICES.has(event) ? undefined : notify(text));
+    const notices = new Notices({ detail: () => undefined, info: show, warn: show }, settings.limits.maxOutageMs, monotonicNow);
+    const counters = new Counters(null, monotonicNow);
+    this.#state = state;
+    this.#calls = openCalls({
+      settings,
+      service,
+      counters,
+      budget: new CallBudget({ maxCalls: settings.limits.maxCalls, counters, uncounted: 0, record: null }),
+      notices,
+      ownRpm: rpm,
+      windows,
+      quota: null,
+      share: 1,
+      spent: null,
+      mayCall: () => true,
+      hasAnswered: false,
+      isRetry: false,
+      abort: signals.abort,
+      onFatal: stopFor,
+    });
+    const run = randomUUID();
+    const context = {
+      client: this.#calls.client,
+      pool: this.#calls.pool,
+      ledger,
+      // A person reads each answer: many misses in a row are no reason to stop.
+      quarantine: new MissQuarantine({ trusted: true, onDistrust: () => undefined }),
+      idempotencyKey: (body: string) => hash('sha256', `${run}\n${body}`, 'base64url'),
+      onSettled: () => this.#moveOn(),
+      onPending: (addresses: number, waitMs: number) => notices.pending(addresses, waitMs),
+    };
+    const scopes = lookupScopes((step, scope) => ledger.scope(serviceOrigin(settings), step, scope), domainField);
+    this.#enrich = new EnrichStep(context, scopes);
+    const keepNothing = async (): Promise<void> => undefined;
+    const pace = requestPace({ timeoutMs, counters, notices, keepAnswers: keepNothing, keepTotals: keepNothing, onFatal: stopFor });
+    this.#verify = new VerifyStep(context, scopes.verify, { pollForMs: settings.verify.patienceMs, pace });
+  }
+
+  async run(keys: AsyncIterator<GivenKey>): Promise<void> {
+    try {
+      this.#state.enter('running');
+      await this.#askAll(keys);
+    } catch (error) {
+      this.#state.stopFor(error);
+    } finally {
+      this.#state.enter('draining');
+      this.#verify.stop();
+      await this.#calls.close();
+      this.#state.close();
+    }
+    if (this.#state.isStopping) throw this.#state.reason;
+  }
+
+  async #askAll(keys: AsyncIterator<GivenKey>): Promise<void> {
+    while (!this.#state.isStopping) {
+      const next = await this.#next(keys);
+      if (next === null || next.done === true) break;
+      this.#ask(next.value, this.#started++);
+      for (let wait = this.#room(); wait !== null && !this.#state.isStopping; wait = this.#room()) await this.#unlessStopped(wait);
+    }
+    while (!this.#state.isStopping && this.#results.released < this.#started) await this.#settled();
+    await this.#options.room();
+  }
+
+  /** The next key, or null when the run stops first. While no key comes, addresses that wait for company go. */
+  async #next(keys: AsyncIterator<GivenKey>): Promise<IteratorResult<GivenKey> | null> {
+    const idle = setInterval(() => {
+      if (this.#verify.callsPending === 0) this.#verify.flush();
+    }, IDLE_MS);
+    try {
+      return await this.#unlessStopped(keys.next());
+    } finally {
+      clearInterval(idle);
+    }
+  }
+
+  /** The result, or null when the run stops first. `Promise.race` with one lasting promise would keep every key until the end. */
+  #unlessStopped<T>(work: Promise<T>): Promise<T | null> {
+    return new Promise((resolve, reject) => {
+      this.#onStop = () => resolve(null);
+      if (this.#state.isStopping) resolve(null);
+      work.then(resolve, reject);
+    });
+  }
+
+  #ask(key: GivenKey, number: number): void {
+    const done = (outcome: OneOffResult['outcome'], error: string | null, answer: OneOffResult['answer']): void =>
+      this.#results.put(number, { key, outcome, error, answer }, (result) => this.#options.write(result));
+    if (key.text === null) {
+      done('invalid', 'bad_encoding', null);
+    } else if (this.#options.step === 'verify') {
+      const address = verifyKeyAsSpelled(key.text);
+      if (address === null) done('invalid', 'bad_email', null);
+      else
+        this.#verify.ask(
+          address.key,
+          (found) =>
+            found.kind === 'verdict'
+              ? done('matched', null, found.answer)
+              : found.kind === 'suppressed'
+                ? done('suppressed', null, null)
+                : done('failed', found.code, null),
+          address.spelled,
+        );
+    } else {
+      const lookup = /[@\uff20\ufe6b]/.test(key.text) ? enrichKey(key.text, '') : enrichKey('', key.text);
+      if (typeof lookup === 'string') done('invalid', lookup === 'bad_email' ? lookup : 'bad_domain', null);
+      else
+        this.#enrich.ask(lookup, (found) =>
+          found.kind === 'hit'
+            ? done('matched', null, found.answer)
+            : found.kind === 'failed'
+              ? done('failed', found.code, null)
+              : done(found.kind === 'miss' ? 'no_match' : 'suppressed', null, null),
+        );
+    }
+  }
+
+  #room(): Promise<void> | null {
+    return this.#started - this.#results.released >= WINDOW_KEYS ? this.#settled() : (this.#calls.pool.room() ?? this.#options.room());
+  }
+
+  /** Resolves when a lookup is settled. With nothing in flight, addresses that wait for company go alone. */
+  #settled(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      if (this.#verify.callsPending === 0) this.#verify.flush();
+    });
+  }
+
+  #moveOn(): void {
+    const wake = this.#wake;
+    this.#wake = null;
+    wake?.();
+  }
+}

@@ -1,0 +1,211 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { currentHolder } from '../../lock/job-lock.ts';
+import { EXIT, type ExitCode } from '../../util/errors.ts';
+import { silentTeller } from '../../ledger/options.ts';
+import { openReadOnlyLedger } from '../../ledger/open-read-only-ledger.ts';
+import { isShared, ledgerLocation } from '../../definition/ledger-location.ts';
+import { loadKeys } from '../../processor/load-keys.ts';
+import { readRecords } from '../../formats/read-records.ts';
+import type { InputManifest } from '../../formats/input-record.ts';
+import { adoptSpool } from '../lifecycle/frozen-input.ts';
+import { ledgerRights } from '../lifecycle/ledger-rights.ts';
+import { jobPaths, type JobPaths } from '../lifecycle/paths.ts';
+import { KeySet, PlanCounting } from './plan-counting.ts';
+import { planTimes, formatPlanTimes, type PlanTimes } from './plan-times.ts';
+import { scratchFolder } from '../lifecycle/scratch.ts';
+import { refuseShards } from '../shards/in-one-piece.ts';
+import { howShardWouldStart } from '../shards/run-shard.ts';
+import { ownWindows, ownRpm, shardName } from '../shards/shard-job.ts';
+import { serviceOrigin } from '../lifecycle/service-origin.ts';
+import { decideStart, freshStart } from '../lifecycle/start.ts';
+import { type Start } from '../lifecycle/start-decision.ts';
+import type { Step } from '../../definition/steps.ts';
+import type { CompiledJob, Shard } from '../../definition/compiled-job.ts';
+import { count, printable } from '../../util/display.ts';
+
+/**
+ * A forecast of a run. It is exact for lookups that the ledger knows. For the others `requests.verify` assumes that enrich answers each
+ * lookup, finds an address where the record has none, and reports it as not verified.
+ */
+interface RunForecast {
+  readonly job: string;
+  /** Such as `0/4`: then all other fields are that shard's. Null for the whole job. */
+  readonly shard: string | null;
+  /** `new`, `resume` or `finished`: what `millrace run` would do. */
+  readonly start: 'new' | 'resume' | 'finished';
+  /** The run that holds the job now, and that `millrace run` would wait for; or null. */
+  readonly heldBy: { readonly host: string; readonly pid: number; readonly since: string } | null;
+  readonly files: number;
+  readonly bytes: number;
+  readonly keys: InputManifest['keyName'];
+  readonly records: number;
+  readonly invalid: number;
+  /** Records with more fields than the header: the output does not have the surplus. Null without such records. */
+  readonly surplus: { readonly records: number; readonly file: string; readonly line: number } | null;
+  /** Records whose address cell holds more than an address, as in `mailto:` or `Jo <...>`. */
+  readonly cleaned: number;
+  readonly lookups: { readonly unique: number; readonly fromLedger: number };
+  readonly requests: Readonly<Record<Step | 'total', number>>;
+  readonly rpm: number | null;
+  readonly seconds: PlanTimes['seconds'];
+  readonly secondsWithBurst: PlanTimes['secondsWithBurst'];
+  /** Whether a run would have an API key. */
+  readonly apiKey: ApiKeyState['state'];
+}
+
+/** The API key as `millrace run` would find it. `problem` and `hint`: why it would end with 78. */
+export type ApiKeyState =
+  | { readonly state: 'set' | 'not_needed' }
+  | { readonly state: 'missing' | 'unusable'; readonly problem: string; readonly hint: string };
+
+interface PlanOptions {
+  readonly apiKey: ApiKeyState;
+  readonly shard: Shard | null;
+  /** The run would start over. */
+  readonly fresh: boolean;
+  /** Ends the command. */
+  readonly signal: AbortSignal;
+}
+
+/** Checks everything and calls nothing. Reads the whole input once. */
+export async function planCommand(job: CompiledJob, { json, ...options }: PlanOptions & { readonly json: boolean }): Promise<ExitCode> {
+  const plan = await makePlan(job, serviceOrigin(job), options);
+  process.stdout.write(json ? `${JSON.stringify(plan)}\n` : describe(plan, job, options.apiKey));
+  return EXIT.ok;
+}
+
+/** @throws MillraceError the reason that would keep the job from running */
+export async function makePlan(job: CompiledJob, serviceOrigin: string, options: PlanOptions): Promise<RunForecast> {
+  const scratch = await scratchFolder(null);
+  try {
+    return await planIn(scratch, job, serviceOrigin, options);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+async function planIn(
+  scratch: string,
+  whole: CompiledJob,
+  serviceOrigin: string,
+  { apiKey, shard, fresh, signal }: PlanOptions,
+): Promise<RunForecast> {
+  const paths = { ...jobPaths(whole, { scratch: null }), spool: join(scratch, 'stdin'), arriving: join(scratch, 'arriving') };
+  const { job, start } = await howItWouldStart(whole, paths, { apiKey, shard, fresh, signal });
+  await adoptSpool(paths, null);
+  const { manifest } = start.checkpoint;
+  const place = ledgerLocation(job.ledger.uri, isShared(job.ledger.uri) ? join(scratch, 'ledger') : paths.ledger);
+  const ledger =
+    job.ledger.uri === '' ? null : await openReadOnlyLedger(place, { ...ledgerRights(job, start.checkpoint), tell: silentTeller });
+  const seen = new KeySet(join(scratch, 'keys'));
+  try {
+    const counting = new PlanCounting(job, await loadKeys(job.steps), seen, ledger, serviceOrigin);
+    // A retry has as many records as its output has rows.
+    const limit = start.checkpoint.retry?.before.result.tally.total ?? job.limits.limit ?? Infinity;
+    reading: for await (const batch of readRecords(manifest, start.checkpoint.shard?.from ?? null, signal)) {
+      await counting.fetch(batch);
+      for (const record of batch) {
+        if (counting.records >= limit) break reading;
+        counting.add(record);
+      }
+    }
+    const finished = start.kind === 'done' || start.kind === 'finish';
+    const rpm = ownRpm(job, start.checkpoint);
+    const requests = finished
+      ? { enrich: 0, verify: 0, company: 0, reveal: 0, total: 0 }
+      : counting.requests(start.checkpoint.totals.verifyRequests ?? null);
+    return {
+      job: job.name,
+      shard: shard === null ? null : shardName(shard),
+      start: finished ? 'finished' : start.resumed ? 'resume' : 'new',
+      heldBy: await heldBy(job),
+      files: manifest.files.length,
+      bytes: manifest.files.reduce((sum, file) => sum + file.size, 0),
+      keys: manifest.keyName,
+      records: counting.records,
+      invalid: counting.invalid,
+      surplus: surplusOf(counting, manifest),
+      cleaned: counting.cleaned,
+      lookups: { unique: counting.unique, fromLedger: counting.fromLedger },
+      requests,
+      rpm,
+      ...planTimes(requests.total, rpm, start.checkpoint.shard === null || job.service.quota !== null, ownWindows(job, start.checkpoint)),
+      apiKey: apiKey.state,
+    };
+  } finally {
+    await ledger?.close();
+    seen.close();
+  }
+}
+
+function surplusOf({ surplus, firstSurplus }: PlanCounting, { files }: InputManifest): RunForecast['surplus'] {
+  return firstSurplus === null ? null : { records: surplus, file: files[firstSurplus.file]?.uri ?? '', line: firstSurplus.line };
+}
+
+async function heldBy(job: CompiledJob): Promise<RunForecast['heldBy']> {
+  const holder = job.output.uri === '-' ? null : await currentHolder(jobPaths(job, { scratch: null }).lock, Date.now());
+  return holder === null ? null : { host: holder.host, pid: holder.pid, since: holder.since };
+}
+
+async function howItWouldStart(
+  job: CompiledJob,
+  paths: JobPaths,
+  { shard, fresh, signal }: PlanOptions,
+): Promise<{ job: CompiledJob; start: Start }> {
+  const options = { fresh, now: () => new Date(), signal };
+  // Standard output has neither checkpoint nor output to look at.
+  if (job.output.uri === '-') return { job, start: await freshStart(job, paths, options) };
+  if (shard !== null) return howShardWouldStart(job, paths, shard, options);
+  if (!fresh) await refuseShards(paths);
+  return { job, start: await decideStart(job, paths, options) };
+}
+
+function describeStart({ start, heldBy }: RunForecast): string {
+  if (heldBy !== null)
+    return `would wait: process ${heldBy.pid} on ${printable(heldBy.host)} has been running this job since ${heldBy.since}`;
+  return start === 'finished'
+    ? 'has nothing to do: the job is finished'
+    : start === 'resume'
+      ? 'would resume where it stopped'
+      : 'would start';
+}
+
+function describe(plan: RunForecast, { steps, service }: Pick<CompiledJob, 'steps' | 'service'>, apiKey: ApiKeyState): string {
+  const { requests, lookups, keys, surplus } = plan;
+  const mapped = Object.entries(keys).flatMap(([key, column]) => (column === null ? [] : [`${key} from "${column}"`]));
+  const rows: [string, string][] = [
+    ...(plan.shard === null ? [] : [['shard', plan.shard] satisfies [string, string]]),
+    [
+      'input',
+      `${count(plan.files)} file${plan.files === 1 ? '' : 's'}, ${count(plan.bytes)} bytes` +
+        (mapped.length > 0 ? `; ${mapped.join(', ')}` : ''),
+    ],
+    ['records', `${count(plan.records)}${plan.invalid > 0 ? `, of them ${count(plan.invalid)} with nothing to look up` : ''}`],
+    ...(surplus === null
+      ? []
+      : [
+          [
+            'with surplus fields',
+            `${count(surplus.records)}, the first in ${printable(surplus.file)}, line ` +
+              `${surplus.line}: what is beyond the header's columns is not in the output`,
+          ] satisfies [string, string],
+        ]),
+    ...(plan.cleaned === 0
+      ? []
+      : [
+          ['with a cleaned address', `${count(plan.cleaned)}: their rows name the address asked for in verify.did_you_mean`] satisfies [
+            string,
+            string,
+          ],
+        ]),
+    ['unique lookups', count(lookups.unique)],
+    ['already in the ledger', count(lookups.fromLedger)],
+    ['requests needed', `${count(requests.total)} (${steps.map((step) => `${step} ${count(requests[step])}`).join(', ')})`],
+    ['time', formatPlanTimes(plan, requests.total, plan.rpm, service.embedded, service.windows)],
+    ['millrace run', 'problem' in apiKey ? `would end with ${EXIT.config}: ${printable(apiKey.problem)}` : describeStart(plan)],
+    ...('problem' in apiKey ? [['', apiKey.hint] satisfies [string, string]] : []),
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return `${rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')}\n`;
+}

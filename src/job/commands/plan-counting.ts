@@ -1,0 +1,171 @@
+/** Counts the requests that a run would send, without a request. */
+import { DatabaseSync } from 'node:sqlite';
+import type { PersonRecord } from '../../client/types.ts';
+import type { LedgerAnswer } from '../../ledger/ledger.ts';
+import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
+import { verifyKey, type KeysOf, type RecordKeys } from '../../processor/lookup-keys.ts';
+import { lookupScopes, type LookupScopes } from '../../processor/scopes.ts';
+import { requestsFor, type KeptSize } from '../../processor/request-size.ts';
+import { VERIFY_BATCH } from '../../processor/verify.ts';
+import type { InputRecord } from '../../formats/input-record.ts';
+import { isBlank } from '../../verification/clean-keys.ts';
+import type { Step } from '../../definition/steps.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
+
+type Kind = keyof LookupScopes;
+
+/** A set on the disk, so that memory does not grow with the input. */
+interface Seen {
+  /** True when the key was not there before. */
+  add(key: string): boolean;
+}
+
+/** Takes records through the steps as `RecordProcessor` does, with answers of the ledger only. */
+export class PlanCounting {
+  records = 0;
+  invalid = 0;
+  /** Records with fields beyond the header's last column, and the position of the first. */
+  surplus = 0;
+  firstSurplus: Pick<InputRecord, 'file' | 'line'> | null = null;
+  /** Records whose address must be cleaned. */
+  cleaned = 0;
+  unique = 0;
+  fromLedger = 0;
+  /** Lookups that would be paid for. */
+  readonly #asked: Record<Step, number> = { enrich: 0, verify: 0, company: 0, reveal: 0 };
+  readonly #job: CompiledJob;
+  readonly #keysOf: KeysOf;
+  readonly #seen: Seen;
+  readonly #ledger: ReadOnlyLedger | null;
+  readonly #scopes: LookupScopes;
+
+  constructor(job: CompiledJob, keysOf: KeysOf, seen: Seen, ledger: ReadOnlyLedger | null, origin: string) {
+    this.#job = job;
+    this.#keysOf = keysOf;
+    this.#seen = seen;
+    this.#ledger = ledger;
+    this.#scopes = lookupScopes((step, options) => ledger?.scope(origin, step, options) ?? -1, job.service.domainField);
+  }
+
+  /** Fetches the answers for all lookups of these records from the ledger, then those of the lookups that follow from them. */
+  async fetch(records: readonly InputRecord[]): Promise<void> {
+    const ask = this.#ledger?.fetch ?? null;
+    if (ask === null) return;
+    const known = records.flatMap((record) => {
+      const keys = record.bad === null ? this.#keysOf(record) : 'bad_row';
+      return typeof keys === 'string' ? [] : [{ record, keys }];
+    });
+    await ask(
+      known.flatMap(({ keys: { enrich, company, reveal } }) => [
+        ...(enrich === null ? [] : [this.#lookup(enrich.by, enrich.key)]),
+        ...(company === null ? [] : [this.#lookup('company', company)]),
+        ...(reveal === null ? [] : [this.#lookup('reveal', reveal)]),
+      ]),
+    );
+    await ask(
+      known.flatMap(({ record, keys }) => {
+        const email = this.#addressOf(record, keys, this.#enriched(keys));
+        return email === null ? [] : [this.#lookup('verify', email)];
+      }),
+    );
+  }
+
+  add(record: InputRecord): void {
+    this.records++;
+    if (record.surplus) {
+      this.surplus++;
+      this.firstSurplus ??= { file: record.file, line: record.line };
+    }
+    const keys = record.bad === null ? this.#keysOf(record) : 'bad_row';
+    if (typeof keys === 'string') this.invalid++;
+    else {
+      if (keys.cleanedEmail !== null) this.cleaned++;
+      this.#follow(record, keys);
+    }
+  }
+
+  /** A lookup that the ledger does not know counts as if it were answered with a match. */
+  #follow(record: InputRecord, keys: RecordKeys): void {
+    const { enrich } = keys;
+    const isNew = enrich !== null && this.#count('enrich', enrich.by, enrich.key);
+    const person = this.#enriched(keys);
+    if (endsRecord(person)) return;
+    const email = this.#addressOf(record, keys, person);
+    if (email !== null) {
+      this.#count('verify', 'verify', email);
+      if (endsRecord(this.#look('verify', email))) return;
+    } else if (isNew && person === null && this.#job.steps.includes('verify') && isBlank(record.email)) {
+      // The lookup counts as if it found an address, which no other record has.
+      this.#asked.verify++;
+    }
+    if (keys.company !== null) {
+      this.#count('company', 'company', keys.company);
+      if (endsRecord(this.#look('company', keys.company))) return;
+    }
+    if (keys.reveal !== null) this.#count('reveal', 'reveal', keys.reveal);
+  }
+
+  /** The address that the record's verify step will ask about, as far as known. */
+  #addressOf({ email }: InputRecord, keys: RecordKeys, answer: LedgerAnswer | null): string | null {
+    if (!this.#job.steps.includes('verify') || endsRecord(answer)) return null;
+    if (answer === null || answer.kind === 'miss') return keys.verify;
+    const person = 'text' in answer ? (JSON.parse(answer.text) as Partial<PersonRecord> | null) : null;
+    if (this.#job.verify.when === 'unverified' && person?.verified === true) return null;
+    return isBlank(email) && typeof person?.email === 'string' ? verifyKey(person.email) : keys.verify;
+  }
+
+  /** @param from the size of verify requests, as the last run found it */
+  requests(from: KeptSize | null): Readonly<Record<Step | 'total', number>> {
+    const requests = { ...this.#asked, verify: requestsFor(this.#asked.verify, { largest: VERIFY_BATCH, from }) };
+    return { ...requests, total: Object.values(requests).reduce((sum, count) => sum + count, 0) };
+  }
+
+  /** True the first time that a lookup is counted. */
+  #count(step: Step, kind: Kind, key: string): boolean {
+    if (!this.#seen.add(`${kind} ${key}`)) return false;
+    this.unique++;
+    if (this.#look(kind, key) === null) this.#asked[step]++;
+    else this.fromLedger++;
+    return true;
+  }
+
+  #enriched({ enrich }: RecordKeys): LedgerAnswer | null {
+    return enrich === null ? null : this.#look(enrich.by, enrich.key);
+  }
+
+  #look(kind: Kind, key: string): LedgerAnswer | null {
+    return this.#ledger?.look(this.#scopes[kind], key) ?? null;
+  }
+
+  #lookup(kind: Kind, key: string): LedgerLookup {
+    return { scope: this.#scopes[kind], key };
+  }
+}
+
+/** True when no further step runs after this answer. */
+function endsRecord(answer: LedgerAnswer | null): boolean {
+  return answer?.kind === 'suppressed' || answer?.kind === 'failed';
+}
+
+/** A set of keys on disk. */
+export class KeySet implements Seen {
+  readonly #db: DatabaseSync;
+  readonly #insert;
+
+  constructor(path: string) {
+    this.#db = new DatabaseSync(path);
+    this.#db.exec(
+      'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; CREATE TABLE keys (key TEXT PRIMARY KEY) WITHOUT ROWID, STRICT; BEGIN',
+    );
+    this.#insert = this.#db.prepare('INSERT OR IGNORE INTO keys VALUES (?)');
+  }
+
+  /** True when the key was not there before. */
+  add(key: string): boolean {
+    return this.#insert.run(key).changes === 1;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

@@ -1,0 +1,90 @@
+/** `millrace run` and `millrace retry`: which kind of run, and who watches it. */
+import type { CompiledJob, RunOptions } from '../../definition/compiled-job.ts';
+import { stopWaiting } from '../../storage/storage-of.ts';
+import { UsageError, type ExitCode } from '../../util/errors.ts';
+import { waits } from '../../util/waits.ts';
+import { decideRetry } from '../lifecycle/retry-start.ts';
+import { decideStart } from '../lifecycle/start.ts';
+import { openReporter } from '../progress/open-reporter.ts';
+import type { Reporter } from '../progress/reporter.ts';
+import { SilenceWatch } from '../progress/silence.ts';
+import type { RunContext } from '../run/pipeline.ts';
+import { runToFile } from '../run/run-to-file.ts';
+import { runToStandardOutput } from '../run/run-to-stdout.ts';
+import { runShard } from '../shards/run-shard.ts';
+
+/**
+ * Runs a job, or resumes it where it stopped.
+ * @throws MillraceError whatever ended the run; the job's state is on disk by then
+ */
+export async function runCommand(job: CompiledJob, options: RunOptions, context: RunContext): Promise<ExitCode> {
+  return watched(job, options, context, (reporter) => {
+    if (job.output.uri === '-') return runToStandardOutput(job, options, context, reporter);
+    if (options.shard === null)
+      return runToFile(job, options, context, reporter, { command: 'run', decide: decideStart, isTrustedElsewhere: null });
+    return runShard(job, options.shard, options, context.signals, reporter, (part, decide, isTrustedElsewhere) =>
+      runToFile(part, options, context, reporter, { command: 'run', decide, isTrustedElsewhere }),
+    );
+  });
+}
+
+/**
+ * Asks again for the failed records of a finished job, and puts their results into place. The new output replaces the old one when it is
+ * complete.
+ * @throws MillraceError as `runCommand`, and 65 when there is nothing finished to retry
+ */
+export async function retryCommand(job: CompiledJob, options: RunOptions, context: RunContext): Promise<ExitCode> {
+  if (job.output.uri === '-')
+    throw new UsageError('no_checkpoint', 'a run to standard output keeps no checkpoint, so there is nothing to retry', {
+      hint: 'Name a file as --output.',
+    });
+  return watched(job, options, context, (reporter) =>
+    runToFile(job, options, context, reporter, { command: 'retry', decide: decideRetry, isTrustedElsewhere: null }),
+  );
+}
+
+/** Does the work with a reporter, a silence watch and, where the job wants one, a monitor. */
+async function watched(
+  job: CompiledJob,
+  { progress, logLevel, monitor }: RunOptions,
+  { signals }: RunContext,
+  work: (reporter: Reporter) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const shown = await openReporter(job, { progress, logLevel });
+  const silence = new SilenceWatch({ waits, reporter: shown, now: () => performance.now(), wallNow: Date.now });
+  const reporter = withSilence(shown, silence);
+  const onAbort = (): void => void Promise.all([job.output.uri, job.checkpoint.uri].map(stopWaiting));
+  signals.abort.addEventListener('abort', onAbort, { once: true });
+  try {
+    if (monitor === null) return await work(reporter);
+    const { openMonitor } = await import('../monitor/open-monitor.ts');
+    const opened = await openMonitor(job, monitor, silence);
+    try {
+      reporter.info('monitor', `the run shows itself at ${opened.url}`);
+      return await work(opened.watching(reporter));
+    } finally {
+      await opened.close();
+    }
+  } finally {
+    signals.abort.removeEventListener('abort', onAbort);
+    silence.close();
+    await reporter.close();
+  }
+}
+
+/** A reporter that also starts the silence watch, whose waits the report then has from the start of the process on. */
+function withSilence(reporter: Reporter, silence: SilenceWatch): Reporter {
+  return {
+    ...reporter,
+    start: (parts) => {
+      const { counters } = parts;
+      counters.waitsNow = () => silence.totals;
+      silence.follow(() => counters.lastSentMs);
+      reporter.start({ ...parts, silence });
+    },
+    stop: () => {
+      silence.unfollow();
+      reporter.stop();
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { readCheckpoint, type Checkpoint, type ExpectedRecords } from '../../checkpoint/checkpoint-file.ts';
+import { currentHolder } from '../../lock/job-lock.ts';
+import { EXIT, MillraceError, type ExitCode } from '../../util/errors.ts';
+import type { InputManifest } from '../../formats/input-record.ts';
+import { jobPaths, type JobPaths } from '../lifecycle/paths.ts';
+import { buildReport } from '../report/report.ts';
+import { shardsUnderWay } from '../shards/in-one-piece.ts';
+import { statusOfShards, type ShardsStatus } from '../shards/status.ts';
+import { expectedRecords, recordsDone, shareDone, formatShare } from '../../checkpoint/expected-records.ts';
+import { newCheckpoint } from '../lifecycle/new-checkpoint.ts';
+import { summaryTable } from '../progress/summary.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
+import { count, formatClock } from '../../util/display.ts';
+
+/**
+ * Progress of a running, stopped or finished job, from its checkpoint. `--json`: the report's shape plus `state`
+ * (`not_started`, `running`, `stopped`, `finished`) and `position`.
+ * `retry`: during a retry, how many records had failed when it began; rows that it has not reached count as they were.
+ * `shards`: only for a job that runs in shards.
+ */
+export async function statusCommand(job: CompiledJob, options: { json: boolean }): Promise<ExitCode> {
+  if (job.output.uri === '-')
+    throw new MillraceError(EXIT.usage, 'no_checkpoint', 'a run to standard output keeps no checkpoint, so there is no status', {
+      hint: 'Name a file as --output.',
+    });
+  const paths = jobPaths(job, { scratch: null });
+  const plan = await shardsUnderWay(paths);
+  if (plan !== null) return inShards(job, await statusOfShards(job, paths, plan, Date.now()), options);
+  const checkpoint = await readCheckpoint(paths.checkpoint);
+  if (checkpoint === null) {
+    process.stdout.write(
+      options.json ? `${JSON.stringify(notStarted(job, paths))}\n` : `${job.name}: not started (no checkpoint at ${paths.checkpoint})\n`,
+    );
+    return EXIT.ok;
+  }
+  const holder = await currentHolder(paths.lock, Date.now());
+  const state = checkpoint.state === 'finished' ? 'finished' : holder === null ? 'stopped' : 'running';
+  const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
+  const expected = state === 'finished' ? { records: report.records.total, isExact: true } : expectedBy(checkpoint);
+  const share = state === 'finished' ? 1 : shareDone(recordsDone(checkpoint, report.records.total, checkpoint.mark.position), expected);
+  const {
+    mark: { position },
+    retry,
+  } = checkpoint;
+  const failed = retry?.before.result.tally.outcomes.failed ?? 0;
+  if (options.json) {
+    const where =
+      position === null
+        ? null
+        : { file: checkpoint.manifest.files[position.file]?.uri ?? null, line: position.line, offset: position.offset };
+    process.stdout.write(
+      JSON.stringify({
+        ...report,
+        state,
+        position: where,
+        share,
+        expected,
+        retry: retry === null ? null : { failed },
+        updatedAt: checkpoint.updatedAt,
+      }) + '\n',
+    );
+    return EXIT.ok;
+  }
+  const held = state === 'running' && holder !== null ? ` by process ${holder.pid} on ${holder.host} since ${holder.since}` : '';
+  const what =
+    retry === null
+      ? `${count(report.records.total)} rows written`
+      : `retrying ${count(failed)} failed records (the output stays as it was until then)`;
+  const { goesOnAt } = report.quota;
+  const until =
+    goesOnAt === null || Date.parse(goesOnAt) <= Date.now()
+      ? ''
+      : `, the service lets it go on at ${formatClock(Date.parse(goesOnAt), Date.now())}`;
+  process.stdout.write(
+    `${job.name}: ${state}${held}${until}, ${formatShare(share, expected)}, ${what}, checkpoint of ${checkpoint.updatedAt}\n`,
+  );
+  process.stdout.write(`${summaryTable(report, state === 'finished' ? paths : null)}\n`);
+  return EXIT.ok;
+}
+
+/** The status of a job whose shards are not joined yet: the sum, and each of them in `shards`. */
+function inShards(job: CompiledJob, { shards, checkpoint, state, share }: ShardsStatus, options: { json: boolean }): ExitCode {
+  const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
+  const expected: ExpectedRecords = { records: shards.reduce((sum, { of }) => sum + of, 0), isExact: true };
+  if (options.json) {
+    process.stdout.write(
+      `${JSON.stringify({ ...report, state, position: null, share, expected, retry: null, updatedAt: checkpoint.updatedAt, shards })}\n`,
+    );
+    return EXIT.ok;
+  }
+  process.stdout.write(
+    `${job.name}: ${state}, in ${shards.length} shards, ${formatShare(share, expected)}, ${count(report.records.total)} rows written, ` +
+      `checkpoint of ${checkpoint.updatedAt}\n`,
+  );
+  for (const { shard, state, rows, of } of shards)
+    process.stdout.write(`  ${shard}  ${state.replace('_', ' ').padEnd(11)}  ${count(rows)} of ${count(of)} rows\n`);
+  process.stdout.write(`${summaryTable(report, null)}\n`);
+  return EXIT.ok;
+}
+
+/** The last estimate of the run; before its first one, an estimate from the written rows. */
+function expectedBy(checkpoint: Checkpoint): ExpectedRecords | null {
+  const { mark, limit } = checkpoint;
+  return checkpoint.expected ?? expectedRecords(checkpoint, { records: mark.tally.total, upTo: mark.position, isAll: false, limit });
+}
+
+/** The same shape with zeros. */
+function notStarted(job: CompiledJob, paths: JobPaths): Record<string, unknown> {
+  const nothing = newCheckpoint(job, paths, NO_INPUT, 1, new Date(0));
+  return {
+    ...buildReport(nothing, job.output.uri, job.service.rpm),
+    startedAt: null,
+    state: 'not_started',
+    position: null,
+    share: 0,
+    expected: null,
+    retry: null,
+    updatedAt: null,
+  };
+}
+
+const NO_KEY = { email: null, domain: null, linkedin_url: null };
+const NO_INPUT: InputManifest = { format: 'csv', files: [], columns: [], keyName: NO_KEY };

@@ -1,0 +1,128 @@
+/** From the last row to a finished job. Each step is durable before the next, so that a crash between two steps can be repaired. */
+import { writeCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import type { Fence } from '../../storage/fence.ts';
+import { InputError } from '../../util/errors.ts';
+import { damaged } from '../../storage/failure.ts';
+import { describeChange } from '../../reader/freeze.ts';
+import { partialPath } from '../../storage/names.ts';
+import type { GrowingFile } from '../../storage/storage.ts';
+import { storageOf } from '../../storage/storage-of.ts';
+import { START_MARK } from '../../writer/resume-point.ts';
+import type { FinishedRows } from '../../writer/output-writer.ts';
+import type { Tally } from '../../writer/tally.ts';
+import { dropSpool } from './frozen-input.ts';
+import type { JobPaths } from './paths.ts';
+import { buildReport, writeReports, type Report } from '../report/report.ts';
+import { pageData } from '../report/page/page-data.ts';
+import { reportPage } from '../report/page/report-page.ts';
+import { ownRpm } from '../shards/shard-job.ts';
+import { exists, isUnchanged } from './start-checks.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
+import { finishedExitCode } from '../commands/exit-code.ts';
+
+/** @throws InputError when the input changed while it was read */
+export async function refuseChangedInput({ manifest, shard }: Checkpoint, { total }: Tally, limit: number | null): Promise<void> {
+  // The number of a shard's records is known.
+  const changed =
+    (await describeChange(manifest)) ??
+    (shard === null || total === limit ? null : `shard ${shard.index} was to have ${limit} records and has ${total}.`);
+  if (changed === null) return;
+  throw new InputError('input_changed', `the input changed while it was read: ${changed}`, {
+    hint:
+      'Put the input back as it was and run the same command, or take it as it is now ' +
+      'with --fresh. The rows are written again; what was paid for is in the ledger.',
+  });
+}
+
+/** The checkpoint that says that all rows are written, and what the output is. It must be durable before a file takes its name. */
+export function finishingCheckpoint(job: CompiledJob, latest: Checkpoint, finished: FinishedRows): Checkpoint {
+  // A retry counts all rows from its start, and so not those before the end of a member: a longer run begins anew, from the ledger.
+  const mark = latest.retry === null || job.output.compression === 'none' ? finished.mark : START_MARK;
+  const { mark: _, ...result } = finished;
+  const now = new Date().toISOString();
+  return {
+    ...latest,
+    state: 'finishing',
+    updatedAt: now,
+    finishedAt: now,
+    exitCode: finishedExitCode(job, finished.tally),
+    mark,
+    result,
+  };
+}
+
+/**
+ * Output and errors take their names, the report and its page are written, and the checkpoint says finished.
+ * @throws StorageError, or 75 when the job was lost
+ */
+export async function putInPlace(
+  job: CompiledJob,
+  paths: JobPaths,
+  checkpoint: Checkpoint,
+  commit: () => Promise<void>,
+  fence: Fence,
+): Promise<Report> {
+  await commit();
+  const report = buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint));
+  await writeReports(paths, report, reportPage(pageData(job, checkpoint, report)), fence);
+  await writeCheckpoint(
+    paths.checkpoint,
+    { ...checkpoint, state: 'finished', retry: null, result: await inPlace(paths, checkpoint.result) },
+    fence,
+  );
+  await dropRemains(paths, checkpoint, fence);
+  return report;
+}
+
+/**
+ * Removes the files that only an unfinished job needs. Done again by the next run, in case this one is killed here.
+ * @throws StorageError for a spool only
+ */
+export async function dropRemains(paths: JobPaths, { manifest }: Checkpoint, fence: Fence): Promise<void> {
+  for (const path of [paths.output, paths.errors]) await (await storageOf(path)).dropUnfinished(path, fence);
+  await dropSpool(manifest, fence);
+}
+
+/** The versions of the two files under their names. They are read while the lock is held. */
+async function inPlace(paths: JobPaths, result: Checkpoint['result']): Promise<Checkpoint['result']> {
+  if (result === null) return null;
+  const { kept: _, ...finished } = result;
+  const [output, errors] = [
+    await (await storageOf(paths.output)).version(paths.output),
+    finished.errorBytes === 0 ? undefined : await (await storageOf(paths.errors)).version(paths.errors),
+  ];
+  return output === undefined && errors === undefined ? finished : { ...finished, versions: { output, errors } };
+}
+
+/** After a crash between the last checkpoint and the renames: gives the files the names that are missing. */
+export async function commitAgain(paths: JobPaths, { result }: Checkpoint, fence: Fence): Promise<void> {
+  if (result === null) throw new Error('a job that is finishing has a result');
+  const { bytes, errorBytes, sha256, errorsSha256, kept } = result;
+  const [output, errors] = [await storageOf(paths.output), await storageOf(paths.errors)];
+  if ((await output.unfinished(paths.output)) !== null)
+    await commitWhole(await output.open(paths.output, bytes, kept?.output, fence), partialPath(paths.output), sha256);
+  else if (!(await exists(paths.output)) || !(await isUnchanged(paths, 'output', result))) {
+    throw new InputError(
+      'output_missing',
+      'the rows of this job, whole but for the name, are gone: neither ' +
+        `${partialPath(paths.output)} is there, nor is ${paths.output} what they were`,
+      { hint: 'Put the file back, or run with --fresh: all rows are written again, and what was paid for is in the ledger.' },
+    );
+  }
+  const unfinished = (await errors.unfinished(paths.errors)) !== null;
+  if (errorBytes > 0 && unfinished)
+    await commitWhole(await errors.open(paths.errors, errorBytes, kept?.errors, fence), partialPath(paths.errors), errorsSha256);
+  if (errorBytes > 0) return;
+  if (unfinished) await (await errors.open(paths.errors, 0, undefined, fence)).discard();
+  await errors.remove(paths.errors, fence);
+}
+
+async function commitWhole(file: GrowingFile, name: string, sha256: string): Promise<void> {
+  try {
+    await file.sync();
+    if ((await file.sha256()) !== sha256) throw damaged(name, 'is not what the report is to say');
+    await file.commit();
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,85 @@
+/** Checks that every run and every retry makes before it begins. */
+import type { Checkpoint, FinishedOutput } from '../../checkpoint/checkpoint-file.ts';
+import { ConfigError, InputError } from '../../util/errors.ts';
+import { isShared } from '../../definition/ledger-location.ts';
+import { partialPath } from '../../storage/names.ts';
+import { storageOf } from '../../storage/storage-of.ts';
+import { changedDefinition, type JobSoFar } from './changed-definition.ts';
+import type { JobPaths } from './paths.ts';
+import { isSamePlace } from '../../util/files/same-place.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
+
+export const FRESH_HINT = 'To start over, run with --fresh: what was paid for stays in the ledger.';
+
+/** @throws InputError 65 when neither the job's name nor its output is that of the checkpoint */
+export function refuseForeignCheckpoint(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output'>): void {
+  if (found.job === job.name || isSamePlace(found.output, paths.output)) return;
+  throw new InputError(
+    'checkpoint_of_another_job',
+    `${paths.checkpoint} belongs to the job "${found.job}" with the output ${found.output}`,
+    { hint: 'Name another output or checkpoint for this job.' },
+  );
+}
+
+/** `--fresh` starts this job over, and no other. @throws InputError 65 */
+export function refuseOthersOutput(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output'>): void {
+  if (found.job === job.name || !isSamePlace(found.output, paths.output)) return;
+  throw new InputError(
+    'output_not_ours',
+    `${paths.output} belongs to the job ${JSON.stringify(found.job)}, and this one is called ${JSON.stringify(job.name)}`,
+    {
+      hint:
+        'Name another output; or start that job over with --name ' +
+        `${JSON.stringify(found.job)}; or move away its output and ${paths.checkpoint}.`,
+    },
+  );
+}
+
+/** @throws ConfigError 78 */
+export function refuseChangedDefinition(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output'> & JobSoFar): void {
+  const difference = changedName(job, paths, found) ?? changedDefinition(job, found);
+  if (difference === null) return;
+  const hint =
+    found.job === job.name
+      ? `Put it back to go on with it. ${FRESH_HINT}`
+      : `Say --name ${JSON.stringify(found.job)} to go on with that job, or name another output.`;
+  throw new ConfigError('job_changed', `this job was started with another definition: ${difference}`, { hint });
+}
+
+function changedName(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output'>): string | null {
+  if (found.job !== job.name) return `name was ${JSON.stringify(found.job)} and is now ${JSON.stringify(job.name)}`;
+  return isSamePlace(found.output, paths.output) ? null : `output.uri was ${found.output} and is now ${paths.output}`;
+}
+
+/** The damage that keeps the unfinished files from being resumed, with the file's name; null when they are as the checkpoint has them. */
+export async function unfinishedFlaw(
+  { output, errors }: JobPaths,
+  { mark: { bytes, errorBytes, kept } }: Checkpoint,
+): Promise<string | null> {
+  const ofOutput = await (await storageOf(output)).flaw(output, bytes, kept?.output);
+  if (ofOutput !== null) return `the unfinished output ${partialPath(output)} ${ofOutput}`;
+  const ofErrors = await (await storageOf(errors)).flaw(errors, errorBytes, kept?.errors);
+  return ofErrors === null ? null : `the unfinished errors file ${partialPath(errors)} ${ofErrors}`;
+}
+
+export async function exists(path: string): Promise<boolean> {
+  return (await storageOf(path)).exists(path);
+}
+
+/** True while the finished output, or its errors file, is as this job has written it. */
+export async function isUnchanged(
+  paths: JobPaths,
+  which: 'output' | 'errors',
+  { bytes, errorBytes, sha256, errorsSha256, versions }: FinishedOutput,
+): Promise<boolean> {
+  const was =
+    which === 'output'
+      ? { bytes, sha256, version: versions?.output }
+      : { bytes: errorBytes, sha256: errorsSha256, version: versions?.errors };
+  return (await storageOf(paths[which])).isUnchanged(paths[which], was);
+}
+
+/** A shared ledger exists even when it is empty. */
+export async function ledgerExists(job: CompiledJob, paths: JobPaths): Promise<boolean> {
+  return isShared(job.ledger.uri) || exists(paths.ledger);
+}

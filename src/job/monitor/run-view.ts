@@ -1,0 +1,83 @@
+/** The view of a run that a monitor shows. It is taken when a request comes, and nothing runs by itself. */
+import type { Meter } from '../run/meter.ts';
+import type { WaitTotals } from '../../checkpoint/wait-log.ts';
+import { ownRpm } from '../shards/shard-job.ts';
+import { bytesBefore } from '../../checkpoint/expected-records.ts';
+import { countsOf, snapshots, type HeldUp, type RunParts, type Snapshot } from '../progress/snapshot.ts';
+
+/** Rates are taken over at least this long, however many requests come. */
+const SNAPSHOT_EVERY_MS = 500;
+
+export interface RunView {
+  /** Its counts are from the moment of the request. */
+  readonly snapshot: Snapshot;
+  readonly meter: Meter;
+  readonly pool: Pick<RunParts['pool'], 'concurrency' | 'inFlight' | 'waiting' | 'outage'>;
+  readonly rpm: number | null;
+  /** The requests a minute that are this run's own: a shard has a share. */
+  readonly ownRpm: number | null;
+  /** As the newest answer with headers stated it. */
+  readonly quota: { readonly limit: number | null; readonly remaining: number | null };
+  readonly heldUp: HeldUp | null;
+  /** When the wait ends, Unix time; null when nothing waits, or the end is unknown. */
+  readonly heldUpUntilMs: number | null;
+  /** The waits of this execution, milliseconds by reason. */
+  readonly waited: WaitTotals['reasons'];
+  readonly lag: { readonly records: number; readonly oldestMs: number };
+  /** Null for a run without checkpoints. */
+  readonly checkpointAgeMs: number | null;
+  /** This and the next two count this execution only. */
+  readonly throttled: { readonly events: number; readonly waitedMs: number };
+  readonly credits: number;
+  /** `addresses`: in a full request; null before the first answer. */
+  readonly verify: { readonly addresses: number | null; readonly tooLarge: number };
+  readonly bytes: { readonly read: number; readonly written: number };
+  /** Milliseconds, over all resumes. */
+  readonly latencyMs: Readonly<Record<'p50' | 'p95' | 'p99', number | null>>;
+}
+
+/** Makes views of a run. @param now monotonic milliseconds. @param wallNow Unix time, milliseconds */
+export function viewsOf(source: RunParts, now: () => number, wallNow: () => number): () => RunView {
+  const { counters, job, limiter, loop, pool } = source;
+  const { manifest, mark } = source.checkpoint;
+  const look = snapshots(source, ownRpm(job, source.checkpoint), job.limits.limit, now);
+  let snapshot = look();
+  let lookedAt = now();
+  const begun = {
+    events: counters.throttledEvents,
+    waitedMs: counters.waitedMs,
+    credits: counters.credits,
+    tooLarge: counters.verifyTooLarge,
+  };
+  const keepsCheckpoint = job.output.uri !== '-';
+  return () => {
+    const at = now();
+    if (at - lookedAt >= SNAPSHOT_EVERY_MS) {
+      snapshot = look();
+      lookedAt = at;
+    }
+    const { lastSaved } = source.checkpoints;
+    const counts = countsOf(source);
+    return {
+      snapshot: { ...snapshot, ...counts },
+      meter: counters.meter,
+      pool,
+      rpm: job.service.rpm,
+      ownRpm: ownRpm(job, source.checkpoint),
+      quota: limiter.stated ?? { limit: null, remaining: null },
+      heldUp: counts.heldUp,
+      heldUpUntilMs: counts.heldUp === null || counts.heldUp.leftMs === null ? null : wallNow() + counts.heldUp.leftMs,
+      waited: counters.waitsNow().reasons,
+      lag: { records: loop.inProgress, oldestMs: loop.oldestMs },
+      checkpointAgeMs: keepsCheckpoint && lastSaved !== null ? at - lastSaved.atMs : null,
+      throttled: { events: counters.throttledEvents - begun.events, waitedMs: counters.waitedMs - begun.waitedMs },
+      credits: counters.credits - begun.credits,
+      verify: { addresses: counters.verifySize?.size ?? null, tooLarge: counters.verifyTooLarge - begun.tooLarge },
+      bytes: {
+        read: bytesBefore(manifest, loop.lastStarted ?? mark.position) - bytesBefore(manifest, mark.position),
+        written: (lastSaved?.mark.bytes ?? mark.bytes) - mark.bytes,
+      },
+      latencyMs: { p50: counters.latency.percentile(0.5), p95: counters.latency.percentile(0.95), p99: counters.latency.percentile(0.99) },
+    };
+  };
+}

@@ -1,0 +1,112 @@
+import type { ThrottledWait } from '../../limiter/limiter.ts';
+import type { PoolEvents } from '../../pool/call-pool.ts';
+import type { Report } from '../report/report.ts';
+import type { Reporter } from './reporter.ts';
+import { count, duration, printable } from '../../util/display.ts';
+
+/** Shorter waits appear on the progress line only, because there may be many. */
+export const LONG_WAIT_MS = 10_000;
+/** Characters of a header's value in the log. */
+const MAX_SHOWN = 40;
+
+/** With this many misses and no match, a job looks like a mistake. */
+const SURPRISING_MISSES = 10;
+
+/** With a wrong path in the service's address, or a wrong column, each lookup is a miss: the job succeeds, and nothing looks wrong. */
+export function warnOfMissesAlone({ records: { matched, no_match } }: Pick<Report, 'records'>, reporter: Pick<Reporter, 'warn'>): void {
+  if (matched > 0 || no_match < SURPRISING_MISSES) return;
+  reporter.warn(
+    'misses_alone',
+    `no record matched, and ${count(no_match)} did not: check the path in --base-url and the mapped columns. The ledger keeps these ` +
+      'misses; millrace ledger purge takes them out (docs/ledger.md)',
+  );
+}
+
+/** Messages beside the progress of a run: one for each outage, each long wait, and each adaptation to the service. */
+export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
+  readonly #reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>;
+  readonly #maxOutageMs: number;
+  readonly #now: () => number;
+
+  /** @param now monotonic milliseconds */
+  constructor(reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>, maxOutageMs: number, now: () => number) {
+    this.#reporter = reporter;
+    this.#maxOutageMs = maxOutageMs;
+    this.#now = now;
+  }
+
+  wentDown(code: string, detail: string, lastLookups: boolean): void {
+    const why = detail === '' ? code : `${code}: ${detail}`;
+    if (lastLookups) {
+      this.#reporter.warn(
+        'service_down',
+        `the last lookups fail (${why}): the service is down, or fails for these alone; asking again for ` +
+          `${duration(this.#maxOutageMs)} at most`,
+      );
+      return;
+    }
+    this.#reporter.warn('service_down', `the service is down (${why}); waiting for it, ${duration(this.#maxOutageMs)} at most`);
+  }
+
+  cameBack(downMs: number): void {
+    this.#reporter.info('service_back', `the service is back after ${duration(downMs)}`);
+  }
+
+  keyRenewed(): void {
+    this.#reporter.warn('key_renewed', 'the service refused the API key: its file holds another one now, and the run goes on with that');
+  }
+
+  /** The limit of open files allows fewer calls at once than the job asks for. A warning only where the job asks for a number. */
+  fewFiles(most: number, asked: number | 'auto'): void {
+    this.#reporter[asked === 'auto' ? 'detail' : 'warn'](
+      'few_files',
+      `calls at once: ${most} at most, because the process may not open more files (ulimit -n)`,
+    );
+  }
+
+  /** The form in which the service states its reset. @param how such as "in epoch seconds", "as a date" */
+  resetUnit(how: string): void {
+    this.#reporter.detail('reset_unit', `the service states the reset of its quota ${how}`);
+  }
+
+  /** A reset that is not a number, a date or a duration. @param value as the service sent it */
+  unreadableReset(value: string): void {
+    const shown = printable(value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}...` : value);
+    this.#reporter.warn(
+      'reset_unreadable',
+      `the service states the reset of its quota as "${shown}", which is no number, date or duration: the run goes by what it has sent`,
+    );
+  }
+
+  /** The service could not give some verdicts yet. */
+  pending(addresses: number, waitMs: number): void {
+    if (waitMs >= LONG_WAIT_MS)
+      this.#reporter.info(
+        'pending',
+        `${addresses} ${addresses === 1 ? 'address is' : 'addresses are'} pending; asking again in ${duration(waitMs)}`,
+      );
+  }
+
+  /**
+   * Verify requests were too large for the service.
+   * @param addresses in one request from now on.
+   * @param why such as "ran into the time limit of 30 s"
+   */
+  smallerRequests(addresses: number, why: string): void {
+    this.#reporter.warn('smaller_verify_requests', `verify requests ${why}: ${perRequest(addresses)} now`);
+  }
+
+  largerRequests(addresses: number): void {
+    this.#reporter.info('larger_verify_requests', `verify requests are answered well within the time limit: ${perRequest(addresses)} now`);
+  }
+
+  throttled({ untilMs, isNew }: ThrottledWait): void {
+    const waitMs = untilMs - this.#now();
+    if (isNew && waitMs >= LONG_WAIT_MS)
+      this.#reporter.info('throttled', `the service asks to wait ${duration(waitMs)}: nothing is sent until then`);
+  }
+}
+
+function perRequest(addresses: number): string {
+  return `${count(addresses)} ${addresses === 1 ? 'address' : 'addresses'} a request`;
+}

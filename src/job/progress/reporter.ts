@@ -1,0 +1,21 @@
+import type { JobPaths } from '../lifecycle/paths.ts';
+import type { Report } from '../report/report.ts';
+import type { RunParts } from './snapshot.ts';
+
+/** Shows a run to its user. Everything goes to standard error; standard output carries data only. */
+export interface Reporter {
+  /** For the log only, and not for a terminal. */
+  detail(event: string, text: string): void;
+  info(event: string, text: string): void;
+  warn(event: string, text: string): void;
+  /** The run begins: shows progress from here on. */
+  start(parts: RunParts): void;
+  /** Ends the progress. */
+  stop(): void;
+  /** The run stopped early; `report` has its totals so far. */
+  stopped(report: Report): void;
+  finished(report: Report, paths: Pick<JobPaths, 'report' | 'errors' | 'output'> | null): void;
+  /** Nothing was called. @param why a sentence without its capital and its full stop */
+  done(report: Report, paths: Pick<JobPaths, 'report' | 'errors' | 'output'>, why: string): void;
+  close(): Promise<void>;
+}

@@ -1,0 +1,52 @@
+import { count, printable } from '../../util/display.ts';
+import type { JobPaths } from '../lifecycle/paths.ts';
+import type { Report } from '../report/report.ts';
+
+/** The table at the end of a run, with the names of its files. */
+export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'errors' | 'output'> | null): string {
+  const { records, calls } = report;
+  const share = (n: number): string => (records.total === 0 ? '' : `${((n / records.total) * 100).toFixed(1)} %`);
+  const rows: [string, string, string][] = [
+    [
+      'records',
+      count(records.total),
+      records.total === 0 ? '' : paths === null ? 'written so far; the shares are of these' : 'the shares are of these',
+    ],
+    ...(['matched', 'no_match', 'invalid', 'suppressed', 'failed'] as const).map((name): [string, string, string] => [
+      `  ${name}`,
+      count(records[name]),
+      share(records[name]),
+    ]),
+    ...Object.entries(report.verification).map(([name, n]): [string, string, string] => [`  ${printable(name)}`, count(n), share(n)]),
+    [
+      'requests',
+      count(Object.values(calls).reduce((sum, n) => sum + n, 0)),
+      Object.entries(calls)
+        .map(([step, n]) => `${step} ${count(n)}`)
+        .join(', '),
+    ],
+    ['lookups', count(report.lookups.unique), report.lookups.fromLedger > 0 ? `${count(report.lookups.fromLedger)} already paid for` : ''],
+    ['credits', count(report.credits), ''],
+  ];
+  if (report.retries > 0) rows.push(['retries', count(report.retries), '']);
+  if (report.throttled.events > 0)
+    rows.push(['throttled', count(report.throttled.events), `${Math.round(report.throttled.waitedMs / 1_000)} s waited`]);
+  if (report.verifyRequests !== undefined)
+    rows.push([
+      'too large',
+      count(report.verifyRequests.tooLarge),
+      `verify requests; ${count(report.verifyRequests.addresses)} addresses a request at the end`,
+    ]);
+  if (report.latencyMs.p50 !== null)
+    rows.push(['latency', `${report.latencyMs.p50} ms`, `p95 ${report.latencyMs.p95} ms, p99 ${report.latencyMs.p99} ms`]);
+  const width = Math.max(...rows.map(([name]) => name.length));
+  const lines = ['', ...rows.map(([name, value, note]) => `${name.padEnd(width)}  ${value.padStart(10)}  ${note}`.trimEnd()), ''];
+  if (paths !== null) {
+    lines.push(`Result: ${report.output.uri}`);
+    lines.push(`Report: ${report.output.uri}.report.html (.report.json for programs)`);
+    if (records.failed + records.invalid > 0) lines.push(`Errors: ${report.output.uri}.errors.jsonl`);
+    if (records.failed > 0)
+      lines.push('To ask again for the failed ones, and for nothing else: millrace retry, with the same job and flags.');
+  }
+  return lines.join('\n');
+}

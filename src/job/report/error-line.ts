@@ -1,0 +1,18 @@
+import type { RecordResult } from '../../processor/result.ts';
+import type { InputManifest, InputRecord } from '../../formats/input-record.ts';
+
+/** A line of the errors file: `{file, line, step, key, code, attempts, requestId, raw?}` for a failed or invalid record, else null. */
+export function errorLine(manifest: InputManifest, record: InputRecord, result: RecordResult): string | null {
+  if (result.outcome !== 'failed' && result.outcome !== 'invalid') return null;
+  const { failure } = result;
+  return JSON.stringify({
+    file: manifest.files[record.file]?.uri ?? null,
+    line: record.line,
+    step: failure?.step ?? null,
+    key: failure?.key ?? null,
+    code: failure?.code ?? result.error,
+    attempts: failure?.attempts ?? 0,
+    requestId: failure?.requestId ?? null,
+    ...(record.raw === null ? {} : { raw: record.raw }),
+  });
+}

@@ -1,0 +1,47 @@
+/** How the job ended, and what to do about it, as docs/exit-codes.md has it. Pure. */
+import type { Report } from '../report.ts';
+import { count } from '../../../util/display.ts';
+import { codeElement, linkBeside } from './words.ts';
+
+interface Ending {
+  /** HTML, as are the sentences of `next`. */
+  readonly words: string;
+  readonly kind: 'good' | 'warn' | 'bad';
+  /** Next actions, in this order. */
+  readonly next: readonly string[];
+}
+
+export function endingOf({ exitCode, records, output }: Pick<Report, 'exitCode' | 'records' | 'output'>): Ending {
+  const { failed, invalid } = records;
+  const errors = linkBeside(`${output.uri}.errors.jsonl`);
+  const next = [
+    ...(failed > 0
+      ? [
+          `${errors} names each failed record and why it failed. ${codeElement('millrace retry')}, ` +
+            'with the same job and flags, asks again for these and for nothing else.',
+        ]
+      : []),
+    ...(invalid > 0
+      ? [
+          `${errors} names each invalid record with its line: there was nothing to look ` +
+            'up in it, or it could not be read. Mend these in the input, or leave them out.',
+        ]
+      : []),
+  ];
+  return { ...statement(exitCode, failed), next: next.length === 0 ? ['Nothing.'] : next };
+}
+
+function statement(exitCode: number | null, failed: number): Pick<Ending, 'words' | 'kind'> {
+  const records = `${count(failed)} ${failed === 1 ? 'record' : 'records'}`;
+  switch (exitCode) {
+    case null:
+      return { words: 'Not finished', kind: 'warn' };
+    case 0:
+      if (failed === 0) return { words: 'Finished (exit code 0)', kind: 'good' };
+      return { words: `Finished (exit code 0): ${records} failed, no more than ${codeElement('limits.maxErrors')} permits`, kind: 'warn' };
+    case 1:
+      return { words: `Finished, but ${records} failed: more than ${codeElement('limits.maxErrors')} permits (exit code 1)`, kind: 'bad' };
+    default:
+      return { words: `Ended with exit code ${exitCode}`, kind: 'bad' };
+  }
+}

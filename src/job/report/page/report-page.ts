@@ -1,0 +1,77 @@
+/** The report as one page for people. It needs no script and no other file, so it opens from a disk or a bucket. Pure. */
+import { hash } from 'node:crypto';
+import { count, duration } from '../../../util/display.ts';
+import { cost, errors, outcomes, verdicts } from './counts.ts';
+import { endingOf } from './ending.ts';
+import { latency } from './latency.ts';
+import type { PageData } from './page-data.ts';
+import { requests } from './requests.ts';
+import { REPORT_STYLE } from './style.ts';
+import { waitsSection } from './waits.ts';
+import { bytes, codeElement, linkBeside, moment, named } from './words.ts';
+
+/** Allows no loading and no script. */
+const POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', REPORT_STYLE, 'base64')}'; base-uri 'none'; form-action 'none'`;
+
+const SECTIONS: readonly (readonly [title: string, content: (data: PageData) => string])[] = [
+  ['Outcomes', outcomes],
+  ['Verdicts', verdicts],
+  ['Requests against quota', requests],
+  ['Waits', waitsSection],
+  ['Latency', latency],
+  ['Errors', errors],
+  ['Cost', cost],
+];
+
+export function reportPage(data: PageData): string {
+  const { report } = data;
+  const { words, kind, next } = endingOf(report);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${named(report.job)} - Millrace</title>
+<style>${REPORT_STYLE}</style>
+</head>
+<body>
+<header>
+<h1>${named(report.job)}</h1>
+<p class="state ${kind}">${words}</p>
+<dl>
+${facts(data)
+  .map(([name, value]) => `<dt>${name}</dt><dd>${value}</dd>`)
+  .join('\n')}
+</dl>
+</header>
+<main>
+<section>
+<h2>What to do next</h2>
+${next.map((sentence) => `<p>${sentence}</p>`).join('\n')}
+</section>
+${SECTIONS.map(([title, content]) => `<section>\n<h2>${title}</h2>\n${content(data)}\n</section>`).join('\n')}
+</main>
+<footer><p>All times are UTC, and all totals cover every run, resume and retry of the job.
+  For programs: ${linkBeside(`${report.output.uri}.report.json`)}.</p></footer>
+</body>
+</html>
+`;
+}
+
+function facts({ report: { startedAt, finishedAt, output }, steps, input, activeMs }: PageData): [string, string][] {
+  const more = input.files - input.names.length;
+  const files = [
+    ...input.names.map((name) => (name === '-' ? 'standard input' : codeElement(name))),
+    ...(more > 0 ? [`and ${count(more)} more`] : []),
+  ].join(', ');
+  return [
+    ['Started', moment(Date.parse(startedAt))],
+    ['Finished', finishedAt === null ? '-' : moment(Date.parse(finishedAt))],
+    ['Ran for', duration(activeMs)],
+    ['Input', `${files} (${bytes(input.bytes)})`],
+    ['Steps', steps.map(codeElement).join(', ')],
+    ['Output', `${codeElement(output.uri)}: ${count(output.rows)} rows, ${bytes(output.bytes)}`],
+    ...(output.sha256 === null ? [] : [['SHA-256', codeElement(output.sha256)] satisfies [string, string]]),
+  ];
+}

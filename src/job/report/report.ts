@@ -1,0 +1,114 @@
+import type { Checkpoint, RunTotals } from '../../checkpoint/checkpoint-file.ts';
+import type { Fence } from '../../storage/fence.ts';
+import { MillraceError, StorageError, storageHint } from '../../util/errors.ts';
+import { storageOf } from '../../storage/storage-of.ts';
+import { LatencyHistogram } from '../run/latency-histogram.ts';
+import type { JobPaths } from '../lifecycle/paths.ts';
+import type { WaitTotals } from '../../checkpoint/wait-log.ts';
+
+/** `report.json`. Totals cover all resumes; the outcomes sum to `records.total`. */
+export interface Report {
+  readonly job: string;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  readonly exitCode: number | null;
+  readonly records: Readonly<Record<'total' | 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed', number>>;
+  readonly verification: Readonly<Record<string, number>>;
+  readonly calls: Readonly<Record<string, number>>;
+  readonly lookups: { readonly unique: number; readonly fromLedger: number };
+  readonly retries: number;
+  readonly throttled: { readonly events: number; readonly waitedMs: number };
+  /** Waits of five seconds or more without a request, each with its start, its length and its reason. */
+  readonly waits: WaitTotals;
+  /**
+   * Only where verify requests were too large for the service: addresses in one at the end, and how many ran into the time limit or were
+   * refused as too large.
+   */
+  readonly verifyRequests?: { readonly addresses: number; readonly tooLarge: number };
+  readonly credits: number;
+  /**
+   * `rpm`: null when unlimited. `usedShare`: calls as a share of the offered ones: the plan's rate times the running time, plus the calls
+   * that a full quota offered at a start.
+   */
+  readonly quota: {
+    readonly rpm: number | null;
+    readonly usedShare: number | null;
+    /**
+     * When the service lets the job go on, RFC 3339: a quota window is used up, or the service asked to wait. Null when neither is known.
+     */
+    readonly goesOnAt: string | null;
+  };
+  readonly latencyMs: { readonly p50: number | null; readonly p95: number | null; readonly p99: number | null };
+  readonly output: { readonly uri: string; readonly rows: number; readonly bytes: number; readonly sha256: string | null };
+}
+
+const MINUTE_MS = 60_000;
+
+/** @param uri the output as the user named it. @param rpm requests a minute that were the run's own: see `ownRpm` */
+export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | null): Report {
+  const { mark, totals, result } = checkpoint;
+  const tally = result?.tally ?? mark.tally;
+  const latency = new LatencyHistogram(totals.latency);
+  const calls = Object.values(totals.calls).reduce((sum, count) => sum + count, 0);
+  return {
+    job: checkpoint.job,
+    startedAt: checkpoint.startedAt,
+    finishedAt: checkpoint.finishedAt,
+    exitCode: checkpoint.exitCode,
+    records: { total: tally.total, ...tally.outcomes },
+    verification: tally.verification,
+    calls: totals.calls,
+    lookups: totals.lookups,
+    retries: totals.retries,
+    throttled: totals.throttled,
+    waits: totals.waits,
+    ...verifyRequestsOf(totals),
+    credits: totals.credits,
+    quota: {
+      rpm,
+      usedShare:
+        rpm === null || totals.activeMs < 1_000
+          ? null
+          : Math.min(1, Math.round((calls / ((rpm * totals.activeMs) / MINUTE_MS + totals.beyondPlan)) * 1_000) / 1_000),
+      goesOnAt: goesOnAt(checkpoint),
+    },
+    latencyMs: { p50: latency.percentile(0.5), p95: latency.percentile(0.95), p99: latency.percentile(0.99) },
+    output: { uri, rows: tally.total, bytes: result?.bytes ?? mark.bytes, sha256: result?.sha256 ?? null },
+  };
+}
+
+function verifyRequestsOf({ verifyRequests }: RunTotals): Pick<Report, 'verifyRequests'> {
+  if (verifyRequests === undefined || verifyRequests.tooLarge === 0) return {};
+  return { verifyRequests: { addresses: verifyRequests.size, tooLarge: verifyRequests.tooLarge } };
+}
+
+/** The end of the longest wait of an unfinished job. */
+function goesOnAt({ state, spent }: Checkpoint): string | null {
+  if (spent === null || state === 'finished' || state === 'finishing') return null;
+  const windows = (spent.windows ?? []).flatMap(({ opensAtMs }) => (opensAtMs === undefined ? [] : [opensAtMs]));
+  const atMs = Math.max(spent.later?.untilMs ?? 0, ...windows);
+  return atMs > spent.lastAtMs ? new Date(atMs).toISOString() : null;
+}
+
+/** Both forms of the report: `report.json`, then the page. @throws StorageError, or 75 when the job was lost */
+export async function writeReports(
+  paths: Pick<JobPaths, 'report' | 'reportPage'>,
+  report: Report,
+  page: string,
+  fence: Fence,
+): Promise<void> {
+  await write(paths.report, `${JSON.stringify(report, null, 2)}\n`, fence);
+  await write(paths.reportPage, page, fence);
+}
+
+async function write(path: string, text: string, fence: Fence): Promise<void> {
+  try {
+    await (await storageOf(path)).replaceText(path, text, fence);
+  } catch (error) {
+    if (error instanceof MillraceError) throw error;
+    throw new StorageError('report_failed', `the report ${path} could not be written: ${(error as Error).message}`, {
+      hint: storageHint(error, 'the rest is done'),
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,157 @@
+import type { RunTotals } from '../../checkpoint/checkpoint-file.ts';
+import type { CallResult } from '../../client/types.ts';
+import type { ThrottledWait } from '../../limiter/limiter.ts';
+import type { PoolEvents } from '../../pool/call-pool.ts';
+import { wasNeverSent } from '../../pool/circuit.ts';
+import type { KeptSize } from '../../processor/request-size.ts';
+import type { RecordOutcome } from '../../processor/result.ts';
+import type { CallSeries } from '../../checkpoint/call-series.ts';
+import { LatencyHistogram } from './latency-histogram.ts';
+import { Meter } from './meter.ts';
+import { addWaits, NO_WAITS, type WaitTotals } from '../../checkpoint/wait-log.ts';
+import type { Step } from '../../definition/compiled-job.ts';
+
+/** Counts calls and their results, over all resumes of a run. No other part counts calls. */
+export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retrying' | 'wentDown' | 'cameBack'> {
+  readonly calls: Record<string, number>;
+  retries: number;
+  throttledEvents: number;
+  credits: number;
+  /** Verify requests that were too large for the service, such as those that ran into the time limit. */
+  verifyTooLarge: number;
+  /** The size of verify requests with which a resume begins; null before the first answer. */
+  verifySize: KeptSize | null;
+  readonly latency: LatencyHistogram;
+  /** Calls of this execution, for the rate on the progress line. */
+  callsNow = 0;
+  readonly #verify = { inFlight: 0, lastSentMs: 0 };
+  /** When the last call was sent, or when the counting began: monotonic milliseconds. */
+  lastSentMs: number;
+  /** The waits of this execution; empty without a silence watch. */
+  waitsNow: () => WaitTotals = () => NO_WAITS;
+  /** Requests that the service offered to this execution beyond the plan's rate. */
+  beyondPlanNow: () => number = () => 0;
+  /** Counts of this execution, as a monitor shows them. */
+  readonly meter = new Meter();
+  /** The sum of earlier waits, and the start and end of the latest: monotonic milliseconds. */
+  #waitedMs: number;
+  #waitsFrom = 0;
+  #waitsUntil = 0;
+  readonly #activeBefore: number;
+  readonly #startedAt: number;
+  readonly #now: () => number;
+  readonly #series: CallSeries | null;
+  readonly #waitsBefore: WaitTotals;
+  readonly #beyondPlanBefore: number;
+
+  /** @param now monotonic milliseconds. @param series null when no report shows calls over time */
+  constructor(from: RunTotals | null, now: () => number, series: CallSeries | null = null) {
+    this.calls = { ...from?.calls };
+    this.retries = from?.retries ?? 0;
+    this.throttledEvents = from?.throttled.events ?? 0;
+    this.#waitedMs = from?.throttled.waitedMs ?? 0;
+    this.credits = from?.credits ?? 0;
+    this.verifyTooLarge = from?.verifyRequests?.tooLarge ?? 0;
+    this.verifySize = from?.verifyRequests === undefined ? null : { size: from.verifyRequests.size, most: from.verifyRequests.most };
+    this.latency = new LatencyHistogram(from?.latency);
+    this.#activeBefore = from?.activeMs ?? 0;
+    this.#now = now;
+    this.#series = series;
+    this.#startedAt = now();
+    this.lastSentMs = this.#startedAt;
+    this.#waitsBefore = from?.waits ?? NO_WAITS;
+    this.#beyondPlanBefore = from?.beyondPlan ?? 0;
+  }
+
+  /**
+   * Verify requests in flight, their mean latency (0 before the first answer), and when the last was sent: monotonic milliseconds.
+   */
+  get verifyNow(): { readonly inFlight: number; readonly latencyMs: number; readonly lastSentMs: number } {
+    const latency = this.meter.steps.get('verify')?.latency;
+    const answers = latency?.counts.reduce((sum, count) => sum + count, 0) ?? 0;
+    return { ...this.#verify, latencyMs: latency === undefined || answers === 0 ? 0 : (latency.sumS * 1_000) / answers };
+  }
+
+  get allCalls(): number {
+    let sum = 0;
+    for (const count of Object.values(this.calls)) sum += count;
+    return sum;
+  }
+
+  sent(step: Step): void {
+    this.calls[step] = (this.calls[step] ?? 0) + 1;
+    this.callsNow++;
+    if (step === 'verify') {
+      this.#verify.inFlight++;
+      this.#verify.lastSentMs = this.#now();
+    }
+    this.lastSentMs = this.#now();
+    this.#series?.sent(this.lastSentMs);
+  }
+
+  answered(step: Step, result: CallResult<unknown>): void {
+    this.credits += result.meta.credits;
+    if (step === 'verify') this.#verify.inFlight--;
+    // Without a connection nothing was sent: it cost nothing, and `limits.maxCalls` must not end a job that waits for its service.
+    if (wasNeverSent(result)) this.#notSent(step);
+    this.meter.answered(step, result.meta);
+    if (result.meta.status > 0) this.latency.add(result.meta.latencyMs);
+  }
+
+  #notSent(step: Step): void {
+    this.calls[step] = (this.calls[step] ?? 0) - 1;
+    this.callsNow--;
+    this.#series?.notSent();
+  }
+
+  retrying(step: Step): void {
+    this.retries++;
+    this.meter.retrying(step);
+  }
+
+  /** A row was given to the writer. */
+  written(outcome: RecordOutcome): void {
+    this.meter.written(outcome);
+  }
+
+  throttled({ untilMs, isNew }: ThrottledWait): void {
+    if (isNew) this.throttledEvents++;
+    const now = this.#now();
+    this.#series?.throttled(now, untilMs);
+    if (now >= this.#waitsUntil) {
+      this.#waitedMs = this.waitedMs;
+      this.#waitsFrom = now;
+    }
+    this.#waitsUntil = Math.max(this.#waitsUntil, untilMs);
+  }
+
+  wentDown(): void {
+    this.#series?.down(this.#now(), true);
+  }
+
+  cameBack(): void {
+    this.#series?.down(this.#now(), false);
+  }
+
+  /** Time waited because the service said "later", up to now: a run that stops in the middle has not waited all of it. */
+  get waitedMs(): number {
+    return this.#waitedMs + Math.max(0, Math.min(this.#now(), this.#waitsUntil) - this.#waitsFrom);
+  }
+
+  /** @param lookups the ledger's totals. @param forgotten lookups that the ledger no longer knows */
+  totals(lookups: { lookups: number; reused: number }, forgotten: RunTotals['lookups'] = { unique: 0, fromLedger: 0 }): RunTotals {
+    return {
+      calls: { ...this.calls },
+      lookups: { unique: lookups.lookups + forgotten.unique, fromLedger: lookups.reused + forgotten.fromLedger },
+      retries: this.retries,
+      throttled: { events: this.throttledEvents, waitedMs: Math.round(this.waitedMs) },
+      waits: addWaits([this.#waitsBefore, this.waitsNow()]),
+      beyondPlan: this.#beyondPlanBefore + Math.round(this.beyondPlanNow()),
+      credits: this.credits,
+      latency: this.latency.toJSON(),
+      activeMs: this.#activeBefore + Math.round(this.#now() - this.#startedAt),
+      ...(this.verifySize === null ? {} : { verifyRequests: { ...this.verifySize, tooLarge: this.verifyTooLarge } }),
+      ...(this.#series === null ? {} : { series: this.#series.keep(this.#now()) }),
+    };
+  }
+}

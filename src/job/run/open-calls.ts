@@ -1,0 +1,190 @@
+/** Client, limiter and pool: they carry the calls of a run, or of a list of keys. */
+import { DataServiceClient } from '../../client/data-service-client.ts';
+import type { RotatingKey } from '../../client/rotating-key.ts';
+import type { CompiledJob, StatedWindow } from '../../definition/compiled-job.ts';
+import { Limiter } from '../../limiter/limiter.ts';
+import type { SavedQuota } from '../../limiter/saved-quota.ts';
+import type { SharedQuota } from '../../limiter/shared/shared-quota.ts';
+import { AUTO_BOUNDS } from '../../pool/adaptive-concurrency.ts';
+import { CallPool } from '../../pool/call-pool.ts';
+import type { Notices } from '../progress/notices.ts';
+import type { CallBudget } from './call-budget.ts';
+import type { Counters } from './counters.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { StorageError } from '../../util/errors.ts';
+
+/** How long calls in flight may take when a run drains, milliseconds. */
+export const DRAIN_MS = 25_000;
+
+/** Files that a run opens besides its connections: input, checkpoint, report, folders, and the resolver's sockets. */
+const SPARE_FILES = 16;
+
+/** The service that a command asks. */
+export interface ServiceAccess {
+  readonly baseUrl: string;
+  readonly apiKey: RotatingKey;
+}
+
+interface CallsOptions {
+  readonly settings: Pick<CompiledJob, 'service'> & { readonly limits: Pick<CompiledJob['limits'], 'maxWaitMs' | 'maxOutageMs'> };
+  readonly service: ServiceAccess;
+  readonly counters: Counters;
+  readonly budget: Pick<CallBudget, 'ask' | 'reached'>;
+  readonly notices: Notices;
+  /** Requests a minute that are this run's own; null: unlimited. */
+  readonly ownRpm: number | null;
+  readonly windows: readonly StatedWindow[];
+  /** The quota that several pods share; null: this run alone has its quota. */
+  readonly quota: SharedQuota | null;
+  /** The part of the plan that is this run's: 1 is all of it. */
+  readonly share: number;
+  /** Calls of earlier runs that still count against the quota; null when nothing is known of them. */
+  readonly spent: SavedQuota | null;
+  /** Whether a call may be sent as far as the ledger is concerned; a promise: ask again then. @throws StorageError */
+  readonly mayCall: () => true | Promise<void>;
+  /** Whether the service has answered an earlier run of this job. */
+  readonly hasAnswered: boolean;
+  /** Every lookup has failed in an earlier run. */
+  readonly isRetry: boolean;
+  /** Cancels calls in flight. */
+  readonly abort: AbortSignal;
+  /** An answer that no other call will improve on: the run must end. */
+  readonly onFatal: (error: unknown) => void;
+}
+
+export interface Calls {
+  readonly client: DataServiceClient;
+  readonly limiter: Limiter;
+  readonly pool: CallPool;
+  /** Sends nothing more. Resolves when calls in flight are answered; after `DRAIN_MS` they are cancelled. */
+  drain(): Promise<void>;
+  /** Drains, then closes connections and the shared quota. May be called twice. */
+  close(): Promise<void>;
+}
+
+/** @throws StorageError when the process may not open enough files */
+export function openCalls(options: CallsOptions): Calls {
+  const { settings, service, counters, budget, notices, abort, onFatal } = options;
+  const { concurrency, timeoutMs, domainField, embedded, rpm } = settings.service;
+  const monotonicNow = (): number => performance.now();
+  const wanted = concurrency === 'auto' ? AUTO_BOUNDS.max : concurrency;
+  const maxConnections = connectionsAllowed(embedded);
+  if (maxConnections < wanted) notices.fewFiles(maxConnections, concurrency);
+  const client = new DataServiceClient({
+    baseUrl: service.baseUrl,
+    apiKey: service.apiKey,
+    timeoutMs,
+    domainField,
+    connections: Math.min(wanted, maxConnections),
+  });
+  // A key that is being read again comes first, then the ledger's claims, then the job's own limit.
+  const mayCall = (): boolean | Promise<void> => {
+    if (service.apiKey.reading !== null) return service.apiKey.reading;
+    const claimed = options.mayCall();
+    return claimed === true ? budget.ask() : claimed;
+  };
+  const limiter = new Limiter({
+    rpm,
+    monotonicNow,
+    wallNow: Date.now,
+    restored: options.spent,
+    shared: options.quota,
+    share: options.share,
+    windows: options.windows,
+    blockedBy: () => heldBack(mayCall),
+    onThrottled: (wait) => {
+      counters.throttled(wait);
+      notices.throttled(wait);
+    },
+    onResetUnit: (how) => notices.resetUnit(how),
+    onUnreadableReset: (value) => notices.unreadableReset(value),
+  });
+  counters.beyondPlanNow = () => limiter.beyondPlan();
+  const pool = new CallPool({
+    limiter,
+    concurrency,
+    maxConnections,
+    rpm: options.ownRpm,
+    mayCall,
+    renewKey: (version) => renewKey(service.apiKey, version, notices),
+    limitReached: () => budget.reached(),
+    hasAnswered: options.hasAnswered,
+    isRetryRun: options.isRetry,
+    maxWaitMs: settings.limits.maxWaitMs,
+    maxOutageMs: settings.limits.maxOutageMs,
+    events: {
+      sent: (step) => counters.sent(step),
+      answered: (step, result) => counters.answered(step, result),
+      retrying: (step) => counters.retrying(step),
+      wentDown: (code, detail, lastLookups) => {
+        counters.wentDown();
+        notices.wentDown(code, detail, lastLookups);
+      },
+      cameBack: (downMs) => {
+        counters.cameBack();
+        notices.cameBack(downMs);
+      },
+    },
+    onFatal,
+    monotonicNow,
+    random: Math.random,
+  });
+  const cancel = (): void => void client.destroy();
+  abort.addEventListener('abort', cancel, { once: true });
+  const drain = async (): Promise<void> => {
+    const timer = setTimeout(cancel, DRAIN_MS);
+    await pool.drain();
+    clearTimeout(timer);
+  };
+  const close = async (): Promise<void> => {
+    await drain();
+    abort.removeEventListener('abort', cancel);
+    await client.close();
+    await limiter.close();
+  };
+  let closing: Promise<void> | null = null;
+  return { client, limiter, pool, drain, close: () => (closing ??= close()) };
+}
+
+/** Resolves when calls may be sent again; null when they may already. A failure is left to the pool, which asks itself. */
+function heldBack(mayCall: () => boolean | Promise<void>): Promise<void> | null {
+  try {
+    const may = mayCall();
+    return typeof may === 'boolean' ? null : may;
+  } catch {
+    return null;
+  }
+}
+
+/** See `CallPoolOptions.renewKey`; the notice appears once for each new key. */
+async function renewKey(apiKey: RotatingKey, version: number, notices: Pick<Notices, 'keyRenewed'>): ReturnType<RotatingKey['renew']> {
+  const isFirst = version === apiKey.version && apiKey.reading === null;
+  const renewal = await apiKey.renew(version);
+  if (isFirst && renewal?.isNew === true) notices.keyRenewed();
+  return renewal;
+}
+
+/**
+ * The number of connections that this process may still open within its limit of open files (`ulimit -n`). Infinity when the limit is
+ * unknown. A connection to an embedded service takes two.
+ * @throws StorageError when no connection can be opened
+ */
+function connectionsAllowed(embedded: boolean): number {
+  const each = embedded ? 2 : 1;
+  try {
+    const limit = Number(/^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? Infinity);
+    const used = readdirSync('/proc/self/fd').length;
+    const allowed = Math.floor((limit - used - SPARE_FILES) / each);
+    if (allowed > 0) return allowed;
+    throw tooFew(`may open ${limit} files at once (ulimit -n), and needs ${used + SPARE_FILES + each} at the least`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EMFILE') throw tooFew('has opened as many files as it may (ulimit -n)');
+    if (error instanceof StorageError) throw error;
+    // Not Linux.
+    return Infinity;
+  }
+}
+
+function tooFew(what: string): StorageError {
+  return new StorageError('too_few_files', `this process ${what}`, { hint: 'Permit more, then run the same command: the job resumes.' });
+}

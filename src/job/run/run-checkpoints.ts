@@ -1,0 +1,141 @@
+import type { Checkpoint, ExpectedRecords, RunTotals } from '../../checkpoint/checkpoint-file.ts';
+import type { RunLedger } from '../../ledger/run-ledger.ts';
+import type { SavedQuota } from '../../limiter/saved-quota.ts';
+import type { QuarantineState } from '../../processor/miss-quarantine.ts';
+import { MillraceError } from '../../util/errors.ts';
+import type { FinishedRows } from '../../writer/output-writer.ts';
+import type { ResumePoint } from '../../writer/resume-point.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
+import { finishingCheckpoint } from '../lifecycle/commit.ts';
+import { firstMark } from '../lifecycle/retry-start.ts';
+import type { CallBudget } from './call-budget.ts';
+import type { RunDestination, RowWriter } from './destination.ts';
+
+/** Knowledge of the service for the next run. `answered`: it has answered a lookup of this job. */
+type KnownService = QuarantineState & Pick<Checkpoint, 'answered'>;
+
+interface RunCheckpointsOptions {
+  readonly job: CompiledJob;
+  /** The checkpoint that the run begins with. */
+  readonly first: Checkpoint;
+  readonly save: RunDestination['saveCheckpoint'];
+  readonly writer: Pick<RowWriter, 'sync' | 'settled'>;
+  readonly ledger: Pick<RunLedger, 'keep'>;
+  readonly budget: Pick<CallBudget, 'claim' | 'claimedUpTo' | 'sent'>;
+  readonly service: () => KnownService;
+  /** Calls that count against the quota of the next run. */
+  readonly spent: () => SavedQuota;
+  readonly totals: () => RunTotals;
+  readonly expected: () => ExpectedRecords | null;
+  /** A periodic checkpoint could not be written. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * The checkpoints of a run: the first, one every `checkpoint.everyMs`, and the last. Each has the low watermark, up to which all rows are
+ * durable, and the totals of its moment. They are written one at a time, because claims of the call budget come at any time.
+ */
+export class RunCheckpoints {
+  readonly #options: RunCheckpointsOptions;
+  #latest: Checkpoint;
+  #writing: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | null = null;
+  #periodic: Promise<void> | null = null;
+  /** The last low watermark that was saved, and when: monotonic milliseconds. */
+  lastSaved: { readonly mark: ResumePoint; readonly atMs: number } | null = null;
+
+  constructor(options: RunCheckpointsOptions) {
+    this.#options = options;
+    this.#latest = options.first;
+  }
+
+  get latest(): Checkpoint {
+    return this.#latest;
+  }
+
+  /** Writes the first checkpoint, and from then on one every `checkpoint.everyMs`. @throws StorageError, or 75 when the job was lost */
+  async start(): Promise<void> {
+    const { job, first, onFailure } = this.#options;
+    await this.#saveMark(first.mark, 'running', this.#options.service());
+    // Only now: on a slow disk the first periodic checkpoint would meet this one, which is still being written.
+    this.#timer = setInterval(() => {
+      this.#periodic ??= this.saveRows('running')
+        .catch(onFailure)
+        .finally(() => {
+          this.#periodic = null;
+        });
+    }, job.checkpoint.everyMs);
+  }
+
+  /** Ends the periodic checkpoints; resolves when the last of them is written. */
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#periodic;
+  }
+
+  /** Makes rows and answers durable, then the checkpoint that counts on them. @throws StorageError, or 75 when the job was lost */
+  async saveRows(state: 'running' | 'stopped'): Promise<void> {
+    const { writer, ledger, service } = this.#options;
+    // Taken first: an answer that leaves the quarantine meanwhile may miss this ledger sync, and must still be in this checkpoint.
+    const known = service();
+    const [mark] = await Promise.all([writer.sync(), ledger.keep()]);
+    await this.#saveMark(mark, state, known);
+    await writer.settled(mark);
+  }
+
+  /** Writes the latest checkpoint again, with the totals of now. @throws StorageError, or 75 when the job was lost */
+  saveTotals(): Promise<void> {
+    return this.#save({});
+  }
+
+  /** All rows and answers are durable: writes the checkpoint that says `finishing`. @throws StorageError, or 75 when the job was lost */
+  async saveFinishing(rows: FinishedRows): Promise<Checkpoint> {
+    const { job, budget, service, spent, totals, save } = this.#options;
+    // Calls may just have been claimed, which writes a checkpoint too.
+    await this.#writing;
+    const finishing = finishingCheckpoint(
+      job,
+      // Answers in quarantine at the end of the input stand: the ledger has them.
+      { ...this.#latest, ...service(), held: [], spent: spent(), totals: totals(), callsAtMost: budget.sent },
+      rows,
+    );
+    await save?.(finishing);
+    this.#latest = finishing;
+    return finishing;
+  }
+
+  /**
+   * After a failure the job is stopped where its last checkpoint has it. Rows of a changed input, or in a damaged file, do not count:
+   * they are written again from the ledger. Never throws: where this cannot be written, the checkpoint before stands.
+   */
+  async saveFailure(reason: unknown): Promise<void> {
+    const isMixed = reason instanceof MillraceError && ['input_changed', 'partial_damaged'].includes(reason.code);
+    if (!isMixed && this.#latest.state !== 'running') return;
+    await this.#save({ state: 'stopped', ...(isMixed ? { mark: firstMark(this.#latest) } : {}) }).catch(() => undefined);
+  }
+
+  async #saveMark(mark: ResumePoint, state: 'running' | 'stopped', known: KnownService): Promise<void> {
+    await this.#save({ mark, state, ...known, spent: { ...this.#options.spent(), sent: this.#options.budget.sent } });
+    this.lastSaved = { mark, atMs: performance.now() };
+  }
+
+  #save(change: Partial<Checkpoint>): Promise<void> {
+    const saved = this.#writing.then(async () => {
+      const { budget, expected, totals, save } = this.#options;
+      const { state = this.#latest.state } = change;
+      this.#latest = {
+        ...this.#latest,
+        ...change,
+        expected: expected() ?? this.#latest.expected ?? null,
+        updatedAt: new Date().toISOString(),
+        totals: totals(),
+        callsAtMost: state === 'running' ? budget.claim() : budget.sent,
+      };
+      const { callsAtMost } = this.#latest;
+      await save?.(this.#latest);
+      budget.claimedUpTo(callsAtMost);
+    });
+    this.#writing = saved.catch(() => undefined);
+    return saved;
+  }
+}

@@ -1,0 +1,194 @@
+/** A run whose output is a file: under the job lock, with checkpoints, from wherever the job stopped. */
+import { dirname } from 'node:path';
+import { writeCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import { isShared } from '../../definition/ledger-location.ts';
+import type { CompiledJob, RunOptions } from '../../definition/compiled-job.ts';
+import { openRunLedger } from '../../ledger/open-run-ledger.ts';
+import type { JobLock } from '../../lock/job-lock.ts';
+import { count } from '../../util/display.ts';
+import { EXIT, StorageError, type ExitCode } from '../../util/errors.ts';
+import { waits } from '../../util/waits.ts';
+import { OutputWriter } from '../../writer/output-writer.ts';
+import { rowFormat, type RowFormat } from '../../writer/row-format.ts';
+import { commitAgain, dropRemains, putInPlace, refuseChangedInput } from '../lifecycle/commit.ts';
+import { adoptSpool, dropArriving } from '../lifecycle/frozen-input.ts';
+import { jobLedger, jobPaths, type JobPaths } from '../lifecycle/paths.ts';
+import { retrySource } from '../lifecycle/retried-records.ts';
+import { makeOwnFolder } from '../lifecycle/scratch.ts';
+import { decideStart, refuseOthersFiles, reopenOutput } from '../lifecycle/start.ts';
+import { type DecideStart, type Start, type StartOptions } from '../lifecycle/start-decision.ts';
+import { withJobLock } from '../lifecycle/with-job-lock.ts';
+import { warnOfMissesAlone } from '../progress/notices.ts';
+import type { Reporter } from '../progress/reporter.ts';
+import { errorLine } from '../report/error-line.ts';
+import { buildReport } from '../report/report.ts';
+import { dropDamagedPlan, leaveShards } from '../shards/in-one-piece.ts';
+import { ownRpm } from '../shards/shard-job.ts';
+import type { RunDestination } from './destination.ts';
+import { runPipeline, type RunContext } from './pipeline.ts';
+
+interface FileRun {
+  readonly command: 'run' | 'retry';
+  readonly decide: DecideStart;
+  /** See `PipelineOptions`. */
+  readonly isTrustedElsewhere: (() => Promise<boolean>) | null;
+}
+
+/**
+ * Runs, resumes or retries a job under its lock; or reports that it has finished and nothing is left to do.
+ * @throws MillraceError whatever ended the run; the job's state is on disk by then
+ */
+export async function runToFile(
+  job: CompiledJob,
+  options: Pick<RunOptions, 'fresh' | 'scratch'>,
+  context: RunContext,
+  reporter: Reporter,
+  run: FileRun,
+): Promise<ExitCode> {
+  const named = jobPaths(job, options);
+  const { fresh } = options;
+  const reportDone = ({ checkpoint, because }: Start & { kind: 'done' }): ExitCode => {
+    reporter.done(buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint)), named, because);
+    return exitCodeOf(checkpoint);
+  };
+  const locking = { signals: context.signals, reporter };
+  const before = (): Promise<void> => (run.command === 'run' ? refuseOthersFiles(named) : Promise.resolve());
+  return withJobLock(named, { ...locking, before }, async (lock, signals) => {
+    const paths = { ...named, arriving: lock.temporary(named.spool) };
+    try {
+      if (isShared(job.ledger.uri)) await makeOwnFolder(dirname(paths.ledger));
+      const generationBefore = await leaveShards(job, paths, fresh, lock, locking);
+      const asked = { fresh, generationBefore, now: () => new Date(), signal: signals.drain };
+      const start = await decideAfterCrash(job, paths, lock, run, asked);
+      if (start.kind === 'go') return await runFrom(start, job, paths, { ...context, signals }, lock, reporter, run, fresh);
+      // A crash just before the end may have left them.
+      await dropRemains(paths, start.checkpoint, lock);
+      return reportDone(start);
+    } finally {
+      await dropArriving(paths);
+    }
+  }).catch(async (error: unknown) => {
+    if (run.decide !== decideStart || fresh || !isLockRefused(error)) throw error;
+    // A finished job changes nothing, and needs no lock for that.
+    const start = await decideStart(job, named, { fresh: false, now: () => new Date(), signal: context.signals.drain }).catch(() => null);
+    await dropArriving(named);
+    if (start?.kind === 'done') return reportDone(start);
+    throw error;
+  });
+}
+
+/** This process may not write where the job lies. */
+function isLockRefused(error: unknown): boolean {
+  return (
+    error instanceof StorageError &&
+    error.code === 'lock_failed' &&
+    ['EACCES', 'EPERM', 'EROFS'].includes((error.cause as NodeJS.ErrnoException | undefined)?.code ?? '')
+  );
+}
+
+/** Decides the start. Files that a crash left without their names get them first: then the job is finished like any other. */
+async function decideAfterCrash(
+  job: CompiledJob,
+  paths: JobPaths,
+  lock: JobLock,
+  { command, decide }: FileRun,
+  options: StartOptions,
+): Promise<Exclude<Start, { kind: 'finish' }>> {
+  const start = await decide(job, paths, options);
+  if (start.kind !== 'finish') return start;
+  await putInPlace(job, paths, start.checkpoint, () => commitAgain(paths, start.checkpoint, lock), lock);
+  // This command was that retry. Records that failed again are for the next one.
+  if (command === 'retry' && start.checkpoint.retry !== null)
+    return {
+      kind: 'done',
+      checkpoint: start.checkpoint,
+      because: 'the retry that was under way only had to be put in place, and is now: nothing was called',
+    };
+  return decideAfterCrash(job, paths, lock, { command, decide, isTrustedElsewhere: null }, options);
+}
+
+async function runFrom(
+  start: Start & { kind: 'go' },
+  job: CompiledJob,
+  paths: JobPaths,
+  context: RunContext,
+  lock: JobLock,
+  reporter: Reporter,
+  { isTrustedElsewhere }: FileRun,
+  fresh: boolean,
+): Promise<ExitCode> {
+  if (start.notice !== null) reporter.warn('written_again', start.notice);
+  const mark = start.reopen ? await reopenOutput(paths, start.checkpoint.mark, lock) : start.checkpoint.mark;
+  const checkpoint: Checkpoint = { ...start.checkpoint, mark, state: 'running' };
+  await adoptSpool(paths, lock);
+  // The checkpoint comes first: from here on, the unfinished files are this job's.
+  await writeCheckpoint(paths.checkpoint, checkpoint, lock);
+  if (fresh) await dropDamagedPlan(paths, lock);
+  if (checkpoint.retry !== null) {
+    const failed = count(mark.tally.outcomes.failed);
+    reporter.info('retrying', `${start.resumed ? 'a retry was under way and goes on' : 'retrying'}: ${failed} records failed`);
+  }
+  return runPipeline({
+    ...context,
+    job,
+    checkpoint,
+    isResumed: start.resumed,
+    wasKilled: start.checkpoint.state === 'running',
+    retry: checkpoint.retry === null ? null : retrySource(job, paths, checkpoint.manifest, checkpoint.retry),
+    destination: jobFiles(job, paths, checkpoint, start.isFirst, lock, reporter),
+    reporter,
+    waits,
+    isTrustedElsewhere,
+  });
+}
+
+/** The files of a job as the destination of its run: nothing is written that the lock does not cover. */
+function jobFiles(
+  job: CompiledJob,
+  paths: JobPaths,
+  checkpoint: Checkpoint,
+  isFirst: boolean,
+  lock: JobLock,
+  reporter: Reporter,
+): RunDestination {
+  const { manifest, shard } = checkpoint;
+  return {
+    openLedger: (options) => openRunLedger(jobLedger(job, paths), { ...options, mayWrite: lock.checkNow }),
+    openWriter: () =>
+      OutputWriter.open({
+        path: paths.output,
+        errorsPath: paths.errors,
+        fence: lock,
+        compression: job.output.compression,
+        format: withoutHeader(rowFormat(job, manifest), shard),
+        mark: checkpoint.mark,
+        isFirst,
+        errorLine: (record, result) => errorLine(manifest, record, result),
+      }),
+    saveCheckpoint: (latest) => writeCheckpoint(paths.checkpoint, latest, lock),
+    finish: async (writer) => {
+      const rows = await writer.finish();
+      await refuseChangedInput(checkpoint, rows.tally, job.limits.limit);
+      return rows;
+    },
+    commit: async (finishing, writer) => {
+      const report = await putInPlace(job, paths, finishing, () => writer.commit(), lock);
+      // A shard's part is no result yet: `runShard` reports the whole.
+      if (shard !== null) return;
+      warnOfMissesAlone(report, reporter);
+      reporter.finished(report, paths);
+    },
+    reportStop: async (latest) => {
+      if ((await lock.loss()) === null) reporter.stopped(buildReport(latest, job.output.uri, ownRpm(job, latest)));
+    },
+  };
+}
+
+/** The header is the first shard's. */
+function withoutHeader(format: RowFormat, shard: Checkpoint['shard']): RowFormat {
+  return shard === null || shard.index === 0 ? format : { ...format, header: null };
+}
+
+function exitCodeOf({ exitCode }: Checkpoint): ExitCode {
+  return (exitCode ?? EXIT.ok) as ExitCode;
+}

@@ -1,0 +1,25 @@
+/** Calls of earlier runs that still count against the quota. Pure. */
+import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
+import type { SavedQuota } from '../../limiter/saved-quota.ts';
+import { addUncountedCalls } from '../../limiter/quota-windows.ts';
+import { ownRpm } from '../shards/shard-job.ts';
+
+/**
+ * Calls that the last run has spent. A killed run may have sent calls after its last checkpoint, until the next one was due.
+ * So it counts as if it had spent the whole minute of the plan, and all calls that it had claimed in a longer window (`CallBudget`).
+ * @param wasKilled the last run could not write its last checkpoint
+ */
+export function spentBefore(job: CompiledJob, checkpoint: Checkpoint, wasKilled: boolean): SavedQuota | null {
+  if (checkpoint.spent === null) return null;
+  const rpm = ownRpm(job, checkpoint);
+  const { later, windows = [], sent = checkpoint.callsAtMost, ...spent } = checkpoint.spent;
+  const killedAtMs = spent.lastAtMs + job.checkpoint.everyMs;
+  const kept = wasKilled ? addUncountedCalls(windows, Math.max(0, checkpoint.callsAtMost - sent), killedAtMs) : windows;
+  return {
+    ...(rpm === null ? { ...spent, calls: 0 } : wasKilled ? { calls: rpm, lastAtMs: killedAtMs } : spent),
+    ...(kept.length === 0 ? {} : { windows: kept }),
+    // A pause longer than `limits.maxWaitMs` has ended the last run: one call asks whether the service still wants it.
+    ...(later === undefined ? {} : { later: later.forMs > job.limits.maxWaitMs ? { ...later, untilMs: 0 } : later }),
+  };
+}

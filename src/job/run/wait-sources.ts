@@ -1,0 +1,81 @@
+/** The waits of a run's parts, for the progress line, the log and the monitor. */
+import type { Limiter } from '../../limiter/limiter.ts';
+import type { CallPool } from '../../pool/call-pool.ts';
+import type { Wait, WaitReason, Waits } from '../../util/waits.ts';
+import { formatOutage } from '../progress/snapshot.ts';
+import { count } from '../../util/display.ts';
+
+export interface WaitSources {
+  readonly limiter: Pick<Limiter, 'waiting'>;
+  readonly pool: Pick<CallPool, 'outage' | 'inFlight' | 'retriesWaiting' | 'waiting'>;
+  /** The wait that keeps the run from claiming lookups; null when it may claim. */
+  readonly joining: () => Wait | null;
+  /** Lookups that another run is asking for. */
+  readonly claimed: () => number;
+  /** Addresses with a pending verdict, and when the first is asked for again (monotonic milliseconds); null when no verdict is pending. */
+  readonly pending: () => { readonly addresses: number; readonly untilMs: number } | null;
+  /** The side that keeps the reader waiting; null when it reads, or has reached the end. */
+  readonly reader: () => 'input' | 'output' | null;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+/** Shows the waits of the parts in `waits`, until the returned function is called. */
+export function watchRun(waits: Waits, { limiter, pool, joining, claimed, pending, reader, now }: WaitSources): () => void {
+  const leaves = [
+    () => outageWait(pool, now()),
+    () => limiter.waiting(),
+    joining,
+    () => ifAny(claimed(), 'claim', (n) => `the answers to ${lookups(n)} that another run is asking for`),
+    () => ifAny(pool.inFlight, 'answers', (n) => `the ${n === 1 ? 'answer to one request' : `answers to ${count(n)} requests`} under way`),
+    () =>
+      ifAny(
+        pool.retriesWaiting,
+        'retry',
+        (n) => `the time at which ${n === 1 ? 'a failed request is' : `${count(n)} failed requests are`} sent again`,
+      ),
+    () => pendingWait(pending()),
+    () => readerWait(reader()),
+    // A request with a fresh permit is about to leave.
+    (): Wait | null =>
+      pool.waiting > 0
+        ? null
+        : {
+            reason: 'no_requests',
+            what: 'a row that needs a request: the ledger answers those being read, or they are invalid',
+            untilMs: null,
+          },
+  ].map((source) => waits.watch(source));
+  return () => {
+    for (const leave of leaves) leave();
+  };
+}
+
+function outageWait({ outage }: WaitSources['pool'], now: number): Wait | null {
+  if (outage === null) return null;
+  return { reason: 'outage', what: formatOutage(outage.lastLookups), untilMs: outage.probeInMs > 0 ? now + outage.probeInMs : null };
+}
+
+function pendingWait(pending: ReturnType<WaitSources['pending']>): Wait | null {
+  if (pending === null) return null;
+  return {
+    reason: 'verify',
+    what:
+      `the time at which ${count(pending.addresses)} pending ` +
+      `${pending.addresses === 1 ? 'address is' : 'addresses are'} asked for again`,
+    untilMs: pending.untilMs,
+  };
+}
+
+function readerWait(reader: ReturnType<WaitSources['reader']>): Wait | null {
+  if (reader === null) return null;
+  return { reason: reader, what: reader === 'input' ? 'the next records of the input' : 'the reader of the output', untilMs: null };
+}
+
+function ifAny(n: number, reason: WaitReason, what: (n: number) => string): Wait | null {
+  return n === 0 ? null : { reason, what: what(n), untilMs: null };
+}
+
+function lookups(n: number): string {
+  return n === 1 ? 'one lookup' : `${count(n)} lookups`;
+}

@@ -1,0 +1,32 @@
+/** The part of the quota that outlives a run, in the checkpoint. Types only. Times are epoch milliseconds. */
+import type { SavedSlots } from './spent-slots.ts';
+
+export interface SavedQuota {
+  /** Calls of the last minute. */
+  readonly calls: number;
+  /** When `calls` was counted: the last of them was sent then or before. */
+  readonly lastAtMs: number;
+  /** A pause that the service asked for and that no answer has ended. Absent: no pause. */
+  readonly later?: SavedPause;
+  /** Calls of the whole job by then, in the count of the checkpoint's `callsAtMost`. Absent outside a checkpoint. */
+  readonly sent?: number;
+  /** Windows beside the minute's, with the calls in each. */
+  readonly windows?: readonly SavedWindow[];
+}
+
+export interface SavedPause {
+  readonly untilMs: number;
+  /** The length of the pause, milliseconds. */
+  readonly forMs: number;
+}
+
+export interface SavedWindow {
+  readonly periodMs: number;
+  readonly limit: number | null;
+  /** Permits left by the last answer; null when no header stated them. */
+  readonly left: number | null;
+  readonly resetAtMs: number | null;
+  readonly spent: SavedSlots;
+  /** When a used-up window opens, for the report; a resumed run computes it anew. Absent: the window has permits, or it is unknown. */
+  readonly opensAtMs?: number;
+}

@@ -1,0 +1,43 @@
+/** The options and events of the pool. Types only. */
+import type { KeyRenewal } from '../client/rotating-key.ts';
+import type { CallResult } from '../client/types.ts';
+import type { Step } from '../definition/compiled-job.ts';
+import type { Limiter } from '../limiter/limiter.ts';
+import type { MillraceError } from '../util/errors.ts';
+
+/** The pool's events, for the counters and the log. */
+export interface PoolEvents {
+  sent(step: Step): void;
+  answered(step: Step, result: CallResult<unknown>): void;
+  retrying(step: Step, code: string): void;
+  /** The service does not answer: from now on only probes go out. @param lastLookups it may only fail for the last lookups */
+  wentDown(code: string, detail: string, lastLookups: boolean): void;
+  cameBack(downMs: number): void;
+}
+
+export interface CallPoolOptions {
+  readonly limiter: Limiter;
+  readonly concurrency: number | 'auto';
+  /** The most connections of this process; may be Infinity. */
+  readonly maxConnections: number;
+  /** The plan's requests a minute, null for unlimited. With the latency it tells `auto` how many calls at once it needs. */
+  readonly rpm: number | null;
+  /** Whether one more request may be sent; asked before each. false ends the job with `limitReached`; after a promise it is asked again. */
+  readonly mayCall: () => boolean | Promise<void>;
+  readonly limitReached: () => MillraceError;
+  /**
+   * Reads the API key again after a call with it was refused. Resolves to null, or is absent, when the key cannot change. Never rejects.
+   */
+  readonly renewKey?: (keyVersion: number) => Promise<KeyRenewal | null>;
+  /** Whether the service has answered this job in an earlier run, so that the address is right. */
+  readonly hasAnswered: boolean;
+  /** Whether this is a retry: every lookup has failed in an earlier run. */
+  readonly isRetryRun: boolean;
+  readonly maxWaitMs: number;
+  readonly maxOutageMs: number;
+  readonly events: PoolEvents;
+  /** Ends the run, for an answer that no other call can improve on, or a failure to store a result. */
+  readonly onFatal: (error: unknown) => void;
+  readonly monotonicNow: () => number;
+  readonly random: () => number;
+}

@@ -1,0 +1,130 @@
+/**
+ * Durable quota: the token buckets of all keys, across restarts. Memory has the exact level; the store has a lower bound of it. A new bound
+ * is written only before the level sinks below the old one. So after a crash a key has lost its reserve, and never gained a token.
+ */
+import { decisionOf, fullBucket, returnTokens, refill, take, type Bucket, type QuotaDecision, type QuotaLedger } from './token-bucket.ts';
+import type { Journal, Part, JournalMember } from '../store/journal.ts';
+import type { Store } from '../store/store.ts';
+
+/** The reserve that one write sets aside: the requests of this time, milliseconds. */
+const RESERVE_MS = 2_000;
+const MINUTE_MS = 60_000;
+
+interface Kept {
+  bucket: Bucket;
+  /** The lower bound in the store, or on its way there. */
+  floor: Bucket;
+  /** The time of `floor`, epoch milliseconds. */
+  floorAtMs: number;
+  rpm: number;
+}
+
+export class DurableQuota implements QuotaLedger, JournalMember {
+  readonly #select;
+  readonly #update;
+  readonly #journal: Journal;
+  readonly #clock: () => number;
+  readonly #now: () => number;
+  readonly #buckets = new Map<string, Kept>();
+  readonly #unwritten = new Set<string>();
+  /** Keys whose row is damaged. */
+  readonly #damaged = new Set<string>();
+
+  /** @param clock monotonic, milliseconds, as `nowMs` in the calls @param now epoch milliseconds */
+  constructor(store: Store, journal: Journal, clock: () => number, now: () => number) {
+    this.#select = store.prepare('SELECT tokens, tokens_at FROM keys WHERE id = ?');
+    this.#update = store.prepare('UPDATE keys SET tokens = ?, tokens_at = ? WHERE id = ?');
+    this.#journal = journal;
+    this.#clock = clock;
+    this.#now = now;
+    journal.join(this, 'quotas');
+  }
+
+  take(keyId: string, rpm: number, nowMs: number, count = 1): QuotaDecision {
+    const kept = this.#find(keyId, rpm, nowMs);
+    const { bucket, decision } = take(kept.bucket, rpm, nowMs, count);
+    kept.bucket = bucket;
+    if (decision.allowed && bucket.tokens < refill(kept.floor, rpm, nowMs).tokens) this.#lower(keyId, kept, (rpm * RESERVE_MS) / MINUTE_MS);
+    return decision;
+  }
+
+  giveBack(keyId: string, rpm: number, nowMs: number, count: number): QuotaDecision {
+    const kept = this.#find(keyId, rpm, nowMs);
+    // The bound in the store is lower than it has to be, which is safe.
+    kept.bucket = returnTokens(kept.bucket, rpm, nowMs, count);
+    return decisionOf(kept.bucket, rpm, true);
+  }
+
+  peek(keyId: string, rpm: number, nowMs: number): QuotaDecision {
+    return decisionOf(refill(this.#find(keyId, rpm, nowMs).bucket, rpm, nowMs), rpm, true);
+  }
+
+  hasUnwritten(keyId: string): boolean {
+    return this.#unwritten.has(keyId) || this.#damaged.has(keyId);
+  }
+
+  get size(): number {
+    return this.#unwritten.size;
+  }
+
+  flush(): void {
+    for (const keyId of this.#unwritten) this.#write(keyId);
+  }
+
+  flushed(): void {
+    this.#unwritten.clear();
+  }
+
+  *parts(): Iterable<Part> {
+    for (const keyId of this.#unwritten) {
+      yield {
+        charges: keyId,
+        write: () => this.#write(keyId),
+        giveUp: () => {
+          this.#damaged.add(keyId);
+          this.#unwritten.delete(keyId);
+        },
+      };
+    }
+  }
+
+  #write(keyId: string): void {
+    const kept = this.#buckets.get(keyId);
+    if (kept !== undefined && !this.#damaged.has(keyId)) this.#update.run(kept.floor.tokens, kept.floorAtMs, keyId);
+  }
+
+  /** Gives all reserves back, to be written when the service stops. */
+  releaseReserves(): void {
+    const nowMs = this.#clock();
+    for (const [keyId, kept] of this.#buckets) {
+      kept.bucket = refill(kept.bucket, kept.rpm, nowMs);
+      this.#lower(keyId, kept, 0);
+    }
+  }
+
+  #lower(keyId: string, kept: Kept, reserve: number): void {
+    kept.floor = { tokens: kept.bucket.tokens - reserve, atMs: kept.bucket.atMs };
+    kept.floorAtMs = this.#now();
+    this.#unwritten.add(keyId);
+    this.#journal.wake();
+  }
+
+  #find(keyId: string, rpm: number, nowMs: number): Kept {
+    const known = this.#buckets.get(keyId);
+    if (known !== undefined) {
+      // The plan of the key may have changed.
+      known.rpm = rpm;
+      return known;
+    }
+    const row = this.#select.get(keyId);
+    const tokens = row?.['tokens'] as number | null | undefined;
+    // A clock that was set back adds nothing.
+    const passedMs = Math.max(0, this.#now() - ((row?.['tokens_at'] as number | null | undefined) ?? 0));
+    const bucket =
+      tokens === null || tokens === undefined ? fullBucket(rpm, nowMs) : refill({ tokens, atMs: nowMs - passedMs }, rpm, nowMs);
+    // The store already has this bound; a key that was never used has none, which means a full bucket.
+    const found: Kept = { bucket, floor: bucket, floorAtMs: this.#now(), rpm };
+    this.#buckets.set(keyId, found);
+    return found;
+  }
+}

@@ -1,0 +1,68 @@
+/** The worker thread of an import: parses, maps and normalises rows, a bounded number of batches ahead of the main thread. */
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { openFiles } from '../../../formats/one-file.ts';
+import type { InputRecord } from '../../../formats/input-record.ts';
+import { encodeBatch } from './encode-batch.ts';
+import { rowNormaliser, type ParsedRow } from './normalise-rows.ts';
+import { rowMapperOf } from './map-row.ts';
+import { EXPECTS_NEW, FREE_SLOTS, toFailure, type FromThread, type ThreadTask } from './thread-messages.ts';
+
+/** Rows in a batch: enough that posting costs little per row. */
+const ROWS = 1_024;
+const CHARACTERS = 2 * 1024 * 1024;
+
+async function work(task: ThreadTask, post: (message: FromThread, moved: ArrayBuffer[]) => void): Promise<void> {
+  const mapper = rowMapperOf(task.kind, task.columns);
+  for await (const file of openFiles(task.uri, task.shape, task.spooled, new AbortController().signal)) {
+    post({ type: 'file', name: file.uri === '-' ? 'standard input' : file.uri, header: file.header }, []);
+    const rows = rowNormaliser({
+      kind: task.kind,
+      header: file.header,
+      mapper,
+      asOfMs: task.asOfMs,
+      nowMs: task.nowMs,
+      expectsNew: () => Atomics.load(task.shared, EXPECTS_NEW) === 1,
+    });
+    const postBatch = (): void => {
+      const { message, moved } = encodeBatch(rows.take());
+      post({ type: 'batch', batch: message }, moved);
+    };
+    try {
+      for await (const records of file.batches) {
+        for (const record of records) rows.add(rowOf(record));
+        if (rows.count >= ROWS || rows.size >= CHARACTERS) postBatch();
+      }
+    } finally {
+      // Also when reading failed: posts the rows that were read before.
+      if (rows.count > 0) postBatch();
+    }
+  }
+  post({ type: 'end' }, []);
+}
+
+function rowOf({ line, values, json, object, bad, surplus }: InputRecord): ParsedRow {
+  return {
+    line,
+    cells: values,
+    object: object ?? null,
+    bad,
+    surplus,
+    size: json?.length ?? values?.reduce((sum, cell) => sum + cell.length, 0) ?? 0,
+  };
+}
+
+if (!isMainThread && parentPort !== null) {
+  const port = parentPort;
+  const task = workerData as ThreadTask;
+  const post = (message: FromThread, moved: ArrayBuffer[]): void => {
+    // Blocking is fine: this thread has no other work while the main thread has enough batches.
+    while (Atomics.load(task.shared, FREE_SLOTS) === 0) Atomics.wait(task.shared, FREE_SLOTS, 0);
+    Atomics.sub(task.shared, FREE_SLOTS, 1);
+    port.postMessage(message, moved);
+  };
+  try {
+    await work(task, post);
+  } catch (error) {
+    post({ type: 'failed', failure: toFailure(error) }, []);
+  }
+}

@@ -1,0 +1,108 @@
+/** Removes erased people from stored answers. */
+import { zstdCompressSync } from 'node:zlib';
+import { transaction } from '../../sqlite/transaction.ts';
+import { answerIn, ERASED_STATUS, textsOf } from '../store/rows/answer-rows.ts';
+import { erasedSince, type ErasedSince } from '../store/identity/erased-since.ts';
+import { cutVerification, compressJson, toRow } from '../verify/verification-rows.ts';
+import type { Store } from '../store/store.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Answers to erase, by the position of their block. Null when the block is damaged, so that its people are unknown. */
+type Gone = Map<number, Row[] | null>;
+
+/**
+ * Erases the text of stored answers that name an erased person: their Idempotency-Key gets 451 from then on. Removes the people from
+ * asynchronous verifications; unreadable data is dropped. It reads without a lock, so that a service goes on meanwhile. The service itself
+ * checks answers that it writes or repeats after the erasure.
+ */
+export function forgetAnswers(store: Store): void {
+  const erased = erasedSince(store);
+  const gone = goneAnswers(store, erased);
+  const ids: string[] = [];
+  for (const found of store.prepare('SELECT * FROM verifications').iterate()) {
+    const row = readable(toRow, found);
+    if (row === null || cutVerification(row, erased) !== row) ids.push(found['id'] as string);
+  }
+  if (gone.size + ids.length > 0)
+    transaction(store, () => {
+      eraseAnswers(store, gone);
+      cutVerifications(store, ids);
+    });
+}
+
+function goneAnswers(store: Store, erased: ErasedSince): Gone {
+  const gone: Gone = new Map();
+  const block = store.prepare('SELECT texts FROM answer_blocks WHERE position = ?');
+  let position = 0;
+  let texts: Uint8Array<ArrayBuffer> | null = null;
+  // The answers of a block are concatenated.
+  for (const row of store
+    .prepare('SELECT seq, at, status, headers, named, block, text_from, text_to FROM answers WHERE block IS NOT NULL ORDER BY seq')
+    .iterate()) {
+    if (row['block'] !== position) {
+      position = row['block'] as number;
+      const found = block.get(position);
+      texts = found === undefined ? null : readable(textsOf, found);
+      if (found !== undefined && texts === null) gone.set(position, null);
+    }
+    if (texts === null) continue;
+    const bytes = texts;
+    const answer = readable((one) => answerIn(bytes, one), row);
+    if (answer !== null && !erased.answer(answer, row['at'] as number)) continue;
+    const others = gone.get(position);
+    if (others === undefined) gone.set(position, [row]);
+    else others?.push(row);
+  }
+  return gone;
+}
+
+function eraseAnswers(store: Store, gone: Gone): void {
+  const block = store.prepare('SELECT texts FROM answer_blocks WHERE position = ?');
+  const keep = store.prepare('UPDATE answer_blocks SET texts = ? WHERE position = ?');
+  const drop = store.prepare('DELETE FROM answer_blocks WHERE position = ?');
+  const erase = store.prepare(
+    `UPDATE answers SET status = ${ERASED_STATUS}, headers = NULL, named = NULL, sealed = NULL, block = NULL WHERE seq = ? AND block = ?`,
+  );
+  for (const [position, rows] of gone) {
+    const found = block.get(position);
+    const texts = found === undefined || rows === null ? null : textsOf(found);
+    if (texts === null || rows === null) {
+      drop.run(position);
+      continue;
+    }
+    for (const row of rows) {
+      texts.fill(' '.charCodeAt(0), row['text_from'] as number, row['text_to'] as number);
+      erase.run(row['seq'] as number, position);
+    }
+    keep.run(zstdCompressSync(texts), position);
+  }
+}
+
+function cutVerifications(store: Store, ids: readonly string[]): void {
+  const erased = erasedSince(store);
+  const select = store.prepare('SELECT * FROM verifications WHERE id = ?');
+  const drop = store.prepare('DELETE FROM verifications WHERE id = ?');
+  const update = store.prepare('UPDATE verifications SET request = ?, results = ? WHERE id = ?');
+  for (const id of ids) {
+    // The verification may have continued since it was read.
+    const found = select.get(id);
+    if (found === undefined) continue;
+    const row = readable(toRow, found);
+    if (row === null) {
+      drop.run(id);
+      continue;
+    }
+    const left = cutVerification(row, erased);
+    update.run(compressJson(left.request), compressJson(left.results), id);
+  }
+}
+
+/** Parses a row; null when it is damaged, so that its people are unknown. A damaged row must not stop the erasure of the others. */
+function readable<T>(read: (row: Row) => T, row: Row): T | null {
+  try {
+    return read(row);
+  } catch {
+    return null;
+  }
+}

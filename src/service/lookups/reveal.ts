@@ -1,0 +1,64 @@
+/** Use case: reveals a contact, with address and mobile number. */
+import type { EndpointAnswer } from '../calls/endpoint.ts';
+import { freshVerdict, VERDICT_CREDITS, type FreshVerdictDependencies } from './fresh-verdict.ts';
+import { findPerson, PERSON_FORMS, readLookup, type PersonLookup } from './find-person.ts';
+import { REVEAL_BODY } from './reveal-operation.ts';
+import { completePerson, type CompleteRecord } from '../records/whole-record.ts';
+import { FORMER_EMAILS, FORMER_MOBILES, withoutFormer, type FormerKind } from '../store/identity/former-keys.ts';
+import type { Named } from '../store/identity/named-people.ts';
+import { BodyReader } from '../http/body-reader.ts';
+import { isEmpty } from '../http/values.ts';
+
+/** Fields that only reveal shows, for a credit. */
+const REVEALED = ['email', 'emails', 'personal_emails', 'mobile', 'phones'] as const;
+
+/**
+ * A contact of whom there is something to reveal costs one, a fresh verdict on the address one more; a verdict that is `unknown` is free.
+ * At once, unless a verdict is to be waited for.
+ * @throws ServiceError
+ */
+export function revealOne(dependencies: FreshVerdictDependencies, body: unknown): EndpointAnswer | Promise<EndpointAnswer> {
+  const { lookup, withMobile, verify } = readRequest(body);
+  const { row, match } = findPerson(dependencies.directory, lookup);
+  const person = completePerson(row.person, match);
+  if (!withMobile) Object.assign(person, { mobile: null, phones: null });
+  const email = typeof person['email'] === 'string' ? person['email'] : null;
+  const credits = REVEALED.some((field) => !isEmpty(person[field])) ? 1 : 0;
+  const company = dependencies.directory.companyOf(row);
+  const named = { people: [row.id] };
+  if (!verify || email === null) return answer(person, email, company, credits, named);
+  return freshVerdict(dependencies, email).then((verdict) =>
+    answer(Object.assign(person, verdict), email, company, credits + (verdict === null ? 0 : VERDICT_CREDITS), named),
+  );
+}
+
+function answer(person: CompleteRecord, email: string | null, company: string | null, credits: number, named: Named): EndpointAnswer {
+  const { emails, phones, mobile } = person;
+  person['emails'] = hasNoneGiven(FORMER_EMAILS, person)
+    ? [...(email === null ? [] : [{ email, type: person['email_type'], status: person['email_status'] }]), ...listed(emails)]
+    : emails;
+  person['phones'] = hasNoneGiven(FORMER_MOBILES, person)
+    ? [...(typeof mobile === 'string' ? [{ number: mobile, type: 'mobile' }] : []), ...listed(phones)]
+    : phones;
+  const text = `${JSON.stringify({ ...person, credits_charged: credits }).slice(0, -1)},"company":${company ?? 'null'}}`;
+  return { status: 200, text, credits, named };
+}
+
+/** Whether a list has former entries only: then the main one is put first. */
+function hasNoneGiven(kind: FormerKind, person: CompleteRecord): boolean {
+  return withoutFormer(kind, person).given.length === 0;
+}
+
+function listed(list: unknown): readonly unknown[] {
+  return Array.isArray(list) ? (list as readonly unknown[]) : [];
+}
+
+function readRequest(body: unknown): { lookup: Exclude<PersonLookup, { by: 'domain' }>; withMobile: boolean; verify: boolean } {
+  const reader = new BodyReader(body, REVEAL_BODY);
+  const lookup = readLookup(reader, PERSON_FORMS);
+  const withMobile = reader.get('reveal_mobile') ?? true;
+  const verify = reader.get('verify') ?? false;
+  reader.finish();
+  // `finish` has thrown unless there is one good lookup, and PERSON_FORMS has none by domain alone.
+  return { lookup: lookup as Exclude<PersonLookup, { by: 'domain' }>, withMobile, verify };
+}

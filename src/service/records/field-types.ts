@@ -1,0 +1,160 @@
+/** The types of fields: which values each accepts, and how they are normalised. Pure. */
+import { normaliseEmail } from '../../verification/address.ts';
+import { isPlainDomain, normaliseDomain } from '../../verification/domain.ts';
+import { momentOf, plainDay, plainMidnight } from './parse-date.ts';
+import { holdsAddress } from './contact-details.ts';
+import { memoize } from './normalise.ts';
+
+/**
+ * `string`, `word` and `strings` are free text, so contact data is removed from them (`contact-details.ts`). `email` and `phone` are
+ * normalised; `address`, `addresses` and `telephone` stay as written. `object` and `objects` have fields of their own.
+ */
+export type FieldType =
+  | 'string'
+  | 'word'
+  | 'integer'
+  | 'number'
+  | 'boolean'
+  | 'date'
+  | 'time'
+  | 'email'
+  | 'address'
+  | 'domain'
+  | 'phone'
+  | 'telephone'
+  | 'strings'
+  | 'addresses'
+  | 'objects'
+  | 'object'
+  | 'text_or_object';
+
+const MAX_TEXT = 10_000;
+/** Longer lists are rejected. */
+export const MAX_ITEMS = 1_000;
+const LIST_SEPARATOR = /[;|]/;
+
+/** The domain in a text, by `normaliseDomain`, cached because many people share one. */
+export function domainOf(text: string): string | null {
+  return isPlainDomain(text) ? text : knownDomainOf(text);
+}
+
+const knownDomainOf: (text: string) => string | null = memoize(normaliseDomain);
+
+function dayOf(text: string): string | undefined {
+  return text.length === 10 && plainDay(text) !== null ? text : timeOf(text)?.slice(0, 10);
+}
+
+/** The normalised value of a type; undefined if it is bad. A value in normal form is returned unchanged. */
+export function cleanValue(type: FieldType, value: unknown): unknown {
+  switch (type) {
+    case 'string':
+      return textOf(value);
+    case 'word':
+      return wordOf(textOf(value));
+    case 'integer': {
+      const number = numberOf(value);
+      const whole = Math.round(number ?? NaN);
+      // No value is negative; `1.200` may mean 1,200; and 1.1k is whole except for rounding.
+      return number === undefined || !Number.isSafeInteger(whole) || whole < 0 || Math.abs(number - whole) > 1e-6 ? undefined : whole;
+    }
+    case 'number':
+      return numberOf(value);
+    case 'boolean':
+      return typeof value === 'boolean'
+        ? value
+        : /^(?:true|yes|1)$/i.test(textOf(value) ?? '')
+          ? true
+          : /^(?:false|no|0)$/i.test(textOf(value) ?? '')
+            ? false
+            : undefined;
+    case 'date':
+      return typeof value === 'string' ? dayOf(value) : undefined;
+    case 'time':
+      return timeOf(value);
+    case 'email':
+      return normaliseEmail(textOf(value) ?? '') ?? undefined;
+    case 'address':
+      return addressOf(value);
+    case 'domain':
+      return domainOf(textOf(value) ?? '') ?? undefined;
+    case 'phone':
+      return phoneOf(value);
+    case 'telephone': {
+      const text = textOf(value);
+      return text === undefined || holdsAddress(text) ? undefined : text;
+    }
+    case 'strings':
+      return itemsOf(value, textOf);
+    case 'addresses':
+      return itemsOf(value, addressOf);
+    case 'objects':
+      return Array.isArray(value) && value.length <= MAX_ITEMS ? value : undefined;
+    case 'text_or_object':
+      return typeof value === 'string' ? textOf(value) : typeof value === 'object' && !Array.isArray(value) ? value : undefined;
+    case 'object':
+      return typeof value === 'object' && !Array.isArray(value) ? value : undefined;
+    default:
+      return type satisfies never;
+  }
+}
+
+/** The good items of a list, which may be one text. */
+function itemsOf(value: unknown, read: (item: unknown) => string | undefined): string[] | undefined {
+  const items = (typeof value === 'string' ? splitList(value) : Array.isArray(value) ? (value as readonly unknown[]) : [])
+    .map(read)
+    .filter((item) => item !== undefined);
+  return items.length === 0 || items.length > MAX_ITEMS ? undefined : items;
+}
+
+function addressOf(value: unknown): string | undefined {
+  const text = textOf(value);
+  return text === undefined || normaliseEmail(text) === null ? undefined : text;
+}
+
+/** Splits a list that is one text, as in tables. */
+export function splitList(text: string): string[] {
+  return text.split(LIST_SEPARATOR);
+}
+
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  return text === '' || text.length > MAX_TEXT ? undefined : text;
+}
+
+function wordOf(text: string | undefined): string | undefined {
+  return text === undefined || /^[a-z\d_]+$/.test(text) ? text : text.toLowerCase().replaceAll(/[\s-]+/g, '_');
+}
+
+/**
+ * Numbers as people write them: `1,200`, `$12M`, `3.5k`. A comma that separates no thousands (`2,5`) may be a decimal one, so the value is
+ * rejected.
+ */
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  if (typeof value !== 'string' || value.length > 40) return undefined;
+  const [, digits, unit = ''] = /^[$€£]?\s*(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*([kmb]n?)?$/i.exec(value.trim()) ?? [];
+  if (digits === undefined) return undefined;
+  const factor = { k: 1e3, m: 1e6, b: 1e9 }[unit.slice(0, 1).toLowerCase()] ?? 1;
+  return Number(digits.replaceAll(',', '')) * factor;
+}
+
+/** RFC 3339 in UTC. Only ISO 8601 is accepted, because 03/04/2026 means two days. */
+export function timeOf(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  // The normal form; most times are at midnight.
+  if (plainMidnight(value) !== null) return value;
+  const ms = momentOf(value);
+  return ms === null ? undefined : new Date(ms).toISOString().replace('.000Z', 'Z');
+}
+
+/** E.164 (ITU-T): a plus and up to 15 digits. A number without a country code is rejected. */
+export function phoneOf(value: unknown): string | undefined {
+  // `+44 (0)20 ...`: the zero is for calls within the country. In Italy and San Marino it is part of the number.
+  const text = textOf(value)
+    ?.replace(/^((?:\+|00)(?!39|378)[^(]{1,8})\(\s*0\s*\)/, '$1')
+    .replaceAll(/[\s().\-/]/g, '')
+    .replace(/^00/, '+');
+  return text !== undefined && /^\+[1-9]\d{6,14}$/.test(text) ? text : undefined;
+}

@@ -1,0 +1,34 @@
+/** GET and POST /v1/contacts/search over HTTP. */
+import type { Endpoint } from '../calls/endpoint.ts';
+import { nextUrl } from '../http/cursor.ts';
+import { findContacts, searchPage, type ContactPage, type SearchDependencies } from './contact-page.ts';
+import { FILTERS } from './filters.ts';
+
+export function searchByQuery(dependencies: SearchDependencies): Endpoint {
+  return (_body, request) => {
+    const values = new Map<string, readonly string[]>();
+    for (const [name, value] of Object.entries(request.query as Readonly<Record<string, string | string[]>>)) {
+      const list = Array.isArray(value) ? value : [value];
+      // Other filters, such as a circle, have commas within a value.
+      values.set(name, isDivided(name) ? list.flatMap((one) => one.split(',')) : list);
+    }
+    const page = findContacts(dependencies, { values, origin: 'query' });
+    const link = page.next === null ? {} : { link: `<${nextUrl(request.url, page.next)}>; rel="next"` };
+    return { status: 200, text: pageText(page), credits: 0, headers: link };
+  };
+}
+
+export function searchByBody(dependencies: SearchDependencies): Endpoint {
+  return (body) => {
+    const page = searchPage(dependencies, body);
+    return { status: 200, text: pageText(page), credits: 0, named: { people: page.contacts.map(({ id }) => id) } };
+  };
+}
+
+function pageText({ contacts, total, limit, next }: ContactPage): string {
+  return JSON.stringify({ data: contacts.map(({ record }) => record), meta: { total, total_relation: 'eq', limit, next_cursor: next } });
+}
+
+function isDivided(name: string): boolean {
+  return name === 'fields' || (Object.hasOwn(FILTERS, name) && FILTERS[name]?.divided === true);
+}

@@ -1,0 +1,156 @@
+/** Normalises a company for the store: does everything that does not depend on stored data, so that another thread can do it. Pure. */
+import { cleanInPlace } from '../../records/clean-record.ts';
+import { alike } from '../../records/normalise.ts';
+import { formatUsd, parseUsd } from '../../records/money.ts';
+import { absentCompanyFields, type SparseRecord } from '../../records/whole-record.ts';
+import { IMPORTED_COMPANY } from '../../records/company-fields.ts';
+import { SKIPPED, type TermSpan } from '../index/term-table.ts';
+import { companyTerms, NO_SIGNALS } from '../index/terms.ts';
+import { isObject } from '../../../util/is-object.ts';
+import { textOrNull } from '../../http/values.ts';
+import { digest, preferredId } from '../identity/ids.ts';
+import { fieldSources } from './record-columns.ts';
+import type { Texts, TextSpan } from './text-blobs.ts';
+import type { MergedRecord } from '../merge/merge.ts';
+import type { Collectors, ColumnValue } from './normalised.ts';
+import { MAX_RECORD_CHARS, type Refusal } from './upsert-result.ts';
+
+export const STORED_COMPANY_COLUMNS = [
+  'accepts_all',
+  'email_pattern',
+  'employees',
+  'country',
+  'industry',
+  'doc',
+  'absent_fields',
+  'source',
+  'observed_at',
+  'field_sources',
+] as const;
+/** Values that filters of signals need. */
+export interface CountryAndIndustry {
+  readonly country: string | null;
+  readonly industry: string | null;
+}
+
+/** Values with columns of their own. */
+interface CompanyFacets extends CountryAndIndustry {
+  /** 0 or 1. */
+  readonly acceptsAll: number | null;
+  readonly emailPattern: string | null;
+  readonly employees: number | null;
+  readonly absentFields: number;
+}
+
+/** Plain values, each once, because it is passed between threads. The text is the record of a new company, with `newId`. */
+export interface NormalisedCompany extends CompanyFacets, TermSpan, TextSpan {
+  readonly domain: string;
+  /** As reported. */
+  readonly id: string | null;
+  /** The preferred id of a new company. */
+  readonly newId: string;
+  readonly namesAliases: boolean;
+  /** The text is longer than a record may be. */
+  readonly isTooLarge: boolean;
+  /** Time of the report, epoch milliseconds. */
+  readonly atMs: number;
+  /** Fields with a bad value. */
+  readonly dropped: readonly string[];
+}
+
+/**
+ * Normalises a company, or returns why it is rejected. `terms` collects the search terms of a company without signals.
+ * @param record is changed; do not use it afterwards
+ */
+export function normaliseCompany(record: Record<string, unknown>, atMs: number, { terms, texts }: Collectors): NormalisedCompany | Refusal {
+  const dropped = cleanInPlace(record, IMPORTED_COMPANY);
+  const { domain } = record;
+  if (typeof domain !== 'string')
+    return { code: dropped.includes('domain') ? 'bad_domain' : 'no_identity', detail: 'a company needs a domain, such as acme.example' };
+  addRevenue(record);
+  const id = textOrNull(record['id']);
+  const newId = preferredId(id, () => derivedId(domain));
+  record['id'] = newId;
+  const { from, to } = terms?.add(companyTerms(record, NO_SIGNALS)) ?? SKIPPED;
+  const text = JSON.stringify(record);
+  const { textFrom, textTo } = texts.add(text);
+  const { country, industry, acceptsAll, emailPattern, employees, absentFields } = facetsOf(record);
+  return {
+    country,
+    industry,
+    acceptsAll,
+    emailPattern,
+    employees,
+    absentFields,
+    domain,
+    id,
+    newId,
+    namesAliases: record['domain_aliases'] !== undefined,
+    isTooLarge: text.length > MAX_RECORD_CHARS,
+    atMs,
+    dropped,
+    from,
+    to,
+    textFrom,
+    textTo,
+  };
+}
+
+/** The id of a company that was reported without one. */
+export function derivedId(domain: string): string {
+  return `co_${digest(domain)}`;
+}
+
+function facetsOf(doc: SparseRecord): CompanyFacets {
+  const { country, industry } = countryAndIndustry(doc);
+  const acceptsAll = typeof doc['accepts_all'] === 'boolean' ? Number(doc['accepts_all']) : null;
+  const employees = typeof doc['employees'] === 'number' ? doc['employees'] : null;
+  return {
+    country,
+    industry,
+    acceptsAll,
+    emailPattern: textOrNull(doc['email_pattern']),
+    employees,
+    absentFields: absentCompanyFields(doc),
+  };
+}
+
+/** Values of `STORED_COMPANY_COLUMNS`. @param text the record as JSON */
+export function companyColumns(stored: MergedRecord, text: string): ColumnValue[] {
+  const { acceptsAll, emailPattern, employees, country, industry, absentFields } = facetsOf(stored.doc);
+  return [
+    acceptsAll,
+    emailPattern,
+    employees,
+    country,
+    industry,
+    text,
+    absentFields,
+    stored.base.source,
+    stored.base.atMs,
+    fieldSources(stored),
+  ];
+}
+
+/** Values of `STORED_COMPANY_COLUMNS` for a new company. @param text the record as JSON, possibly with another id */
+export function newCompanyColumns(company: NormalisedCompany, source: number, text: string | Texts): (ColumnValue | Texts)[] {
+  const { acceptsAll, emailPattern, employees, country, industry, absentFields, atMs } = company;
+  return [acceptsAll, emailPattern, employees, country, industry, text, absentFields, source, atMs, null];
+}
+
+/** The country of the headquarters (ISO 3166-1 alpha-2), and the industry as filters compare it. */
+export function countryAndIndustry({ hq, industry }: SparseRecord): CountryAndIndustry {
+  const code = isObject(hq) ? hq['country_code'] : null;
+  return { country: typeof code === 'string' ? code.toUpperCase() : null, industry: typeof industry === 'string' ? alike(industry) : null };
+}
+
+/** The specification has revenue as text, filters need a number: each is derived from the other if it is missing. */
+function addRevenue(record: Record<string, unknown>): void {
+  const { revenue, revenue_usd: usd } = record;
+  if (typeof usd === 'number' && revenue === undefined) record['revenue'] = formatUsd(usd);
+  if (typeof revenue !== 'string' || usd !== undefined) return;
+  const parsed = parseUsd(revenue);
+  if (parsed === null) return;
+  record['revenue'] = formatUsd(parsed);
+  record['revenue_usd'] = parsed;
+}

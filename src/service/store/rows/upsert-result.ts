@@ -1,0 +1,24 @@
+/** The result of an upsert, and the bound of all records. */
+import type { MergeResult } from '../merge/merge.ts';
+
+/** `dropped`: fields with a bad value. */
+export type UpsertResult = { readonly kind: 'put'; readonly change: MergeResult['change']; readonly dropped: readonly string[] } | Rejected;
+
+export interface Rejected extends Refusal {
+  readonly kind: 'rejected';
+}
+
+/** Why a record is rejected. */
+export interface Refusal {
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** Characters of JSON. Larger records are mistakes. */
+export const MAX_RECORD_CHARS = 256 * 1024;
+
+export const TOO_LARGE: Rejected = {
+  kind: 'rejected',
+  code: 'too_large',
+  detail: `the record is longer than ${MAX_RECORD_CHARS} characters`,
+};

@@ -1,0 +1,7 @@
+/** How a command is asked to end. Imports nothing, so that any room can use it. */
+export interface StopSignals {
+  /** Take in no more, and finish what is in flight. Its reason is the error that the command ends with. */
+  readonly drain: AbortSignal;
+  /** Cancel what is in flight too. Its reason is such an error as well. */
+  readonly abort: AbortSignal;
+}

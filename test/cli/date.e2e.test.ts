@@ -1,0 +1,55 @@
+/** `{date}` in the paths of a nightly job. */
+import { writeFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { toCsv } from '../support/leads.ts';
+import { makeWorld } from '../support/world.ts';
+import { LENIENT, ROWS } from './job-states.ts';
+
+describe('a job with {date}', () => {
+  const nightly = { input: 'in-{date}.csv' };
+
+  test('in its output is a new job on the next day', async () => {
+    const { folder, args } = await makeWorld(toCsv(ROWS.slice(0, 20)));
+    for (const date of ['2026-01-01', '2026-01-02'])
+      expect((await folder.run(args({ ...LENIENT, output: 'out-{date}.csv', name: 'nightly', date }))).code).toBe(0);
+    expect(await folder.read('out-2026-01-01.csv')).toBe(await folder.read('out-2026-01-02.csv'));
+  });
+
+  test('in its input alone starts a new run on the day after a finished one, which replaces the output', async () => {
+    const { folder, service, args } = await makeWorld();
+    await writeFile(folder.at('in-2026-01-01.csv'), 'email\nana@works1.example\nbo@works1.example\n');
+    await writeFile(folder.at('in-2026-01-02.csv'), 'email\nbo@works1.example\ncy@works1.example\n');
+    expect((await folder.run(args({ ...nightly, steps: 'enrich', date: '2026-01-01' }))).code).toBe(0);
+    expect((await folder.run(args({ ...nightly, steps: 'enrich', date: '2026-01-02' }))).code).toBe(0);
+    expect(await folder.read('out.csv')).toMatch(/^email,.*\nbo@[^\n]*\n[^\n]*\ncy@[^\n]*\n[^\n]*\n$/);
+    expect([...service.asked]).toEqual([
+      ['enrich ana@works1.example', 1],
+      ['enrich bo@works1.example', 1],
+      ['enrich cy@works1.example', 1],
+    ]);
+    // An input path without {date} belongs to another job, as always.
+    const other = await folder.run(args({ input: 'in-2026-01-01.csv', steps: 'enrich' }));
+    expect(other).toMatchObject({
+      code: 78,
+      stderr: expect.stringMatching(/input\.uri was \[".*in-2026-01-02\.csv"\] and is now \[".*in-2026-01-01\.csv"\]/),
+    });
+  });
+
+  test('in its input alone finishes a stopped day first, with the date of that day', async () => {
+    const { folder, service, args } = await makeWorld();
+    await writeFile(folder.at('in-2026-01-01.csv'), toCsv(ROWS));
+    await writeFile(folder.at('in-2026-01-02.csv'), toCsv(ROWS.slice(0, 5)));
+    service.latencyMs = 5;
+    const first = folder.start(args({ ...nightly, ...LENIENT, date: '2026-01-01' }));
+    await service.sees(50);
+    first.kill('SIGTERM');
+    await first.ended;
+    expect(await folder.run(args({ ...nightly, ...LENIENT, date: '2026-01-02' }))).toMatchObject({
+      code: 78,
+      stderr: expect.stringMatching(/input\.uri was \[".*in-2026-01-01\.csv"\]/),
+    });
+    expect((await folder.run(args({ ...nightly, ...LENIENT, date: '2026-01-01' }))).code).toBe(0);
+    expect((await folder.run(args({ ...nightly, ...LENIENT, date: '2026-01-02' }))).code).toBe(0);
+    expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ total: 5 });
+  });
+});

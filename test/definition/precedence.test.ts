@@ -1,0 +1,151 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { compileJob } from '../../src/definition/compile-job.ts';
+import { KEYS, KEY_BY_FLAG } from '../../src/definition/keys.ts';
+import { RUN_FLAGS, SHORT_FLAGS, SWITCHES, variableOf } from '../../src/definition/flags.ts';
+import type { JobKey } from '../../src/definition/keys.ts';
+import { LEAST, compiled, sources } from './support.ts';
+
+/** Three values for each key, and the place in the compiled job that shows the winner. A key without an entry fails the test. */
+const SAMPLES: Readonly<Record<string, readonly [unknown, unknown, unknown]>> = {
+  name: ['a', 'b', 'c'],
+  'input.uri': ['a.csv', 'b.csv', 'c.csv'],
+  'input.format': ['csv', 'tsv', 'jsonl'],
+  'input.delimiter': [';', '|', ','],
+  'input.encoding': ['utf-8', 'utf-16', 'windows-1252'],
+  'input.columns.email': ['a', 'b', 'c'],
+  'input.columns.domain': ['a', 'b', 'c'],
+  'input.columns.linkedin_url': ['a', 'b', 'c'],
+  'input.ifMissing': ['fail', 'succeed', 'fail'],
+  steps: [['enrich'], ['verify'], ['enrich', 'verify']],
+  'service.baseUrl': ['http://a.test', 'http://b.test', 'http://c.test'],
+  'service.embedded': [true, true, true],
+  'service.plan': ['growth', 'scale', 'enterprise'],
+  'service.rpm': [1, 2, 3],
+  'service.concurrency': [1, 'auto', 3],
+  'service.timeoutMs': [1001, 1002, 1003],
+  'service.fields.domain': ['a', 'b', 'c'],
+  'verify.when': ['always', 'unverified', 'always'],
+  'verify.patienceMs': [1, 2, 3],
+  'output.uri': ['a.csv', 'b.csv', 'c.csv'],
+  'output.format': ['csv', 'tsv', 'jsonl'],
+  'output.escapeFormulas': [true, false, true],
+  'checkpoint.uri': ['a', 'b', 'c'],
+  'checkpoint.everyMs': [101, 102, 103],
+  'ledger.uri': ['a', 'b', 'c'],
+  'limits.maxCalls': [1, 2, 3],
+  'limits.maxErrors': [1, '2%', 3],
+  'limits.limit': [1, 2, 3],
+  'limits.maxWaitMs': [1, 2, 3],
+  'limits.maxOutageMs': [1, 2, 3],
+  'limits.trustMisses': [true, false, true],
+  'ledger.maxAgeDays': [1, 2, 3],
+  'service.windows': [['1/day'], ['2/second', '3/hour'], ['4/minute']],
+  'service.quota': ['redis://a', 'rediss://b:1/2', 'redis://c'],
+};
+/** Tested separately: maps merge, and the other keys take one value only or depend on another key. */
+const APART = new Set(['output.fields', 'service.regions', 'service.region']);
+
+const asText = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value));
+
+function nested(path: string, value: unknown): Record<string, unknown> {
+  return path.split('.').reduceRight<unknown>((inner, segment) => ({ [segment]: inner }), value) as Record<string, unknown>;
+}
+
+/** The same layers with only file, environment or flags, for any subset of the three. */
+function layered(key: JobKey, values: readonly unknown[], layers: readonly boolean[]): ReturnType<typeof sources> {
+  const least: Record<string, string | boolean> = { input: 'leads.csv', output: 'out/leads.csv' };
+  if (key.path !== 'service.baseUrl') least['embedded'] = true;
+  if (key.path === 'ledger.maxAgeDays') least['ledger'] = 'kept.ledger';
+  delete least[key.flag];
+  return sources({
+    ...(layers[0] ? { file: nested(key.path, values[0]) } : {}),
+    env: layers[1] ? { [key.variable]: asText(values[1]) } : {},
+    flags: { ...least, ...(layers[2] ? { [key.flag]: key.kind === 'switch' ? values[2] === true : asText(values[2]) } : {}) },
+  });
+}
+
+/** The winner's value given by the file alone. */
+function alone(key: JobKey, value: unknown): unknown {
+  const { name: _, fingerprint: __, ...job } = compileJob(layered(key, [value], [true, false, false])).job;
+  return job;
+}
+
+describe('a flag wins over the environment, which wins over the file', () => {
+  test('every key of the schema has samples', () => {
+    expect([...Object.keys(SAMPLES), ...APART].toSorted()).toEqual(KEYS.map((key) => key.path).toSorted());
+  });
+
+  test('the highest layer wins for every key and every set of layers', () => {
+    const keys = KEYS.filter((key) => !APART.has(key.path));
+    const layers = fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()).filter((given) => given.includes(true));
+    fc.assert(
+      fc.property(fc.constantFrom(...keys), layers, (key, given) => {
+        const values = SAMPLES[key.path] ?? [];
+        const { name, fingerprint: _, ...job } = compileJob(layered(key, values, given)).job;
+        const winner = values[given.lastIndexOf(true)];
+        if (key.path === 'name') expect(name).toBe(winner);
+        else expect(job).toEqual(alone(key, winner));
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test('entries of maps are merged one by one', () => {
+    const job = compiled({
+      file: { output: { fields: { A: 'enrich.title', B: 'enrich.name' } } },
+      env: { MILLRACE_OUTPUT_FIELDS: '{"B": "enrich.email"}' },
+      flags: { ...LEAST, 'output.fields.Job Title': 'enrich.title', 'output.fields.C.d': 'input.C.d' },
+    });
+    expect(job.output.fields).toEqual({ A: 'enrich.title', B: 'enrich.email', 'Job Title': 'enrich.title', 'C.d': 'input.C.d' });
+    expect(
+      compiled({ file: { output: { fields: { A: 'enrich.title' } } }, flags: { ...LEAST, 'output.fields': 'null' } }).output.fields,
+    ).toBeNull();
+  });
+
+  test('a region named by the environment is in lower case', () => {
+    const { embedded: _, ...rest } = LEAST;
+    const job = compiled({
+      env: { MILLRACE_SERVICE_REGIONS_EU: 'https://eu.example.com/', MILLRACE_REGION: 'eu', MILLRACE_RPM: '5' },
+      flags: rest,
+    });
+    expect(job.service.baseUrl).toBe('https://eu.example.com');
+  });
+
+  test('null resets a value, and an empty variable counts as unset', () => {
+    expect(compiled({ file: { limits: { limit: 5 } }, flags: { ...LEAST, limit: 'null' } }).limits.limit).toBeNull();
+    expect(compiled({ file: { limits: { limit: 5 } }, env: { MILLRACE_LIMIT: '' }, flags: LEAST }).limits.limit).toBe(5);
+  });
+});
+
+describe('names', () => {
+  test('no two keys share a flag or a variable, and no key has that of a run flag', () => {
+    const flags = [...KEYS.map((key) => key.flag), ...RUN_FLAGS];
+    expect(new Set(flags).size).toBe(flags.length);
+    expect(new Set(flags.map(variableOf)).size).toBe(flags.length);
+  });
+
+  test('the short flags and switches equal those of the schema', () => {
+    const paths = new Set(KEYS.map((key) => key.path));
+    for (const path of Object.keys(SHORT_FLAGS)) expect(paths).toContain(path);
+    expect([...SWITCHES].toSorted()).toEqual(
+      KEYS.filter((key) => key.kind === 'switch')
+        .map((key) => key.flag)
+        .toSorted(),
+    );
+    expect(KEY_BY_FLAG.get('base-url')?.path).toBe('service.baseUrl');
+  });
+
+  test.each([
+    ['input.columns.email', 'MILLRACE_INPUT_COLUMNS_EMAIL'],
+    ['timeout-ms', 'MILLRACE_TIMEOUT_MS'],
+    ['checkpoint.everyMs', 'MILLRACE_CHECKPOINT_EVERY_MS'],
+    ['input.columns.linkedin_url', 'MILLRACE_INPUT_COLUMNS_LINKEDIN_URL'],
+  ])('--%s is %s', (flag, variable) => expect(variableOf(flag)).toBe(variable));
+
+  test('unknown variables are ignored; the dotted form of a short flag gives a warning', () => {
+    const { job, warnings } = compileJob(sources({ env: { MILLRACE_PORT: 'tcp://10.0.0.1:80', MILLRACE_SERVICE_RPM: '7' }, flags: LEAST }));
+    expect(job.service.rpm).toBeNull();
+    expect(warnings).toEqual(['MILLRACE_SERVICE_RPM is ignored: the variable is MILLRACE_RPM']);
+  });
+});

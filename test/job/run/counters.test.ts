@@ -1,0 +1,113 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { CallResult } from '../../../src/client/types.ts';
+import { Counters } from '../../../src/job/run/counters.ts';
+
+type Event =
+  | { readonly kind: 'sent'; readonly step: 'enrich' | 'verify' }
+  | { readonly kind: 'answered'; readonly credits: number; readonly status: number; readonly latencyMs: number }
+  | { readonly kind: 'throttled'; readonly waitMs: number; readonly isNew: boolean }
+  | { readonly kind: 'retrying' }
+  | { readonly kind: 'later'; readonly ms: number };
+
+const n = fc.nat({ max: 100_000 });
+const event: fc.Arbitrary<Event> = fc.oneof(
+  fc.record({ kind: fc.constant('sent' as const), step: fc.constantFrom('enrich' as const, 'verify' as const) }),
+  fc.record({ kind: fc.constant('answered' as const), credits: n, status: fc.constantFrom(0, 200, 404, 500), latencyMs: n }),
+  fc.record({ kind: fc.constant('throttled' as const), waitMs: n, isNew: fc.boolean() }),
+  fc.record({ kind: fc.constant('retrying' as const) }),
+  fc.record({ kind: fc.constant('later' as const), ms: n }),
+);
+
+function happen(counters: Counters, clock: { ms: number }, some: Event): void {
+  switch (some.kind) {
+    case 'sent':
+      return counters.sent(some.step);
+    case 'answered':
+      return counters.answered('enrich', {
+        kind: 'miss',
+        meta: { status: some.status, headers: {}, quota: null, requestId: null, credits: some.credits, latencyMs: some.latencyMs },
+      } satisfies CallResult<unknown>);
+    case 'throttled':
+      return counters.throttled({ untilMs: clock.ms + some.waitMs, isNew: some.isNew });
+    case 'retrying':
+      return counters.retrying('enrich');
+    case 'later':
+      clock.ms += some.ms;
+      return undefined;
+    default:
+      return some satisfies never;
+  }
+}
+
+/** The part of the elapsed time that was a wait: until the latest of the stated ends. */
+function waited(events: readonly Event[]): number {
+  let [now, until, spent] = [0, 0, 0];
+  for (const some of events) {
+    if (some.kind === 'throttled') until = Math.max(until, now + some.waitMs);
+    if (some.kind !== 'later') continue;
+    spent += Math.min(some.ms, Math.max(0, until - now));
+    now += some.ms;
+  }
+  return spent;
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+const LOOKUPS = { lookups: 7, reused: 3 };
+
+describe('Counters', () => {
+  it('add up to the same totals over any number of resumes, through a checkpoint', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(event, { maxLength: 40 }), { minLength: 1, maxLength: 5 }), (runs) => {
+        const clock = { ms: 1_000 };
+        let saved: ReturnType<Counters['totals']> | null = null;
+        for (const events of runs) {
+          const counters: Counters = new Counters(saved, () => clock.ms);
+          for (const some of events) happen(counters, clock, some);
+          saved = JSON.parse(JSON.stringify(counters.totals(LOOKUPS))) as ReturnType<Counters['totals']>;
+          expect(counters.callsNow).toBe(events.filter(({ kind }) => kind === 'sent').length);
+          expect(counters.allCalls).toBe(sum(Object.values(saved.calls)));
+          // The time between two runs does not count.
+          clock.ms += 12_345;
+        }
+        const all = runs.flat();
+        const answers = all.filter((some) => some.kind === 'answered');
+        const waits = all.filter((some) => some.kind === 'throttled' && some.isNew);
+        const calls = (step: string): number => all.filter((some) => some.kind === 'sent' && some.step === step).length;
+        expect({ enrich: 0, verify: 0, ...saved?.calls }).toEqual({ enrich: calls('enrich'), verify: calls('verify') });
+        expect(saved).toMatchObject({
+          lookups: { unique: 7, fromLedger: 3 },
+          retries: all.filter(({ kind }) => kind === 'retrying').length,
+          throttled: { events: waits.length, waitedMs: sum(runs.map(waited)) },
+          credits: sum(answers.map(({ credits }) => credits)),
+          activeMs: sum(all.flatMap((some) => (some.kind === 'later' ? [some.ms] : []))),
+        });
+        // A request without an answer has no latency.
+        expect(sum(Object.values(saved?.latency ?? {}))).toBe(answers.filter(({ status }) => status > 0).length);
+      }),
+    );
+  });
+
+  it('leave the checkpoint that they started from unchanged', () => {
+    const from = new Counters(null, () => 0).totals(LOOKUPS);
+    const frozen = structuredClone(from);
+    new Counters(from, () => 0).sent('enrich');
+    expect(from).toEqual(frozen);
+  });
+
+  it('keep the size of verify requests once it is known', () => {
+    const counters = new Counters(null, () => 0);
+    counters.verifyTooLarge = 2;
+    expect(counters.totals(LOOKUPS)).not.toHaveProperty('verifyRequests');
+    counters.verifySize = { size: 500, most: 8 };
+    const { verifySize, verifyTooLarge } = new Counters(counters.totals(LOOKUPS), () => 0);
+    expect([verifySize, verifyTooLarge]).toEqual([{ size: 500, most: 8 }, 2]);
+  });
+
+  it('give totals that later calls do not change', () => {
+    const counters = new Counters(null, () => 0);
+    const before = counters.totals(LOOKUPS);
+    counters.sent('verify');
+    expect(before.calls).toEqual({});
+  });
+});

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { watchRun, type WaitSources } from '../../../src/job/run/wait-sources.ts';
+import { Waits } from '../../../src/util/waits.ts';
+
+const IDLE: WaitSources = {
+  limiter: { waiting: () => null },
+  pool: { outage: null, inFlight: 0, retriesWaiting: 0, waiting: 0 },
+  joining: () => null,
+  claimed: () => 0,
+  pending: () => null,
+  reader: () => null,
+  now: () => 1_000,
+};
+
+test.each<[string, Partial<WaitSources>, object]>([
+  ['nothing', {}, { reason: 'no_requests', untilMs: null }],
+  [
+    'an outage, until its next probe',
+    { pool: { outage: { forMs: 9, probeInMs: 500, lastLookups: null }, inFlight: 0, retriesWaiting: 1, waiting: 0 } },
+    { reason: 'outage', untilMs: 1_500 },
+  ],
+  [
+    'an outage, while a probe is under way',
+    { pool: { outage: { forMs: 9, probeInMs: 0, lastLookups: null }, inFlight: 1, retriesWaiting: 0, waiting: 0 } },
+    { reason: 'outage', untilMs: null },
+  ],
+  [
+    'the wait of the limiter',
+    { limiter: { waiting: () => ({ reason: 'resume', what: 'x', untilMs: 7 }) } },
+    { reason: 'resume', untilMs: 7 },
+  ],
+  [
+    'lookups that another run asks for',
+    { claimed: () => 2 },
+    { reason: 'claim', what: 'the answers to 2 lookups that another run is asking for' },
+  ],
+  [
+    'the run that does not show its claims, before its answers',
+    { joining: () => ({ reason: 'claim', what: 'another run to show what it is asking for', untilMs: 31_000 }), claimed: () => 2 },
+    { reason: 'claim', what: 'another run to show what it is asking for', untilMs: 31_000 },
+  ],
+  [
+    'an answer',
+    { pool: { outage: null, inFlight: 1, retriesWaiting: 3, waiting: 0 } },
+    { reason: 'answers', what: 'the answer to one request under way' },
+  ],
+  [
+    'a retry',
+    { pool: { outage: null, inFlight: 0, retriesWaiting: 3, waiting: 0 } },
+    { reason: 'retry', what: 'the time at which 3 failed requests are sent again' },
+  ],
+  ['pending verdicts', { pending: () => ({ addresses: 12, untilMs: 61_000 }) }, { reason: 'verify', untilMs: 61_000 }],
+  ['the input', { reader: () => 'input' }, { reason: 'input' }],
+  ['the reader of standard output', { reader: () => 'output' }, { reason: 'output' }],
+])('a waiting run names %s', (_name, sources, expected) => {
+  const waits = new Waits();
+  const leave = watchRun(waits, { ...IDLE, ...sources });
+  expect(waits.current).toMatchObject(expected);
+  leave();
+  expect(waits.current).toBeNull();
+});
+
+test('a run names no reason when its quota wait is just over and the request is about to start', () => {
+  const waits = new Waits();
+  const leave = watchRun(waits, { ...IDLE, pool: { ...IDLE.pool, waiting: 90 } });
+  expect(waits.current).toBeNull();
+  leave();
+});

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { Idempotency } from '../../../src/service/calls/idempotency.ts';
+
+import { Journal } from '../../../src/service/store/journal.ts';
+import { textsOf } from '../../../src/service/store/rows/answer-rows.ts';
+import { openStore } from '../../../src/service/store/open-store.ts';
+
+import { suppress } from '../../../src/service/erasure/suppress.ts';
+import { emptyStore } from '../loading.ts';
+import { makeStore, serveStore, type Reply } from '../harness.ts';
+
+describe('stored answers', () => {
+  it('an erasure deletes stored answers that name the person, written or not, and their replays get 451', async () => {
+    const path = await makeStore();
+    const service = await serveStore({ store: path });
+    const verify = (key: string, email: string): Promise<Reply> =>
+      service.post('/v1/emails/verify', { emails: [email] }, { headers: { 'idempotency-key': key } });
+    const replayed = async (key: string, email: string): Promise<string | null> =>
+      (await verify(key, email)).headers.get('idempotency-replayed');
+    const long = { emails: ['Jane.Doe@acme.example', ...Array.from({ length: 5 }, (_, n) => `n${n}@acme.example`)] };
+    await verify('short', 'JANE.DOE@acme.example');
+    await verify('other', 'max.past@acme.example');
+    await service.post('/v1/emails/verify', long, { headers: { 'idempotency-key': 'long' } });
+    expect(await replayed('short', 'JANE.DOE@acme.example')).toBe('true');
+    const store = openStore(path);
+    await expect.poll(() => store.prepare('SELECT count(block) AS n FROM answers').get()).toEqual({ n: 3 });
+    const texts = (): string =>
+      store
+        .prepare('SELECT texts FROM answer_blocks')
+        .all()
+        .map((row) => Buffer.from(textsOf(row)).toString())
+        .join('');
+    expect(texts()).toMatch(/jane\.doe@/i);
+    suppress(store, ['jane.doe@acme.example'], Date.now());
+    expect(store.prepare('SELECT count(block) AS n FROM answers').get()).toEqual({ n: 1 });
+    expect(texts()).not.toMatch(/jane\.doe@/i);
+    expect(await replayed('other', 'max.past@acme.example')).toBe('true');
+    expect((await verify('short', 'JANE.DOE@acme.example')).json['code']).toBe('suppressed_person');
+    await service.close();
+    store.close();
+  });
+
+  it('an answer from before the erasure is not written after it', async () => {
+    const store = await emptyStore();
+    const journal = new Journal(store, (error) => {
+      throw error;
+    });
+    const idempotency = new Idempotency(store, journal, () => 1_000);
+    const body = new Uint8Array();
+    const answer = (key: string, email: string): void => {
+      const begun = idempotency.claim('k', key, '/v1/emails/verify', body);
+      if (begun.kind === 'new')
+        idempotency.finish(begun.ticket, { status: 200, headers: {}, text: JSON.stringify({ email }), named: {}, secret: null });
+    };
+    answer('gone', 'ADA@acme.example');
+    answer('kept', 'max@acme.example');
+    suppress(store, ['ada@acme.example'], 1_001);
+    expect(['kept', 'gone'].map((key) => idempotency.claim('k', key, '/v1/emails/verify', body).kind)).toEqual(['replay', 'erased']);
+    journal.flush();
+    expect([
+      idempotency.claim('k', 'gone', '/v1/emails/verify', body).kind,
+      store.prepare('SELECT count(block) AS n FROM answers').get(),
+    ]).toEqual(['erased', { n: 1 }]);
+    journal.close();
+    store.close();
+  });
+});

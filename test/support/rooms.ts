@@ -1,0 +1,51 @@
+/** The rooms of src/ in their order, for the tests that hold the code and docs/ARCHITECTURE.md to it. */
+
+/** Rooms of src/, from the ground up. A room may import every room named before it. */
+export const ROOMS = [
+  'util',
+  's3',
+  'redis',
+  'sqlite',
+  'sources',
+  'formats',
+  'telemetry',
+  'verification',
+  'client',
+  'definition',
+  'storage',
+  'lock',
+  'limiter',
+  'pool',
+  'ledger',
+  'reader',
+  'processor',
+  'writer',
+  'checkpoint',
+  'job',
+  'service',
+  'cli',
+  'index.ts',
+] as const;
+
+/** Features of src/service/, from the ground up, by the same rule. */
+export const FEATURES = [
+  'http',
+  'records',
+  'store',
+  'accounts',
+  'guards',
+  'monitoring',
+  'calls',
+  'search',
+  'signals',
+  'webhooks',
+  'verify',
+  'lookups',
+  'batches',
+  'openapi',
+  'graphql',
+  'erasure',
+  'sample',
+  'app',
+  'admin',
+] as const;

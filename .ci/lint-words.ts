@@ -17,7 +17,7 @@ const DEFAULT_PATHS = ['src', 'test', 'bench', 'jobs', 'docs', 'fixtures', '.ci'
 /** The findings of one file, in the order of its lines. `path` tells TypeScript (`.ts`) from Markdown (`.md`). */
 export function lintText(path: string, text: string): Finding[] {
   const source = path.endsWith('.ts');
-  const findings = source ? lintLines(text) : [];
+  const findings = source ? lintLines(text) : lintColumnsOfPage(text);
   for (const prose of source ? proseOfSource(text) : proseOfPage(text)) findings.push(...lintProse(prose));
   return findings.toSorted((a, b) => a.line - b.line);
 }
@@ -30,6 +30,18 @@ function lintLines(text: string): Finding[] {
     for (const message of refusedWords(names)) findings.push({ line: index + 1, message });
   }
   return findings;
+}
+
+/** Long lines of a page, but for code, tables and a single word such as an address. */
+function lintColumnsOfPage(text: string): Finding[] {
+  let fence = false;
+  return text.split('\n').flatMap((line, index) => {
+    if (/^\s*(?:```|~~~)/.test(line)) fence = !fence;
+    const isProse = !fence && !/^\s*[|<#]/.test(line) && /^\W*\S+\s+\S/.test(line.replace(/`[^`]*`/g, '`x`'));
+    return isProse && line.length > MAX_COLUMNS
+      ? [{ line: index + 1, message: `${line.length} columns; break the line at ${MAX_COLUMNS}` }]
+      : [];
+  });
 }
 
 function refusedWords(text: string): string[] {

@@ -25,6 +25,7 @@ const phrase = (pattern: string, say: string, kinds?: readonly Prose['kind'][]):
 /** In the order of "Words" in docs/CONTRIBUTING.md. */
 export const PATTERNS: readonly RefusedPhrase[] = [
   phrase(`${CLAUSE}[Oo]f (?:whom|which|what|that|those|these)\\b`, 'begin with the subject: "the rows of a key that …"'),
+  phrase('\\bof whom\\b', 'say it as a sentence: "contacts with an address", "people who asked to be removed"'),
   phrase(`${OPENING}Of\\b(?! course)`, 'begin with the subject: "the oldest answer of two counts", not "Of two answers …"'),
   phrase(
     `${OPENING}(?:By|In|At|For|From|To|With|On) (?:which|what|whom)\\b`,

@@ -65,9 +65,8 @@ export function configurationPage(): string {
     row(['key', 'flag', 'variable', 'default', 'meaning']),
     row(['---', '---', '---', '---', '---']),
     ...keyRows,
-    '\n## Flags of a run\n\nThey belong to one execution, so a job file does not know them. `plan` ' +
-      'and `status` take them all, so that either can stand in front of the flags of a run, and ' +
-      '`--json`; of the others `--date` means something to both, `--fresh` and `--shard` to `plan`.\n',
+    '\n## Flags of a run\n\nThey belong to one execution, so a job file cannot set them. `plan` and `status` accept all of them and `--json`:\n' +
+      'write either word in front of the flags of a run. `plan` acts on `--date`, `--fresh` and `--shard`; `status` acts on `--date`.\n',
     row(['flag', 'variable', 'default', 'meaning']),
     row(['---', '---', '---', '---']),
     ...runRows,

@@ -10,6 +10,7 @@ describe('the linter of prose', () => {
   it.each([
     ['The rows, of which one is new.', ', of which'],
     ['Of two answers the older.', 'Of'],
+    ['People of whom a row is kept.', 'of whom'],
     ['In which order the rows come.', 'In which'],
     ['By age is the order.', 'By age is'],
     ['Closed for whoever asks.', 'whoever'],
@@ -61,8 +62,14 @@ describe('the linter of prose', () => {
 
   it('finds a line of 141 columns, a sentence of 41 words and a comment of three sentences', () => {
     expect(messages('a.ts', `const a = '${'x'.repeat(128)}';\n`)).toEqual([expect.stringContaining('141 columns')]);
-    expect(messages('a.md', `${'word '.repeat(41).trim()}.\n`)).toEqual([expect.stringContaining('41 words')]);
+    expect(messages('a.md', `${'word\n'.repeat(41).trim()}.\n`)).toEqual([expect.stringContaining('41 words')]);
     expect(messages('a.ts', '// One. Two.\n// Three.\n')).toEqual([expect.stringContaining('3 sentences')]);
+  });
+
+  it('finds a line of a page that has 141 columns, but for tables, code and one long word', () => {
+    const long = `${'a'.repeat(70)}. ${'b'.repeat(68)}.`;
+    expect(messages('a.md', `One.\n${long}\n`)).toEqual(['2: 141 columns; break the line at 140']);
+    expect(messages('a.md', `| ${long} |\n\n\`\`\`\n${long}\n\`\`\`\n\n${'c'.repeat(150)}\n`)).toEqual([]);
   });
 
   it('names the line of a phrase in a docstring of several lines, after a template literal with code in it', () => {

@@ -13,8 +13,8 @@ import { isEmpty } from '../http/values.ts';
 const REVEALED = ['email', 'emails', 'personal_emails', 'mobile', 'phones'] as const;
 
 /**
- * A contact of whom there is something to reveal costs one, a fresh verdict on the address one more; a verdict that is `unknown` is free.
- * At once, unless a verdict is to be waited for.
+ * Costs one credit when there is something to reveal, and one more for a fresh verdict on the address. The verdict `unknown` is free.
+ * Answers at once, unless it has to wait for a verdict.
  * @throws ServiceError
  */
 export function revealOne(dependencies: FreshVerdictDependencies, body: unknown): EndpointAnswer | Promise<EndpointAnswer> {

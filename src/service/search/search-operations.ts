@@ -20,8 +20,8 @@ const OPTIONS: Parameters = {
   cursor: CURSOR,
   sort: {
     description:
-      '`relevance` has those who can be reached for certain and of whom most ' +
-      'is known first; a leading `-` turns an order round. The id breaks ties.',
+      '`relevance` puts first the contacts who can surely be reached, then those with the most fields. ' +
+      'A leading `-` reverses an order. The id breaks ties.',
     schema: { type: 'string', enum: SORT_NAMES, default: 'relevance' },
     example: '-updated_at',
   },

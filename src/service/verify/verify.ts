@@ -43,7 +43,7 @@ export async function verifyNow(
 
 /**
  * A result for each address, in order.
- * @param removed of whom nothing is looked up
+ * @param removed people who asked to be removed: their addresses are not looked up
  * @throws ServiceError when too many addresses are in progress
  */
 export async function verifyAll(

@@ -65,7 +65,8 @@ export function configurationPage(): string {
     row(['key', 'flag', 'variable', 'default', 'meaning']),
     row(['---', '---', '---', '---', '---']),
     ...keyRows,
-    '\n## Flags of a run\n\nThey belong to one execution, so a job file cannot set them. `plan` and `status` accept all of them and `--json`:\n' +
+    '\n## Flags of a run\n\nThey belong to one execution, so a job file cannot set them. ' +
+      '`plan` and `status` accept all of them and `--json`:\n' +
       'write either word in front of the flags of a run. `plan` acts on `--date`, `--fresh` and `--shard`; `status` acts on `--date`.\n',
     row(['flag', 'variable', 'default', 'meaning']),
     row(['---', '---', '---', '---']),

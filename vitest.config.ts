@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { needsOwnWorker } from './test/support/own-worker.ts';
+// Draws a random seed before the workers start, so that all have the same.
+import './test/support/seed.ts';
 
 const files = globSync('test/**/*.test.ts', { cwd: import.meta.dirname })
   .map((file) => file.replaceAll(sep, '/'))
@@ -22,6 +24,8 @@ function project(name: string, isolate: boolean, include: readonly string[]): Te
       include: [...include],
       // Loaded machines are no reason to fail: these only end what hangs. Vitest's own patience with `expect.poll` is a second.
       testTimeout: 180_000,
+      // The closing line lists tests that passed only at their second attempt: each is a defect of the test.
+      retry: process.env['CI'] === 'true' ? 1 : 0,
       hookTimeout: 180_000,
       expect: { poll: { timeout: 120_000 } },
       // Node loads the sources and takes their types off. Vite would rewrite each import into a property read, which costs property tests a third.

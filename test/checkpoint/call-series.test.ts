@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { CallSeries, MAX_SLOTS } from '../../src/checkpoint/call-series.ts';
 import { readSlots, type StoredSlots } from '../../src/checkpoint/call-slots.ts';

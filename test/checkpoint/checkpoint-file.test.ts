@@ -2,7 +2,7 @@ import { watch } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readCheckpoint, writeCheckpoint } from '../../src/checkpoint/checkpoint-file.ts';
 import { replaceFile } from '../../src/storage/atomic-file.ts';

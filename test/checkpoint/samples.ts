@@ -1,5 +1,5 @@
 /** Random checkpoints with the structure that runs write. */
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import type { Checkpoint, JobState } from '../../src/checkpoint/checkpoint-file.ts';
 import { NO_WAITS } from '../../src/checkpoint/wait-log.ts';
 import { START_MARK } from '../../src/writer/resume-point.ts';

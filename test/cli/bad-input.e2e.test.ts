@@ -4,14 +4,15 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
+import { sampleOf } from '../support/sample.ts';
 import { makeWorld } from '../support/world.ts';
+import { SEED } from '../support/seed.ts';
 
 const fixture = (name: string): Promise<Buffer> => readFile(fileURLToPath(new URL(`../../fixtures/formats/${name}`, import.meta.url)));
 const REFUSED = ['array.json', 'array.jsonl', 'words.jsonl', 'people.csv'];
 const GOOD = 'email,name\nana@works1.example,Ana\nbo@works1.example,Bo\n';
 
-describe(`an unusable input (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
+describe(`an unusable input (SEED=${SEED})`, () => {
   const cases: readonly [string, () => string | Buffer | Promise<Buffer>, RegExp][] = [
     ['binary', () => fixture('binary.csv'), /in\.csv/],
     [
@@ -188,7 +189,7 @@ test('bad rows among good ones stay in input order', async () => {
   ]);
 });
 
-test(`a file or folder in the way of the job gives a message and an exit code, never a stack (SAMPLE_SEED=${SAMPLE_SEED})`, async () => {
+test(`a file or folder in the way of the job gives a message and an exit code, never a stack (SEED=${SEED})`, async () => {
   const { folder, args } = await makeWorld(GOOD);
   await mkdir(folder.at('taken.csv'));
   await mkdir(folder.at('ck'));

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { keysFrom } from '../../src/cli/keys-from.ts';
 import type { GivenKey } from '../../src/job/commands/one-off.ts';

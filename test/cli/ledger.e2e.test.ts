@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Ended, Folder } from '../support/cli.ts';
 import { leads, toCsv } from '../support/leads.ts';
-import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
+import { sampleOf } from '../support/sample.ts';
 import { flags, makeFolder, makeWorld, type World } from '../support/world.ts';
+import { SEED } from '../support/seed.ts';
 
 const ROWS = leads(200, 77);
 const LENIENT = { 'max-errors': '100%' };
@@ -221,7 +222,7 @@ test.each(
     ] as const,
     8,
   ),
-)(`millrace ledger %j is refused with %i (SAMPLE_SEED=${SAMPLE_SEED})`, async (args, code, words) => {
+)(`millrace ledger %j is refused with %i (SEED=${SEED})`, async (args, code, words) => {
   const folder = await makeFolder();
   await writeFile(join(folder.path, 'text.ledger'), 'a text of some length, and no database'.repeat(100));
   const before = await folder.files();

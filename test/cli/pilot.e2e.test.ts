@@ -3,11 +3,12 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { toCsv } from '../support/leads.ts';
-import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
+import { sampleOf } from '../support/sample.ts';
 import { makeWorld } from '../support/world.ts';
 import { errorsOf, finished, LENIENT, ROWS, uninterrupted } from './job-states.ts';
+import { SEED } from '../support/seed.ts';
 
-describe(`a pilot (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
+describe(`a pilot (SEED=${SEED})`, () => {
   test.each(sampleOf(['out.csv', 'out.csv.gz', 'out.jsonl.zst'], 1))(
     'to %s continues with a higher limit: the output is that of a run without a limit, and each lookup is paid once',
     async (output) => {

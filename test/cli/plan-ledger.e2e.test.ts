@@ -4,11 +4,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { STEPS } from '../../src/definition/steps.ts';
 import { leads, PROFILE_COLUMNS, toCsv, withProfiles, type Lead } from '../support/leads.ts';
-import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
+import { sampleOf } from '../support/sample.ts';
 import { makeWorld } from '../support/world.ts';
 import { plan, type Plan, ROWS } from './planned.ts';
+import { SEED } from '../support/seed.ts';
 
-test(`a plan counts a shared ledger's answers by age, and the next run makes the planned calls (SAMPLE_SEED=${SAMPLE_SEED})`, async () => {
+test(`a plan counts a shared ledger's answers by age, and the next run makes the planned calls (SEED=${SEED})`, async () => {
   const rows = leads(1_600, 52).filter(({ key }) => key === null || !/^(gone|refused)/.test(key));
   const csv = (some: readonly Lead[]): string => toCsv(withProfiles(some), PROFILE_COLUMNS);
   const world = await makeWorld(csv(rows.slice(0, 700)));

@@ -5,9 +5,6 @@ import { oneIn, refusing } from '../support/failing.ts';
 import { leads, toCsv } from '../support/leads.ts';
 import { flags, makeWorld, type World } from '../support/world.ts';
 
-/** `RETRY_SEED=123` repeats a run. */
-export const RETRY_SEED = Number(process.env['RETRY_SEED'] ?? Date.now() % 1_000);
-
 export const ROWS = leads(120, 71);
 export const LINE = { input: 'in.csv', output: 'out.csv', plan: 'enterprise', 'checkpoint.everyMs': '50' } as const;
 

@@ -4,9 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { toCsv } from '../support/leads.ts';
 import { sampleOf } from '../support/sample.ts';
 import { makeWorld } from '../support/world.ts';
-import { contents, finishedWithFailures, RETRY_SEED, ROWS } from './retried-job.ts';
+import { contents, finishedWithFailures, ROWS } from './retried-job.ts';
+import { SEED } from '../support/seed.ts';
 
-describe(`a retry is refused and changes no file (RETRY_SEED=${RETRY_SEED})`, () => {
+describe(`a retry is refused and changes no file (SEED=${SEED})`, () => {
   test('when input, output or errors file changed or is gone, or the definition differs', async () => {
     const { folder, service, line } = await finishedWithFailures();
     const before = await contents(folder);
@@ -25,7 +26,7 @@ describe(`a retry is refused and changes no file (RETRY_SEED=${RETRY_SEED})`, ()
         ['out.csv.checkpoint.json', rm, /has never run: there is no checkpoint at .*\n.*millrace run/],
       ] as const,
       4,
-      RETRY_SEED,
+      SEED,
     )) {
       await change(folder.at(name));
       expect(await folder.run(line('retry'))).toMatchObject({ code: 65, stderr: expect.stringMatching(words) });

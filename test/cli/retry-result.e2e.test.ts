@@ -8,7 +8,8 @@ import { leads, PROFILE_COLUMNS, toCsv, toJsonl, withProfiles, type Lead } from 
 import { sampleOf } from '../support/sample.ts';
 import type { ScriptedService } from '../support/scripted-service.ts';
 import { flags, makeFolder, startService } from '../support/world.ts';
-import { failures, RETRY_SEED } from './retried-job.ts';
+import { failures } from './retried-job.ts';
+import { SEED } from '../support/seed.ts';
 
 interface Case {
   readonly name: string;
@@ -60,7 +61,7 @@ async function prepare({
   files = (rows) => ({ 'in.csv': toCsv(rows) }),
 }: Case): Promise<{ folder: Folder; service: ScriptedService; line: string[] }> {
   const [folder, service] = await Promise.all([makeFolder(), startService()]);
-  for (const [name, text] of Object.entries(files(leads(count, RETRY_SEED)))) await writeFile(folder.at(name), text);
+  for (const [name, text] of Object.entries(files(leads(count, SEED)))) await writeFile(folder.at(name), text);
   const line = flags({
     input: 'in.csv',
     output,
@@ -86,14 +87,14 @@ async function resultOf(folder: Folder, output: string): Promise<unknown> {
   return { bytes: (await readFile(folder.at(output))).toString('base64'), records, verification, lookups, file, exitCode, lines };
 }
 
-describe(`a retry makes the output equal to that of a run without failures (RETRY_SEED=${RETRY_SEED})`, () => {
-  test.each(sampleOf(CASES, 2, RETRY_SEED))('for $name', async (one) => {
+describe(`a retry makes the output equal to that of a run without failures (SEED=${SEED})`, () => {
+  test.each(sampleOf(CASES, 2, SEED))('for $name', async (one) => {
     const calm = await prepare(one);
     await calm.folder.run(['run', ...calm.line]);
     const expected = await resultOf(calm.folder, one.output);
 
     const { folder, service, line } = await prepare(one);
-    const fails = oneIn(one.share ?? 3, String(RETRY_SEED));
+    const fails = oneIn(one.share ?? 3, String(SEED));
     service.script = refusing((key, path) => fails(`${path} ${key}`));
     expect(await folder.run(['run', ...line])).toMatchObject({ code: 1 });
     const before = await folder.json(`${one.output}.report.json`);
@@ -122,20 +123,17 @@ describe(`a retry makes the output equal to that of a run without failures (RETR
   });
 });
 
-test.each(sampleOf(['out.csv', 'out.csv.gz'], 1, RETRY_SEED))(
-  'a pilot that was retried continues with a higher limit, to %s',
-  async (output) => {
-    const one: Case = { name: '', output, rows: 200, flags: { steps: 'enrich', limit: '80' } };
-    const calm = await prepare({ ...one, flags: { steps: 'enrich' } });
-    await calm.folder.run(['run', ...calm.line]);
-    const { folder, service, line } = await prepare(one);
-    service.script = refusing((key) => oneIn(3)(key));
-    await folder.run(['run', ...line]);
-    service.script = (_asked, _response, reply, usual) => reply(usual());
-    service.forget();
-    await folder.run(['retry', ...line]);
-    await folder.run(['run', ...line.filter((arg) => arg !== '--limit' && arg !== '80')]);
-    expect(await resultOf(folder, output)).toEqual(await resultOf(calm.folder, output));
-    expect(service.repeated).toBe(0);
-  },
-);
+test.each(sampleOf(['out.csv', 'out.csv.gz'], 1, SEED))('a pilot that was retried continues with a higher limit, to %s', async (output) => {
+  const one: Case = { name: '', output, rows: 200, flags: { steps: 'enrich', limit: '80' } };
+  const calm = await prepare({ ...one, flags: { steps: 'enrich' } });
+  await calm.folder.run(['run', ...calm.line]);
+  const { folder, service, line } = await prepare(one);
+  service.script = refusing((key) => oneIn(3)(key));
+  await folder.run(['run', ...line]);
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  service.forget();
+  await folder.run(['retry', ...line]);
+  await folder.run(['run', ...line.filter((arg) => arg !== '--limit' && arg !== '80')]);
+  expect(await resultOf(folder, output)).toEqual(await resultOf(calm.folder, output));
+  expect(service.repeated).toBe(0);
+});

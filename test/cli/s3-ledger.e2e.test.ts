@@ -11,13 +11,12 @@ import { afterKill, Checkpoints, lastWords } from '../support/crash-site.ts';
 import { expectSameRequests } from '../crash/crashed-job.ts';
 import { leads, seeded, toCsv } from '../support/leads.ts';
 import { makeWorld } from '../support/world.ts';
+import { SEED } from '../support/seed.ts';
 
-/** `CRASH_SEED=123` repeats a run. */
-const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 const ROWS = leads(300, 66);
 const LENIENT = { 'max-errors': '100%', scratch: 'scratch' };
 
-await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) => {
+await describeWith('s3', `a ledger in S3 (SEED=${SEED})`, async (server) => {
   const { bucket, proxy, env, at } = await faultyBucket(server);
 
   test(

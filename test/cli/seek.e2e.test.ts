@@ -4,8 +4,9 @@ import { watch, writeFile } from 'node:fs/promises';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { seeded } from '../support/leads.ts';
-import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
+import { sampleOf } from '../support/sample.ts';
 import { makeWorld, type World } from '../support/world.ts';
+import { SEED } from '../support/seed.ts';
 
 const ROWS = 24_000;
 const MEMBER_ROWS = 500;
@@ -86,7 +87,7 @@ async function readByResume(name: string, place: number, pack: (json: readonly s
 
 // proc(5) is Linux's own.
 test.runIf(process.platform === 'linux').each(sampleOf(FORMATS, 1))(
-  `%s: a resume near the end reads as little as one near the beginning (SAMPLE_SEED=${SAMPLE_SEED})`,
+  `%s: a resume near the end reads as little as one near the beginning (SEED=${SEED})`,
   async (name, pack) => {
     const early = await readByResume(name, 5, pack);
     const late = await readByResume(name, ROWS - 20, pack);

@@ -4,10 +4,11 @@ import { describe, expect, test } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint-file.ts';
 import { toCsv } from '../support/leads.ts';
 import { requestsIn } from '../support/report-page.ts';
-import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
+import { sampleOf } from '../support/sample.ts';
 import { filesOf, LENIENT, ROWS, stopped } from './job-states.ts';
+import { SEED } from '../support/seed.ts';
 
-describe(`a stopped job (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
+describe(`a stopped job (SEED=${SEED})`, () => {
   test('continues with another rpm, plan, concurrency, timeout and limits, also when an earlier version began it', async () => {
     const { folder, args } = await stopped();
     const {

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { recordTable, verdictTable } from '../../src/cli/tables.ts';
 import type { OneOffResult } from '../../src/job/commands/one-off.ts';

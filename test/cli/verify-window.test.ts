@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { verifyInWindow } from '../../src/cli/verify-window.ts';
 import type { GivenKey } from '../../src/job/commands/one-off.ts';

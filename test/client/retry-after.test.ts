@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { parseRetryAfter } from '../../src/client/retry-after.ts';
 import { parseHttpDate } from '../../src/util/http-date.ts';

@@ -1,6 +1,6 @@
 /** The API key appears only in the request. */
 import { inspect } from 'node:util';
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { DataServiceError } from '../../src/client/data-service-client.ts';
 import { Redactor } from '../../src/client/redactor.ts';

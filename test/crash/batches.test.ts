@@ -4,6 +4,7 @@ import { setTimeout as passes } from 'node:timers/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { seeded } from '../../fixtures/generate/random.ts';
+import { SEED } from '../support/seed.ts';
 import { Folder } from '../support/cli.ts';
 import { createKey, serve, type ServedProcess } from '../support/served.ts';
 
@@ -101,8 +102,7 @@ function linesDone(): number {
 }
 
 it('a job killed again and again has the results and the exact charge of an undisturbed one', async () => {
-  const seed = Math.floor(Math.random() * 1e9);
-  const random = seeded(seed);
+  const random = seeded(SEED);
   const [plain, crashed] = [
     await createKey(folder, 's.sqlite', '--plan', 'enterprise', '--credits', String(HITS), '--label', 'plain'),
     await createKey(folder, 's.sqlite', '--plan', 'enterprise', '--credits', String(HITS), '--label', 'crashed'),
@@ -122,9 +122,9 @@ it('a job killed again and again has the results and the exact charge of an undi
     service = await serve(folder, ['--store', 's.sqlite']);
   }
   const found = await finish(service, crashed, id);
-  expect(found.results === wanted.results, `seed ${seed}, killed at lines ${stops.join(', ')}`).toBe(true);
+  expect(found.results === wanted.results, `SEED=${SEED}, killed at lines ${stops.join(', ')}`).toBe(true);
   expect(found.job).toMatchObject({ counts: wanted.job.counts, credits_charged: HITS });
-  expect([await spent('plain'), await spent('crashed')], `seed ${seed}, killed at lines ${stops.join(', ')}`).toEqual([HITS, HITS]);
+  expect([await spent('plain'), await spent('crashed')], `SEED=${SEED}, killed at lines ${stops.join(', ')}`).toEqual([HITS, HITS]);
   // Without a kill in the middle this test would show nothing.
   expect(
     stops.some((line) => line > 0 && line < LINES),

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { finishingMoments, type Site } from '../support/crash-chain.ts';
 import { leads } from '../support/leads.ts';
 import { csvJob } from '../support/crash-jobs.ts';
-import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
+import { sampleOf } from '../support/sample.ts';
 import { killed, undisturbed } from './crashed-job.ts';
+import { SEED } from '../support/seed.ts';
 
 const ROWS = leads(60, 7);
 const JOB = csvJob(ROWS);
@@ -49,7 +50,7 @@ test.each(
     MOMENTS.map(({ name, moment }, i) => ({ name, moment, site: SITES[i] })),
     2,
   ),
-)(`a run killed $name is completed by the next run without a call (SAMPLE_SEED=${SAMPLE_SEED})`, async ({ moment, site }) => {
+)(`a run killed $name is completed by the next run without a call (SEED=${SEED})`, async ({ moment, site }) => {
   const chain = await killed(JOB, await expected(), [moment]);
   expect(chain.sites.map(left)).toEqual([site]);
   expect(chain).toMatchObject({ kills: 1, runs: 2, repeated: 0 });

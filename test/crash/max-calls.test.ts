@@ -4,9 +4,7 @@ import { csvJob } from '../support/crash-jobs.ts';
 import { leads, seeded } from '../support/leads.ts';
 import { sampleOf } from '../support/sample.ts';
 import { prepare } from './crashed-job.ts';
-
-/** `CRASH_SEED=123` repeats a run. */
-const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
+import { SEED } from '../support/seed.ts';
 
 test.each(
   sampleOf(
@@ -19,7 +17,7 @@ test.each(
     SEED,
   ),
 )(
-  `killed again and again, a job sends no more than $maxCalls calls in all, and few fewer (every $everyMs ms, CRASH_SEED=${SEED})`,
+  `killed again and again, a job sends no more than $maxCalls calls in all, and few fewer (every $everyMs ms, SEED=${SEED})`,
   async ({ maxCalls, rows, kills, everyMs, claim, atOnce }) => {
     const random = seeded(SEED + maxCalls);
     const { folder, service, args } = await prepare(

@@ -8,6 +8,7 @@ import { leads } from '../support/leads.ts';
 import { age, CUTTING, HEIRS, LATER_CHECKPOINT, pausedAt, standsStill, STEPS, TAKING_OVER, wake, WRITING } from '../support/paused-run.ts';
 import { sampleOf } from '../support/sample.ts';
 import { prepare, undisturbed } from './crashed-job.ts';
+import { SEED } from '../support/seed.ts';
 
 const ROWS = leads(120, 23);
 const JOB = csvJob(ROWS, { steps: 'enrich', concurrency: '4' });
@@ -17,8 +18,6 @@ const LONG_TIMEOUT = { timeout: 300_000 };
 let made: Promise<unknown> | null = null;
 const expected = (): Promise<unknown> => (made ??= undisturbed(JOB, ROWS));
 
-/** `CRASH_SEED=123` repeats a run. */
-const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 /** A sixth of the cases in each run; bench/two-runs.ts has all. */
 const someOf = <T>(all: readonly T[]): readonly T[] => sampleOf(all, Math.ceil(all.length / 6), SEED);
 
@@ -26,7 +25,7 @@ const someOf = <T>(all: readonly T[]): readonly T[] => sampleOf(all, Math.ceil(a
 const CASES = STEPS.map((step, i) => ({ step, heir: HEIRS[(i + 2 + SEED) % HEIRS.length] ?? { name: '', step: null } }));
 
 test.each(
-  someOf(CASES).map(({ step, heir }) => ({ name: `${step.name}, and wakes when the heir ${heir.name} (CRASH_SEED=${SEED})`, step, heir })),
+  someOf(CASES).map(({ step, heir }) => ({ name: `${step.name}, and wakes when the heir ${heir.name} (SEED=${SEED})`, step, heir })),
 )('a run paused before $name ends with 75 and changes nothing', LONG_TIMEOUT, async ({ step, heir: { step: heirStep } }) => {
   const { folder, args } = await slowly();
   const holder = await overdueAt(folder, args, step);

@@ -9,9 +9,7 @@ import { leads, seeded, toCsv, type Lead } from '../support/leads.ts';
 import type { Asked, ScriptedService } from '../support/scripted-service.ts';
 import { sampleOf } from '../support/sample.ts';
 import { expectSameRequests, expectUnharmed, prepare, undisturbed } from './crashed-job.ts';
-
-/** `CRASH_SEED=123` repeats a run. */
-const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
+import { SEED } from '../support/seed.ts';
 
 const LATENCY_MS = 3;
 
@@ -72,7 +70,7 @@ const CASES: readonly {
   { name: 'enrich alone, csv.gz', rows: 1_200, share: 3, flags: { steps: 'enrich', concurrency: '8' }, output: 'out.csv.gz' },
 ];
 
-describe(`a retry killed at random moments (CRASH_SEED=${SEED})`, () => {
+describe(`a retry killed at random moments (SEED=${SEED})`, () => {
   test.each(sampleOf(CASES, 1, SEED))(
     'keeps a complete output of the same bytes, and asks for no durable answer again: $name',
     async ({ rows: count, share, flags, output }) => {

@@ -22,8 +22,8 @@ import {
 } from '../support/s3-job.ts';
 import { makeFolder, startService } from '../support/world.ts';
 import { expectSameRequests, undisturbed } from './crashed-job.ts';
+import { SEED } from '../support/seed.ts';
 
-const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 /** Takes all moments, in all tests. */
 const SWEEP = process.env['EVERY_CASE'] === '1';
 const STRIDE = SWEEP ? 1 : 5;
@@ -41,7 +41,7 @@ const LONG_TIMEOUT = { timeout: 300_000 };
 /** The files of a finished job. */
 const LEFT = ['out.csv', 'out.csv.checkpoint.json', 'out.csv.errors.jsonl', 'out.csv.report.html', 'out.csv.report.json'];
 
-await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
+await describeWith('s3', `in S3 (SEED=${SEED})`, async (server) => {
   const bucket = await makeBucket(server);
   const [proxy, other] = [await FaultProxy.start(server['endpoint'] ?? ''), await FaultProxy.start(server['endpoint'] ?? '')];
   /** The result of the same job on a disk. */

@@ -4,9 +4,8 @@ import { atStep, type Step } from '../support/crash-chain.ts';
 import { csvJob, resultOf, type Job } from '../support/crash-jobs.ts';
 import { leads, seeded } from '../support/leads.ts';
 import { expectSameRequests, prepare, undisturbed } from './crashed-job.ts';
+import { SEED } from '../support/seed.ts';
 
-/** `CRASH_SEED=123` repeats a run. */
-const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 const STRIDE = 11;
 
 const LEFT = /\.partial|\.lock|\.tmp$|\.shard/;
@@ -17,7 +16,7 @@ function withoutLookups(result: unknown): unknown {
   return { ...rest, numbers: { ...numbers, lookups: null } };
 }
 
-test(`four shards at once give the output of one run, although each is killed again and again (CRASH_SEED=${SEED})`, async () => {
+test(`four shards at once give the output of one run, although each is killed again and again (SEED=${SEED})`, async () => {
   const rows = leads(240, SEED % 1_000);
   const job = csvJob(rows, { concurrency: '4', steps: 'enrich' });
   const expected = await undisturbed(job, rows);
@@ -41,7 +40,7 @@ test(`four shards at once give the output of one run, although each is killed ag
   expect((await folder.files()).filter((name) => LEFT.test(name))).toEqual([]);
 });
 
-test(`any shard continues a join that was killed again and again, each time a few steps further (CRASH_SEED=${SEED})`, async () => {
+test(`any shard continues a join that was killed again and again, each time a few steps further (SEED=${SEED})`, async () => {
   const rows = leads(60, 7);
   const job: Job = csvJob(rows);
   const expected = await undisturbed(job, rows);

@@ -4,12 +4,11 @@ import { SHAPES } from '../support/crash-jobs.ts';
 import { leads, seeded } from '../support/leads.ts';
 import { sampleOf } from '../support/sample.ts';
 import { killed, undisturbed } from './crashed-job.ts';
+import { SEED } from '../support/seed.ts';
 
-/** `CRASH_SEED=123` repeats a run. */
-const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 const KILLS = 2;
 
-describe(`a run killed at random moments (CRASH_SEED=${SEED})`, () => {
+describe(`a run killed at random moments (SEED=${SEED})`, () => {
   // bench/crash.ts has all.
   test.each(
     sampleOf(

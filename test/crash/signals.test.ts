@@ -3,9 +3,8 @@ import type { Moment } from '../support/crash-chain.ts';
 import { csvJob } from '../support/crash-jobs.ts';
 import { leads, seeded } from '../support/leads.ts';
 import { killed, undisturbed } from './crashed-job.ts';
+import { SEED } from '../support/seed.ts';
 
-/** `CRASH_SEED=123` repeats a run. */
-const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 const ROWS = leads(600, SEED % 1_000);
 const JOB = csvJob(ROWS, { concurrency: '8' });
 
@@ -22,7 +21,7 @@ function moments(seed: number, of: readonly Pick<Moment, 'signals' | 'betweenMs'
   );
 }
 
-describe(`a run that gets signals at random moments (CRASH_SEED=${SEED})`, () => {
+describe(`a run that gets signals at random moments (SEED=${SEED})`, () => {
   const longTimeout = { timeout: 300_000 };
 
   test('ends with 75 on each SIGTERM and SIGINT, and asks for nothing again', longTimeout, async () => {

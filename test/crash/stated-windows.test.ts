@@ -2,9 +2,8 @@ import { expect, test } from 'vitest';
 import { csvJob } from '../support/crash-jobs.ts';
 import { leads, seeded } from '../support/leads.ts';
 import { prepare } from './crashed-job.ts';
+import { SEED } from '../support/seed.ts';
 
-/** `CRASH_SEED=123` repeats a run. */
-const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 const KILLS = 4;
 const AT_ONCE = 4;
 
@@ -13,7 +12,7 @@ const LIMIT = 200;
 const CLAIM = 2;
 
 test.each(['50', '600000'])(
-  `a job killed again and again keeps to a stated day of ${LIMIT} requests, and uses most of it (every %s ms, CRASH_SEED=${SEED})`,
+  `a job killed again and again keeps to a stated day of ${LIMIT} requests, and uses most of it (every %s ms, SEED=${SEED})`,
   async (everyMs) => {
     const random = seeded(SEED + Number(everyMs));
     const flags = { steps: 'enrich', 'service.windows': `${LIMIT}/day`, 'checkpoint.everyMs': everyMs, concurrency: String(AT_ONCE) };

@@ -3,13 +3,12 @@ import { stepByStep } from '../support/crash-chain.ts';
 import { csvJob } from '../support/crash-jobs.ts';
 import { leads } from '../support/leads.ts';
 import { killed, undisturbed } from './crashed-job.ts';
+import { SEED } from '../support/seed.ts';
 
-/** `CRASH_SEED=123` repeats a run. */
-const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 const STRIDE = 7;
 
 test(
-  `a job survives runs that are each killed before a disk write, a few steps further than the run before (CRASH_SEED=${SEED})`,
+  `a job survives runs that are each killed before a disk write, a few steps further than the run before (SEED=${SEED})`,
   { timeout: 300_000 },
   async () => {
     const rows = leads(60, SEED % 1_000);

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, test } from 'vitest';
 import { compileJob } from '../../src/definition/compile-job.ts';
 import { KEYS, KEY_BY_FLAG } from '../../src/definition/keys.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { expect, test } from 'vitest';
 import { checkPath, RESULT_FIELDS } from '../../src/definition/result-fields.ts';
 import { RECORD_FIELDS } from '../../src/service/records/whole-record.ts';

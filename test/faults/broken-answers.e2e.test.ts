@@ -4,11 +4,12 @@ import type { ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { leads, seeded, toCsv } from '../support/leads.ts';
-import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
+import { sampleOf } from '../support/sample.ts';
 import type { Asked, Reply } from '../support/scripted-service.ts';
 import { makeWorld } from '../support/world.ts';
 import { addsUp } from './adds-up.ts';
 import { undisturbed } from './mended.ts';
+import { SEED } from '../support/seed.ts';
 
 type Break = (response: ServerResponse, asked: Asked, usual: () => Reply) => void;
 
@@ -103,7 +104,7 @@ async function run(ways: readonly Break[]): Promise<void> {
 }
 
 test.each(sampleOf(Object.entries(WAYS), 4))(
-  `%s: every record finds its outcome, and the numbers add up (SAMPLE_SEED=${SAMPLE_SEED})`,
+  `%s: every record finds its outcome, and the numbers add up (SEED=${SEED})`,
   async (_, way) => {
     await run([way]);
   },

@@ -5,9 +5,10 @@ import { describe, expect, test } from 'vitest';
 import type { Folder } from '../support/cli.ts';
 import { durableLookups } from '../support/crash-site.ts';
 import { leads, toCsv } from '../support/leads.ts';
-import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
+import { sampleOf } from '../support/sample.ts';
 import { makeWorld } from '../support/world.ts';
 import { expectMended, expectWords, resultOf, undisturbed } from './mended.ts';
+import { SEED } from '../support/seed.ts';
 
 /** With such long rows, some are still unread while the first ones wait for answers. */
 const FILLER = 'f'.repeat(2_500);
@@ -58,7 +59,7 @@ const CHANGES: readonly (readonly [string, (folder: Folder) => Promise<void>, Re
   ['removed', (folder) => rm(folder.at('in.csv')), /the input changed while it was read: in\.csv is no longer there/],
 ];
 
-describe(`input (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
+describe(`input (SEED=${SEED})`, () => {
   test.each(sampleOf(CHANGES, 2))(
     'input %s during a run is 65; restored, the same command gives the result of an unchanged input',
     async (_, change, words) => {

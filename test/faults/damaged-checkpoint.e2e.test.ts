@@ -2,9 +2,10 @@
 import { readFile, rename, truncate, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { expect, test } from 'vitest';
-import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
+import { sampleOf } from '../support/sample.ts';
 import { makeWorld, type World } from '../support/world.ts';
 import { expectAllFound, people } from './people.ts';
+import { SEED } from '../support/seed.ts';
 
 const RECORDS = 60;
 
@@ -57,7 +58,7 @@ const CASES = Object.keys(DAMAGES).flatMap(
 );
 
 test.each(sampleOf(CASES, 5))(
-  `%s (%s, SAMPLE_SEED=${SAMPLE_SEED}): the advice works, for a job that stopped and for one that finished`,
+  `%s (%s, SEED=${SEED}): the advice works, for a job that stopped and for one that finished`,
   async (name, checkpoint) => {
     const damage = DAMAGES[name] as Damage;
     const more: Record<string, string> = checkpoint === 'elsewhere.json' ? { checkpoint } : {};

@@ -7,10 +7,11 @@ import { describe, expect, test } from 'vitest';
 import { CERTIFICATE, EXPIRED_CERTIFICATE, EXPIRED_KEY, KEY } from '../services/certificate.ts';
 import { cleanUp } from '../support/clean-up.ts';
 import type { Started } from '../support/cli.ts';
-import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
+import { sampleOf } from '../support/sample.ts';
 import { problem, type Reply, type ScriptedService } from '../support/scripted-service.ts';
 import { flags, makeFolder, makeWorld, type World } from '../support/world.ts';
 import { emailOf, expectAllFound, expectOneKeyPerBody, people } from './people.ts';
+import { SEED } from '../support/seed.ts';
 
 const DOWN = 'the service is down';
 const PAGE = '<!doctype html><title>Back soon</title>';
@@ -48,9 +49,9 @@ async function untilNoticed(way: Way, { service }: World, ...runs: Started[]): P
   await way.end(service);
 }
 
-test.each([1, 5])(`%d rows: the run waits for any kind of outage and finds every row (SAMPLE_SEED=${SAMPLE_SEED})`, async (records) => {
+test.each([1, 5])(`%d rows: the run waits for any kind of outage and finds every row (SEED=${SEED})`, async (records) => {
   await Promise.all(
-    sampleOf(WAYS, 3, SAMPLE_SEED + records).map(async (way) => {
+    sampleOf(WAYS, 3, SEED + records).map(async (way) => {
       const world = await makeWorld(people(records));
       await way.begin(world.service);
       const run = world.folder.start(world.args({ steps: 'enrich' }));

@@ -18,8 +18,9 @@ import { s3Environment } from '../s3/bucket.ts';
 import { S3StandIn, type Contents, type Requested, type Trouble } from '../s3/stand-in.ts';
 import { cleanUp } from '../support/clean-up.ts';
 import { Folder } from '../support/cli.ts';
-import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
+import { sampleOf } from '../support/sample.ts';
 import { API_KEY, ScriptedService } from '../support/scripted-service.ts';
+import { SEED } from '../support/seed.ts';
 
 /**
  * A run is a new process that knows nothing of S3 from the run before. Stalled attempts end after a moment; elsewhere a busy machine may
@@ -150,7 +151,7 @@ function once(trouble: Trouble, chosen: (request: Requested, count: number) => b
   };
 }
 
-describe.each(['begins', 'resumes'])(`a request of a job that %s (SAMPLE_SEED=${SAMPLE_SEED})`, (state) => {
+describe.each(['begins', 'resumes'])(`a request of a job that %s (SEED=${SEED})`, (state) => {
   async function requests(): Promise<Requested[]> {
     s3.contents = states[state] as Contents;
     expect(await run()).toEqual(WHOLE);

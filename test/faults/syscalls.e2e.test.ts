@@ -5,9 +5,9 @@ import { leads, seeded, toCsv } from '../support/leads.ts';
 import { makeWorld } from '../support/world.ts';
 import { runWithFault, type Fault } from './injected.ts';
 import { expectMended, expectWords, resultOf, undisturbed } from './mended.ts';
+import { SEED } from '../support/seed.ts';
 
-/** `FAULT_SEED=123` repeats a run; `FAULT_SWEEP=1` tries every call instead of a few (20 minutes on an idle machine). */
-const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
+/** `FAULT_SWEEP=1` tries every call instead of a few (20 minutes on an idle machine). */
 const SWEEP = (process.env['FAULT_SWEEP'] ?? '') !== '';
 
 const FEW = 6;
@@ -61,7 +61,7 @@ function cases(): Case[] {
   return all.sort((one, other) => one.order - other.order).slice(0, FEW);
 }
 
-describe.skipIf(!ensurePackage('strace'))(`a call to the disk that fails (FAULT_SEED=${SEED})`, () => {
+describe.skipIf(!ensurePackage('strace'))(`a call to the disk that fails (SEED=${SEED})`, () => {
   test.each(cases())('$call with $error, time $nth (resumed: $resumed)', async ({ fatal, resumed, ...fault }) => {
     const world = await makeWorld(toCsv(ROWS));
     const { folder, service } = world;

@@ -1,5 +1,5 @@
 /** Any values and any bytes: good rows are read at their place, and values come back as written. */
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { csvRow } from '../../src/formats/csv/csv-row.ts';

@@ -1,5 +1,5 @@
 import { deflateRawSync, crc32, gzipSync, zstdCompressSync, constants } from 'node:zlib';
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { ByteCursor } from '../../src/formats/compression/byte-cursor.ts';
 import { readGzip, type Piece } from '../../src/formats/compression/gzip.ts';

@@ -1,13 +1,12 @@
 import { gzipSync } from 'node:zlib';
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, test } from 'vitest';
 import { createCodec, encodingName } from '../../src/formats/encodings/encoding.ts';
 import { casesOf } from '../support/sample.ts';
 import { code, freeze, put, readAll, scratchFolder, withoutFrames } from './helpers.ts';
+import { SEED } from '../support/seed.ts';
 
 const folder = scratchFolder();
-/** `ENCODINGS_SEED=123` repeats a run. */
-const SEED = Number(process.env['ENCODINGS_SEED'] ?? Date.now() % 1_000_000);
 
 /** Encodes a text by searching each character among all that the platform decodes. */
 const encoders = new Map<string, Map<string, Buffer>>();
@@ -60,7 +59,7 @@ const SAMPLES: readonly (readonly [encoding: string, name: string])[] = [
   ['x-mac-cyrillic', '\u0418\u0432\u0430\u043d'],
 ];
 
-describe(`encodings (ENCODINGS_SEED=${SEED})`, () => {
+describe(`encodings (SEED=${SEED})`, () => {
   test.each(SAMPLES)('a file in %s is read from every record on, in chunks of any size', async (encoding, name) => {
     const rows = [
       'email|name|note',

@@ -1,5 +1,5 @@
 /** Hostile files: hard cases of CSV and JSON lines, and the limits of the reader. */
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import type { InputRecord } from '../../src/formats/input-record.ts';
 import { casesOf } from '../support/sample.ts';

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it, vi } from 'vitest';
 import { readRecords } from '../../src/formats/read-records.ts';
 import type { InputRecord } from '../../src/formats/input-record.ts';

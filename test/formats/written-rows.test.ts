@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { WrittenRows } from '../../src/formats/written-rows.ts';
 import { compressMember } from '../../src/formats/compression/compressor.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ledgerBytes } from '../../src/ledger/connection.ts';
 import { Ledger, type LedgerAnswer, type LedgerOptions } from '../../src/ledger/ledger.ts';

@@ -1,7 +1,7 @@
 /** The objects of a ledger in S3: a few segments that only grow. Objects of other programs are refused. */
 import { gzipSync } from 'node:zlib';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LedgerAnswer } from '../../src/ledger/ledger.ts';
 import type { SharedAnswer } from '../../src/ledger/options.ts';

@@ -1,5 +1,5 @@
 /** Hostile headers: each is read in a time that grows linearly with its length. */
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { AnswerReader } from '../../src/limiter/answer-reader.ts';
 import { ietfQuotas } from '../../src/client/quota/ietf-quotas.ts';

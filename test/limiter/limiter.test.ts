@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Limiter, AnsweredCall, ThrottledWait } from '../../src/limiter/limiter.ts';
 import { casesOf } from '../support/sample.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { PlanShare } from '../../src/limiter/plan-share.ts';
 import type { RateReading } from '../../src/limiter/rate-reading.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PERIODS_MS } from '../../src/util/periods.ts';
 import { addUncountedCalls } from '../../src/limiter/quota-windows.ts';

@@ -1,5 +1,5 @@
 /** The unit of `X-RateLimit-Reset` over units, windows and latencies: a wrong one is a 429 a minute for ever, or a day of waiting. */
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PERIODS_MS } from '../../src/util/periods.ts';
 import type { PlanWindow } from '../../src/client/quota/quota-reading.ts';

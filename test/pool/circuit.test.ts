@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { Circuit, isFromService, OPEN_AFTER, nextProbeMs } from '../../src/pool/circuit.ts';
 

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AUTO_BOUNDS } from '../../src/pool/adaptive-concurrency.ts';
 import { isPending, stopTime } from '../limiter/virtual.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { companyKey, enrichKey, revealKey, verifyKey, verifyKeyAsSpelled } from '../../src/processor/lookup-keys.ts';
 

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { VerificationResult } from '../../src/client/types.ts';
 import type { VerifyAnswer } from '../../src/client/data-service-client.ts';

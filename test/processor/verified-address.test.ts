@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import type { RecordResult } from '../../src/processor/result.ts';
 import { emailsIn, GAVE_UP, MISS, person, record, SUPPRESSED, verdicts } from './bench.ts';

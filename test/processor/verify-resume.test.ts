@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { seeded } from '../../fixtures/generate/random.ts';
 import type { SettledCall } from '../../src/pool/call-pool.ts';

@@ -1,14 +1,13 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, test } from 'vitest';
 import { findSplitPoints, type InputRange } from '../../src/reader/split-points.ts';
 import { readRecords } from '../../src/formats/read-records.ts';
 import type { InputManifest, InputRecord } from '../../src/formats/input-record.ts';
 import { casesOf } from '../support/sample.ts';
 import { archive, freeze, put, readAll, scratchFolder, utf16, withoutFrames } from '../formats/helpers.ts';
+import { SEED } from '../support/seed.ts';
 
 const folder = scratchFolder();
-/** `CUTS_SEED=123` repeats a run. */
-const SEED = Number(process.env['CUTS_SEED'] ?? Date.now() % 1_000_000);
 
 async function readRange(manifest: InputManifest, { from, records }: InputRange): Promise<InputRecord[]> {
   const read: InputRecord[] = [];
@@ -53,7 +52,7 @@ const input = fc.oneof(
   fc.record({ format: fc.constant('jsonl' as const), files: fc.array(wrapped(jsonlText), { minLength: 1, maxLength: 3 }) }),
 );
 
-describe(`ranges of an input (CUTS_SEED=${SEED})`, () => {
+describe(`ranges of an input (SEED=${SEED})`, () => {
   test('contain each record once, in order and with its line, however the bytes are divided into chunks', async () => {
     let made = 0;
     await fc.assert(

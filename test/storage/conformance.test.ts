@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Fence } from '../../src/storage/fence.ts';
 import { localStorage } from '../../src/storage/local-storage.ts';

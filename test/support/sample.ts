@@ -1,11 +1,9 @@
 /**
- * Samples alike cases: each run of the suite takes a few of them, chosen by the seed, so that a few runs cover all. `EVERY_CASE=1` takes
- * all; `SAMPLE_SEED=123` repeats the choice of that seed.
+ * Samples alike cases: each run of the suite takes a few of them, chosen by the seed of the run (`seed.ts`). `EVERY_CASE=1`
+ * takes all.
  */
 import { seeded } from './leads.ts';
-
-/** Printed in the titles of sampled tests. */
-export const SAMPLE_SEED = Number(process.env['SAMPLE_SEED'] ?? Date.now() % 1_000_000);
+import { SEED } from './seed.ts';
 
 /** The number of runs of a slow property: `some` in each run of the suite, `all` in a sweep. */
 export function casesOf(some: number, all: number): number {
@@ -13,7 +11,7 @@ export function casesOf(some: number, all: number): number {
 }
 
 /** `count` items of `all`, in their order. */
-export function sampleOf<T>(all: readonly T[], count: number, seed: number = SAMPLE_SEED): readonly T[] {
+export function sampleOf<T>(all: readonly T[], count: number, seed: number = SEED): readonly T[] {
   if (process.env['EVERY_CASE'] === '1') return all;
   const random = seeded(seed);
   const chosen = new Set(

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { expect, test } from 'vitest';
 import { exposition, histogram, type Family } from '../../src/telemetry/prometheus-text.ts';
 import { Durations, LATENCY_BOUNDS_S } from '../../src/telemetry/duration-histogram.ts';

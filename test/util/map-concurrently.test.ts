@@ -1,4 +1,4 @@
-import { array, assert, asyncProperty, boolean, integer, scheduler as schedulers } from 'fast-check';
+import { array, assert, asyncProperty, boolean, integer, scheduler as schedulers } from '../support/fast-check.ts';
 import { expect, test } from 'vitest';
 import { mapConcurrently } from '../../src/util/map-concurrently.ts';
 

@@ -1,10 +1,9 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { normaliseEmail } from '../../src/verification/address.ts';
 import { addressIn, domainIn, isBlank, visibleText } from '../../src/verification/clean-keys.ts';
 import { profileKey } from '../../src/verification/profile-url.ts';
-
-const SEED = Number(process.env['CLEAN_SEED'] ?? Date.now() % 1_000_000);
+import { SEED } from '../support/seed.ts';
 
 describe('addressIn', () => {
   it.each([
@@ -100,7 +99,7 @@ describe('addressIn', () => {
     expect(addressIn(text)).toBeNull();
   });
 
-  it(`finds every valid address, and cleaning its key again changes nothing (CLEAN_SEED=${SEED})`, () => {
+  it(`finds every valid address, and cleaning its key again changes nothing (SEED=${SEED})`, () => {
     const sign = fc.constantFrom(
       'a',
       'j',

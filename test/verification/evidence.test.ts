@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { describeEvidence, weigh } from '../../src/verification/evidence.ts';
 import type { MailboxEvidence } from '../../src/verification/types.ts';

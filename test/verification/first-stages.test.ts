@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { verificationTable } from '../../src/verification/table.ts';
 import type { DomainEvidence, EmailVerification, MailboxEvidence, VerifyRequest } from '../../src/verification/types.ts';

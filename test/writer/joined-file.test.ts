@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -13,12 +13,11 @@ import { OutputWriter } from '../../src/writer/output-writer.ts';
 import type { Compression } from '../../src/formats/input-record.ts';
 import { ALONE } from '../support/fence.ts';
 import { csvRecord, text } from './samples.ts';
+import { SEED } from '../support/seed.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'joined-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** `JOIN_SEED=123` repeats a run. */
-const SEED = Number(process.env['JOIN_SEED'] ?? Date.now() % 1_000_000);
 const HEADER = Buffer.from('name,"two\nlines"\n');
 const MEMBER = { rows: 3, bytes: 60 };
 const signal = new AbortController().signal;
@@ -44,7 +43,7 @@ async function write(rows: readonly Buffer[], header: Buffer | null, compression
   return { path, version: '', bytes, sha256, fullBytes: mark.bytes, header: header !== null };
 }
 
-describe(`joined parts (JOIN_SEED=${SEED})`, () => {
+describe(`joined parts (SEED=${SEED})`, () => {
   const row = fc.tuple(text, text).map((cells) => csvRow(',')(cells.map((cell) => cell.replaceAll(/[\ud800-\udfff]/g, ''))));
   test.each<Compression>(['none', 'gzip', 'zstd'])('equal, byte for byte, the output of one run: %s', async (compression) => {
     await fc.assert(

@@ -8,7 +8,8 @@ import { makeBucket, s3Environment } from '../s3/bucket.ts';
 import { FaultProxy, SLOW_DOWN, type Fault, type Relayed } from '../services/fault-proxy.ts';
 import { describeWith } from '../services/needed.ts';
 import { ALONE } from '../support/fence.ts';
-import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
+import { sampleOf } from '../support/sample.ts';
+import { SEED } from '../support/seed.ts';
 
 const MIB = 1024 * 1024;
 const signal = new AbortController().signal;
@@ -119,7 +120,7 @@ await describeWith('s3', 'parts in S3', async (server) => {
       ],
       1,
     ),
-  )(`%s, at every third request: the same bytes (SAMPLE_SEED=${SAMPLE_SEED})`, async (_what, fault) => {
+  )(`%s, at every third request: the same bytes (SEED=${SEED})`, async (_what, fault) => {
     const contents = [6 * MIB, MIB, 11 * MIB].map((size) => randomBytes(size));
     const parts = await putParts(contents);
     proxy.faultFor = ({ number, url }) => (number % 3 === 0 && url.includes(prefix.slice(0, 36)) ? fault : null);

@@ -1,5 +1,5 @@
 import { parseString } from 'fast-csv';
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { guardFormula } from '../../src/util/formula-guard.ts';
 import { csvRow } from '../../src/formats/csv/csv-row.ts';

@@ -1,5 +1,5 @@
 /** Results and texts as hostile as a service or an input can make them. */
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import type { CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from '../../src/client/types.ts';
 import type { CompiledJob } from '../../src/definition/compiled-job.ts';
 import type { StepAnswer, RecordResult } from '../../src/processor/result.ts';

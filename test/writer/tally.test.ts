@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { invalid, NO_ANSWERS } from '../../src/processor/result.ts';
 import { EMPTY_TALLY, Tallying } from '../../src/writer/tally.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { previewRows } from '../../../src/job/commands/preview.ts';
 import type { CompiledJob } from '../../../src/definition/compiled-job.ts';

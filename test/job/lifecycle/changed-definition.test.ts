@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { WRITTEN_INPUT } from '../../../src/definition/compile-job.ts';
 import type { CompiledJob } from '../../../src/definition/compiled-job.ts';

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, resolve } from 'node:path';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { jobPaths, ownFiles, ownTemporaryFolder, type JobPaths } from '../../../src/job/lifecycle/paths.ts';
 import { compiled, LEAST, type Flags } from '../../definition/support.ts';

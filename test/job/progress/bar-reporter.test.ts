@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { barReporter, progressLine } from '../../../src/job/progress/bar-reporter.ts';
 import { Counters } from '../../../src/job/run/counters.ts';
 import { buildReport } from '../../../src/job/report/report.ts';

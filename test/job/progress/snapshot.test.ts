@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import type { CallPool } from '../../../src/pool/call-pool.ts';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint-file.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { errorLine } from '../../../src/job/report/error-line.ts';
 import { invalid } from '../../../src/processor/result.ts';

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Counters } from '../../../src/job/run/counters.ts';
 import { buildReport, writeReports } from '../../../src/job/report/report.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import type { CallResult } from '../../../src/client/types.ts';
 import { Counters } from '../../../src/job/run/counters.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, test } from 'vitest';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint-file.ts';
 import { jobPaths } from '../../../src/job/lifecycle/paths.ts';

@@ -6,9 +6,8 @@ import { leads, seeded } from '../../support/leads.ts';
 import { freeDatabase } from '../../ledger/shared.ts';
 import { describeWith } from '../../services/needed.ts';
 import { InProcess } from './world.ts';
+import { SEED } from '../../support/seed.ts';
 
-/** `SHARDS_SEED=123` repeats a run. */
-const SEED = Number(process.env['SHARDS_SEED'] ?? Date.now() % 1_000_000);
 const random = seeded(SEED);
 
 async function inShards(world: InProcess, output: string, of: number): Promise<void> {
@@ -29,7 +28,7 @@ const CASES = [
   })),
 ];
 
-describe(`a job in shards (SHARDS_SEED=${SEED})`, () => {
+describe(`a job in shards (SEED=${SEED})`, () => {
   test.each(CASES)('gives the bytes of one run: $name, $rows rows in $of shards', async ({ shape, of, rows }) => {
     const job = shape.job(leads(rows, SEED));
     const world = await InProcess.with(job);

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, test } from 'vitest';
 import { ownRpm, ownWindows, shardJob } from '../../../src/job/shards/shard-job.ts';
 import type { CompiledJob } from '../../../src/definition/compiled-job.ts';

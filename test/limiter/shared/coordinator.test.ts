@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { QuotaCoordinator } from '../../../src/limiter/shared/coordinator.ts';
 import type { MissingPod, PodDemand, QuotaEvent, StampedEvent } from '../../../src/limiter/shared/messages.ts';

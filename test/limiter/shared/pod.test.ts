@@ -1,5 +1,5 @@
 import type { PlanWindow } from '../../../src/client/quota/quota-reading.ts';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { ALONE_AFTER_MS, Pod } from '../../../src/limiter/shared/pod.ts';
 import { PERMIT_LEASE_MS, type PodTurnReply } from '../../../src/limiter/shared/messages.ts';

@@ -2,7 +2,7 @@
  * Pods that share a quota, before every kind of limiter, in virtual time. Seeds are fixed so that a run can be repeated;
  * `SIM_SEED=n SIM_RUNS=n SIM_RPM=n` tries others, more of them, and faster ones.
  */
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { ALONE_AFTER_MS } from '../../../src/limiter/shared/pod.ts';
 import { MINUTE } from '../services.ts';

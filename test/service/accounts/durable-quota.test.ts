@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { DurableQuota } from '../../../src/service/accounts/durable-quota.ts';
 import { createKey, PLANS } from '../../../src/service/accounts/keys.ts';

@@ -4,7 +4,7 @@
  */
 import { connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { words } from '../../../src/service/records/normalise.ts';
 import { ENRICH_BODY } from '../../../src/service/lookups/enrich-operations.ts';

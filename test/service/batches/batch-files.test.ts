@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, it, vi } from 'vitest';
 import type { BatchFile, FileKind } from '../../../src/service/batches/batch-files.ts';
 import { BatchRows, type BatchRow } from '../../../src/service/batches/batch-rows.ts';

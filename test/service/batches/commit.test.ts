@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { rm, truncate } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { BatchRows, type BatchRow } from '../../../src/service/batches/batch-rows.ts';

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it, vi } from 'vitest';
 import { csvText } from '../../../src/formats/csv/csv-row.ts';
 import { nextLines } from '../../../src/service/batches/next-lines.ts';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { BatchRows, type BatchRow } from '../../../src/service/batches/batch-rows.ts';
 import { ACTIVE, hasEnded, mayFollow, NEXT, STATES } from '../../../src/service/batches/states.ts';

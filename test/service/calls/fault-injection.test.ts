@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { faultSequence } from '../../../src/service/calls/fault-injection.ts';
 import { listKeys } from '../../../src/service/accounts/keys.ts';

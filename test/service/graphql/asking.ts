@@ -1,5 +1,5 @@
 /** Requests for GraphQL, and documents made of the schema. */
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { getNamedType, isObjectType, type GraphQLNamedType, type GraphQLObjectType, type GraphQLOutputType } from 'graphql';
 import { buildSchema } from '../../../src/service/graphql/graphql-schema.ts';
 import type { Reply, Requests } from '../harness.ts';

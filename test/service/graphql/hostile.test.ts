@@ -1,5 +1,5 @@
 /** Any document gets a documented answer and never a fault. fast-check prints the seed of a failure. */
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { Lexer, Source, TokenKind, type GraphQLObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { planOf } from '../../../src/service/graphql/plan.ts';

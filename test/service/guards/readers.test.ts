@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, it, vi } from 'vitest';
 import { LIMITS } from '../../../src/service/guards/limits.ts';
 import { Readers, UNTOLD_BYTES } from '../../../src/service/guards/readers.ts';

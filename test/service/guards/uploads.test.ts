@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, it, vi } from 'vitest';
 import { LIMITS } from '../../../src/service/guards/limits.ts';
 import { Uploads } from '../../../src/service/guards/uploads.ts';

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { casesOf } from '../../support/sample.ts';
 import { KEY, makeKey, makeStore, serveStore, type Served } from '../harness.ts';

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SAMPLE_KEY } from '../../../src/service/sample/sample-store.ts';
 import { startService, type RunningService } from '../../../src/service/app/start-service.ts';

@@ -1,5 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/service/http/problem.ts';
 import { BULK_BODY, ENRICH_BODY, ENRICH_FORMS } from '../../../src/service/lookups/enrich-operations.ts';

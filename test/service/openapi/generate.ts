@@ -1,5 +1,5 @@
 /** Requests made from the published document: such as it allows, and such as it does not. */
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { DOCUMENT, type Json, type OperationObject } from '../answers.ts';
 
 export interface Described {

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { addressesIn } from '../../../src/service/records/addresses-in.ts';
 import { isLocalPart, normaliseEmail } from '../../../src/verification/address.ts';

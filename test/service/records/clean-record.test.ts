@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { cleanRecord } from '../../../src/service/records/clean-record.ts';
 import type { SparseRecord } from '../../../src/service/records/whole-record.ts';

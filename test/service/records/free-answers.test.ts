@@ -2,7 +2,7 @@
  * Imports marked addresses, numbers and texts in every field; no free answer may contain one of them. fast-check prints the seed of a
  * failure.
  */
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { isObjectType, type GraphQLObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FieldType } from '../../../src/service/records/field-types.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS, momentOf, plainDay, plainMidnight } from '../../../src/service/records/parse-date.ts';
 

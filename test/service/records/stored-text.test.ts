@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { completer } from '../../../src/service/records/stored-text.ts';
 import { RECORD_FIELDS } from '../../../src/service/records/whole-record.ts';

@@ -1,5 +1,5 @@
 /** Imports records with any parts, valid and invalid. Every answer must agree with the published document, with every field and part. */
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import type { FieldType } from '../../../src/service/records/field-types.ts';
 import { ROW_FIELDS } from '../../../src/service/records/schemas/contact-schema.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { BLOCK, emptyBitmap, rowsIn, setBit } from '../../../src/service/store/index/bitmap.ts';
 import { sliceTerm, forEachSetBit, existsTerm } from '../../../src/service/store/index/bit-slices.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { emptyBitmap, setBit } from '../../../src/service/store/index/bitmap.ts';
 import { nextBySize, type NextBySize } from '../../../src/service/search/companies-by-size.ts';

@@ -1,5 +1,5 @@
 /** Records of the sample set with aliases, tickers and histories, and for each filter random values that occur in them. */
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { makeSample } from '../../../fixtures/generate/sample.ts';
 import type { SparseRecord } from '../../../src/service/records/whole-record.ts';
 import { PlainCompanies } from './plain-companies.ts';

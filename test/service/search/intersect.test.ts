@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { emptyBitmap, rowsIn, setBit } from '../../../src/service/store/index/bitmap.ts';
 import { compilePredicate } from '../../../src/service/search/compile-predicate.ts';

@@ -1,5 +1,5 @@
 /** People and signals at an alias of a company count as the company's, in any order of the records. */
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import type { SparseRecord } from '../../../src/service/records/whole-record.ts';
 import { FILTERS } from '../../../src/service/search/filters.ts';

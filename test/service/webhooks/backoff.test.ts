@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { HostBackoff } from '../../../src/service/webhooks/backoff.ts';
 import { LONGEST_PAUSE_MS } from '../../../src/service/webhooks/retry-schedule.ts';

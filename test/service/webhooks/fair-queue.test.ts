@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { FairQueue } from '../../../src/service/webhooks/fair-queue.ts';
 import type { Destination } from '../../../src/service/webhooks/concurrency.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { AttemptSender } from '../../../src/service/webhooks/attempt.ts';
 import { isMetadata } from '../../../src/service/webhooks/metadata.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { retryAfterHeaderMs, LONGEST_MS, pauseMs, RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retry-schedule.ts';
 import { HOUR_MS } from './processes.ts';

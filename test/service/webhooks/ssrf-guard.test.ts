@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import type { HostAddress, Resolver } from '../../../src/verification/dns/resolver.ts';
 import { publicAddressesOf, checkedLookup, isPublicTarget } from '../../../src/service/webhooks/ssrf-guard.ts';

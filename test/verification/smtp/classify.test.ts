@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { classifyRcpt, refusalForm, type RcptMeaning } from '../../../src/verification/smtp/classify.ts';
 import { ReplyReader } from '../../../src/verification/smtp/reply.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import * as fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { afterEach, expect, it } from 'vitest';
 import type { Resolver } from '../../../src/verification/dns/resolver.ts';
 import { connectTo } from '../../../src/verification/smtp/settings.ts';

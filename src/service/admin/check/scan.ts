@@ -135,8 +135,12 @@ function begin(statement: StatementSync, key: Key): Iterator<Row> {
   }
 }
 
-/** Whether SQLite found the file malformed: SQLITE_CORRUPT or SQLITE_NOTADB (sqlite.org/rescode.html). A disk error is not damage. */
+/**
+ * True when SQLite found the file malformed: SQLITE_CORRUPT or SQLITE_NOTADB (sqlite.org/rescode.html), or when a row has a number beyond
+ * 2^53, which Millrace never writes. A disk error is not damage.
+ */
 export function isDamage(error: unknown): boolean {
+  if (error instanceof RangeError) return (error as { readonly code?: unknown }).code === 'ERR_OUT_OF_RANGE';
   return isSqliteError(error) && [11, 26].includes((error as { readonly errcode: number }).errcode & 0xff);
 }
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import * as fc from 'fast-check';
+import * as fc from '../../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import type { PageData } from '../../../../src/job/report/page/page-data.ts';
 import { reportPage } from '../../../../src/job/report/page/report-page.ts';

@@ -1,5 +1,5 @@
 /** Data of the report page with hostile text from job, input and service. */
-import * as fc from 'fast-check';
+import * as fc from '../../../support/fast-check.ts';
 import { NARROWEST_MS } from '../../../../src/checkpoint/call-slots.ts';
 import { LatencyHistogram } from '../../../../src/job/run/latency-histogram.ts';
 import { WAIT_REASONS } from '../../../../src/util/waits.ts';

@@ -1,5 +1,5 @@
 /** Rows as CRMs and spreadsheets write them. */
-import * as fc from 'fast-check';
+import * as fc from '../../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { exportRecords } from '../../../../src/service/admin/export/export-records.ts';
 import type { ImportKind } from '../../../../src/service/admin/import/column-names.ts';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import * as fc from 'fast-check';
+import * as fc from '../../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { openDirectory } from '../../../../src/service/store/directory.ts';
 import { loadPeople } from '../../../../src/service/store/rows/load.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { encodeBatch, decodeBatch } from '../../../../src/service/admin/import/encode-batch.ts';
 import type { NormalisedRow } from '../../../../src/service/admin/import/normalise-rows.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { exportRecords, tableCells, tableColumns, type ExportKind } from '../../../../src/service/admin/export/export-records.ts';
 import type { ImportKind } from '../../../../src/service/admin/import/column-names.ts';

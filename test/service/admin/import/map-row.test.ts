@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { companyOf, contactOf } from '../../../../src/service/admin/import/contact.ts';
 import { rowMapperOf } from '../../../../src/service/admin/import/map-row.ts';

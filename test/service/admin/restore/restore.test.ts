@@ -12,10 +12,11 @@ import { openStore } from '../../../../src/service/store/open-store.ts';
 import type { Store } from '../../../../src/service/store/store.ts';
 import { suppressCommand } from '../../../../src/service/admin/suppress-command.ts';
 import { printed } from '../../../support/printed.ts';
-import { SAMPLE_SEED, sampleOf } from '../../../support/sample.ts';
+import { sampleOf } from '../../../support/sample.ts';
 import { KEY, serveStore, temporaryFolder } from '../../harness.ts';
 import { cutShort, damagePage, flip, pagesOf, zeroPage } from '../check/damage.ts';
 import { emailOf, makeFullStore, PEOPLE } from '../check/full-store.ts';
+import { SEED } from '../../../support/seed.ts';
 
 const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), 'millrace-restore-'));
@@ -167,7 +168,7 @@ describe('a store with a damaged page', () => {
       expect((await service.post('/v1/enrich', { email })).status).toBe(451);
   });
 
-  it.each(sampleOf(LOSSES, 2))(`a store is restored after the loss of %s (seed ${SAMPLE_SEED})`, async (_what, damage) => {
+  it.each(sampleOf(LOSSES, 2))(`a store is restored after the loss of %s (seed ${SEED})`, async (_what, damage) => {
     const { path, backup } = await later();
     damage(path);
     const damaged = readFileSync(path);

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../../support/fast-check.ts';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { emptyBitmap, rowsIn, setBit } from '../../../../src/service/store/index/bitmap.ts';
 import { DomainIds } from '../../../../src/service/store/index/domain-ids.ts';

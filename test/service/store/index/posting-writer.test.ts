@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { emptyBitmap, rowsIn } from '../../../../src/service/store/index/bitmap.ts';
 import { PostingReader } from '../../../../src/service/search/posting-reader.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { generation, internTerm } from '../../../../src/service/store/index/term-dictionary.ts';
 import { TermCollector } from '../../../../src/service/store/index/term-table.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { mergePerson } from '../../../../src/service/store/merge/merge-person.ts';
 import { fullName } from '../../../../src/service/records/person-name.ts';

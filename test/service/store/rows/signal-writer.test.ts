@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { exportRecords, tableCells, tableColumns } from '../../../../src/service/admin/export/export-records.ts';
 import type { SparseRecord } from '../../../../src/service/records/whole-record.ts';

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import * as fc from 'fast-check';
+import * as fc from '../../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { AS_TEXT, bytesIn, TextCollector, textIn } from '../../../../src/service/store/rows/text-blobs.ts';
 

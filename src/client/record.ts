@@ -1,5 +1,6 @@
 /** The answers of /v1/enrich, /v1/contacts/reveal and /v1/companies: a record, or one that says nothing. Pure. */
 import { withBodyId } from './answer.ts';
+import { COMPANY_FIELDS, PERSON_FIELDS } from './answer-fields.ts';
 import { badBody } from './classify.ts';
 import type { Answer } from './answer.ts';
 import { isObject } from '../util/is-object.ts';
@@ -15,101 +16,43 @@ export type EnrichAnswer = RecordAnswer<PersonRecord>;
 export type RevealAnswer = RecordAnswer<ContactRecord>;
 export type CompanyAnswer = RecordAnswer<CompanyRecord>;
 
-/**
- * The contract's fields that describe a person. Absent are fields that a service may send for an unknown person: the looked-up key, and its
- * opinion about the address or its own answer.
- */
-const PERSON_FIELDS: readonly string[] = [
-  'name',
-  'first_name',
-  'middle_name',
-  'last_name',
-  'headline',
-  'title',
-  'seniority',
-  'department',
-  'sub_department',
-  'summary',
-  'mobile',
-  'linkedin_url',
-  'linkedin_id',
-  'twitter_url',
-  'github_url',
-  'facebook_url',
-  'website_url',
-  'photo_url',
-  'time_zone',
-  'tenure_months',
-  'years_experience',
-  'role_started_on',
-  'job_changed_at',
-  'name_aliases',
-  'personal_emails',
-  'phones',
-  'skills',
-  'languages',
-  'certifications',
-  'education',
-  'employment_history',
-  'location',
+/** Fields that a service may send for an unknown person: the looked-up key, and its opinion about the address or its own answer. */
+const NOT_OF_A_PERSON = [
+  'id',
+  'email',
+  'email_status',
+  'email_type',
+  'email_confidence',
+  'email_verified_at',
+  'emails',
+  'likelihood',
+  'matched_on',
+  'sources_count',
+  'first_seen_at',
+  'updated_at',
+  'verified',
+  'company',
 ];
+const NOT_OF_A_COMPANY = ['id', 'domain', 'domain_aliases', 'email_provider', 'email_pattern', 'accepts_all', 'updated_at'];
 
-/** The same for a person who was looked up by profile. */
-const CONTACT_FIELDS: readonly string[] = [...PERSON_FIELDS.filter((field) => field !== 'linkedin_url'), 'email', 'emails'];
-
-/** The same of a company, which was asked for by its domain. */
-const COMPANY_FIELDS: readonly string[] = [
-  'name',
-  'legal_name',
-  'revenue',
-  'revenue_range',
-  'revenue_usd',
-  'employees',
-  'employees_range',
-  'industry',
-  'sector',
-  'type',
-  'description',
-  'phone',
-  'logo_url',
-  'linkedin_url',
-  'linkedin_followers',
-  'twitter_url',
-  'facebook_url',
-  'crunchbase_url',
-  'ticker',
-  'exchange',
-  'parent_domain',
-  'founded_year',
-  'stack',
-  'technologies',
-  'naics',
-  'sic',
-  'keywords',
-  'locations',
-  'subsidiaries',
-  'signals',
-  'hq',
-  'employees_by_department',
-  'employees_by_country',
-  'headcount_growth',
-  'funding',
-  'hiring',
-];
+const ENRICHED = PERSON_FIELDS.filter((field) => !NOT_OF_A_PERSON.includes(field));
+/** A contact was looked up by its profile, so that an address tells something. */
+const REVEALED = [...ENRICHED.filter((field) => field !== 'linkedin_url'), 'email', 'emails'];
+const COMPANY = COMPANY_FIELDS.filter((field) => !NOT_OF_A_COMPANY.includes(field));
 
 /** Reads a 200 of enrich: the bare record; a miss for null, {} or a record without any person or company field; else unreadable. */
 export function readPerson(answer: Answer): CallResult<EnrichAnswer> {
-  return readRecord(answer, (record) => saysSomething(record, PERSON_FIELDS) || namesCompany(record));
+  return readRecord(answer, (record) => saysSomething(record, ENRICHED) || namesCompany(record));
 }
 
 /** The same of reveal. */
 export function readContact(answer: Answer): CallResult<RevealAnswer> {
-  return readRecord(answer, (record) => saysSomething(record, CONTACT_FIELDS) || namesCompany(record));
+  return readRecord(answer, (record) => saysSomething(record, REVEALED) || namesCompany(record));
 }
 
 /** The same of a company. */
 export function readCompany(answer: Answer): CallResult<CompanyAnswer> {
-  return readRecord(answer, (record) => saysSomething(record, COMPANY_FIELDS));
+  return readRecord(answer, (record) => saysSomething(record, COMPANY));
 }
 
 function readRecord<T extends PersonRecord | ContactRecord | CompanyRecord>(

@@ -49,7 +49,7 @@ export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider):
     const person = has.enrich ? keyOfPerson(mailbox, email, domain) : 'no_key';
     const enrich = typeof person === 'string' ? null : person;
     const verify = has.verify ? (mailbox ?? badAddress(email)) : null;
-    const company = has.company ? keyOfCompany(mailbox, domain, isFreeProvider) : null;
+    const company = has.company ? companyKey(mailbox, domain, isFreeProvider) : null;
     const reveal = has.reveal ? revealKey(linkedinUrl) : null;
     const decides =
       enrich !== null
@@ -116,12 +116,8 @@ function badAddress(email: string): string | null {
   return text.length > LONGEST_SENT_ADDRESS ? null : text;
 }
 
-/** The key of `company`: the record's domain, else that of its address, unless it belongs to a free provider or a relay. */
-export function companyKey(email: string, domain: string, isFreeProvider: IsFreeProvider): string | null {
-  return keyOfCompany(email === '' ? null : (addressIn(email)?.key ?? null), domain, isFreeProvider);
-}
-
-function keyOfCompany(mailbox: string | null, domain: string, isFreeProvider: IsFreeProvider): string | null {
+/** The key of `company`: the record's domain, else that of its mailbox, unless it belongs to a free provider or a relay. */
+export function companyKey(mailbox: string | null, domain: string, isFreeProvider: IsFreeProvider): string | null {
   const host = domain === '' ? null : domainIn(domain);
   if (host !== null) return host;
   const own = mailbox === null ? null : domainIn(mailbox.slice(mailbox.lastIndexOf('@') + 1));

@@ -100,7 +100,7 @@ describe('companyKey', () => {
     ['ada@', '', null],
     ['', ' ', null],
   ])('%j and %j: %j', (email, domain, expected) => {
-    expect(companyKey(email, domain, isFree)).toBe(expected);
+    expect(companyKey(verifyKey(email), domain, isFree)).toBe(expected);
   });
 });
 

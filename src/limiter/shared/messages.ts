@@ -115,12 +115,6 @@ export const PERMIT_LEASE_MS = 1_000;
 export const POD_LEASE_MS = 4_000;
 /** A pod that is missing for this long has ended. If it goes on alone all the same, it counts as another client. */
 export const FORGET_POD_MS = 600_000;
-/**
- * A pod's name ends in a dot and a random id of the run. The part before it names the workload: the next run of the same workload takes the
- * place of a missing pod.
- */
-export const workloadOf = (pod: string): string => pod.slice(0, Math.max(0, pod.lastIndexOf('.')));
-
 /** The present pods' part when the missing pods had the whole plan: enough to observe, sooner or later, whether any of them uses it. */
 export const MIN_PART = 0.02;
 

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { RotatingKey } from '../../../src/client/rotating-key.ts';
 import { openRunQuota } from '../../../src/job/run/shared-quota.ts';
-import { workloadOf } from '../../../src/limiter/shared/messages.ts';
+import { workloadOf } from '../../limiter/shared/memory-store.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
 import { freeDatabase } from '../../ledger/shared.ts';
 import { describeWith } from '../../services/needed.ts';

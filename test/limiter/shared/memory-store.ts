@@ -3,7 +3,6 @@ import {
   COORDINATOR_LEASE_MS,
   FORGET_POD_MS,
   partLeftBy,
-  workloadOf,
   POD_LEASE_MS,
   type CoordinatorReply,
   type CoordinatorTurn,
@@ -13,6 +12,12 @@ import {
   type PodTurn,
   type PodTurnReply,
 } from '../../../src/limiter/shared/messages.ts';
+
+/**
+ * A pod's name ends in a dot and a random id of the run. The part before it names the workload: the next run of the same workload takes the
+ * place of a missing pod.
+ */
+export const workloadOf = (pod: string): string => pod.slice(0, Math.max(0, pod.lastIndexOf('.')));
 
 export class MemoryStore {
   readonly #now: () => number;

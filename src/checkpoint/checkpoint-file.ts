@@ -245,12 +245,13 @@ function faultOf(value: unknown): string | null {
     const part = found[key as keyof Checkpoint];
     if (!kinds.includes((part === null ? 'null' : typeof part) as Kind)) return `${none}, or of an older version (see its "${key}")`;
   }
-  const { version, manifest, mark, totals, held = [] } = value as Checkpoint;
+  const { version, manifest, mark, totals, held = [], spent } = value as Checkpoint;
   const whole =
     version === VERSION &&
     Array.isArray(manifest.files) &&
     Array.isArray(manifest.columns) &&
     Array.isArray(held) &&
+    (spent === null || Array.isArray(spent.minute)) &&
     typeof mark.bytes === 'number' &&
     typeof mark.tally === 'object' &&
     typeof totals.calls === 'object';

@@ -3,6 +3,8 @@
  * Pure: time is passed in.
  */
 
+import { joinRecent, type RecentSlots } from './recent-slots.ts';
+
 const SMALLEST = 256;
 
 export class CallLog {
@@ -13,7 +15,8 @@ export class CallLog {
   readonly #answeredSent = new Times();
   /** In the order of sending. */
   readonly #inFlight = new Set<number>();
-  #restored = { calls: 0, atMs: -Infinity };
+  /** Calls of earlier runs. */
+  #restored: RecentSlots = [];
 
   /** The last ticket; 0 before the first call. */
   get last(): number {
@@ -53,14 +56,25 @@ export class CallLog {
     return sentMs;
   }
 
-  /** Adds calls of an earlier run. The service may not have counted them. */
-  restore(calls: number, atMs: number): void {
-    for (let i = 0; i < calls; i++) {
-      this.#sent.add(atMs);
-      this.#answered.add(atMs);
-      this.#answeredSent.add(atMs, false);
+  /** Adds calls of an earlier run, before any other call. The service may not have counted them. */
+  restore(slots: RecentSlots): void {
+    for (const [atMs, calls] of slots) {
+      for (let i = 0; i < calls; i++) {
+        this.#sent.add(atMs);
+        this.#answered.add(atMs);
+        this.#answeredSent.add(atMs, false);
+      }
     }
-    this.#restored = { calls, atMs };
+    this.#restored = [...this.#restored, ...slots];
+  }
+
+  /** Calls that the service may have counted after `nowMs - periodMs`, each at the latest time that is possible. */
+  recent(nowMs: number, periodMs: number): RecentSlots {
+    const slots: [number, number][] = [];
+    for (let n = this.#answered.last - this.#answered.countAfter(nowMs - periodMs) + 1; n <= this.#answered.last; n++)
+      slots.push([this.#answered.at(n) as number, 1]);
+    if (this.#inFlight.size > 0) slots.push([nowMs, this.#inFlight.size]);
+    return joinRecent(slots, periodMs);
   }
 
   /** When a call was sent; null when it has been dropped. */
@@ -101,8 +115,8 @@ export class CallLog {
       count--;
       underWay++;
     }
-    const { calls, atMs } = this.#restored;
-    return atMs > sentAfterMs && atMs <= answeredUpToMs ? count - calls : count;
+    for (const [atMs, calls] of this.#restored) if (atMs > sentAfterMs && atMs <= answeredUpToMs) count -= calls;
+    return count;
   }
 
   /** Calls sent up to `ms` that are still in flight. */

@@ -9,6 +9,7 @@ import { QuotaWindows } from './quota-windows.ts';
 import type { RateReading } from './rate-reading.ts';
 import type { SavedQuota } from './saved-quota.ts';
 import { SharedQuota } from './shared/shared-quota.ts';
+import { restoreSlots, saveSlots } from './recent-slots.ts';
 import { ThrottlePause } from './throttle-pause.ts';
 
 export type { AnsweredCall, CallTicket, LimiterOptions, ThrottledWait } from './limiter-options.ts';
@@ -66,8 +67,8 @@ export class Limiter {
     this.#model = shared ?? planShare ?? new QuotaModel({ rpm });
     if (restored?.windows !== undefined) this.#windows.restore(restored.windows, options.monotonicNow(), options.wallNow());
     this.#gate = rpm === null && !this.#windows.active ? null : this.#newGate();
-    // A clock that was set back since must not make the calls older than they are.
-    if (restored !== null) this.#model.restore(restored.calls, Math.max(0, options.wallNow() - restored.lastAtMs), options.monotonicNow());
+    const startMs = options.monotonicNow();
+    if (restored !== null) this.#model.restore(restoreSlots(restored.minute, startMs, options.wallNow()), startMs);
     if (restored?.later !== undefined) this.#pause.restore(restored.later);
     shared?.start(
       () => (this.#pause.isPaused || this.#isBlocked ? 0 : this.#waiters.length - this.#head),
@@ -153,12 +154,12 @@ export class Limiter {
 
   /** The quota for the next run, as the checkpoint stores it. */
   save(): SavedQuota {
-    const [now, lastAtMs] = [this.#options.monotonicNow(), this.#options.wallNow()];
-    const later = this.#pause.save(now, lastAtMs);
-    const windows = this.#windows.save(now, lastAtMs);
+    const [now, savedAtMs] = [this.#options.monotonicNow(), this.#options.wallNow()];
+    const later = this.#pause.save(now, savedAtMs);
+    const windows = this.#windows.save(now, savedAtMs);
     return {
-      calls: this.#model.spent(now),
-      lastAtMs,
+      minute: saveSlots(this.#model.recent(now), now, savedAtMs),
+      savedAtMs,
       ...(later === null ? {} : { later }),
       ...(windows.length === 0 ? {} : { windows }),
     };

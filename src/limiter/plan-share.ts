@@ -9,6 +9,7 @@ import { Latencies } from './latencies.ts';
 import { PlanPace } from './plan-pace.ts';
 import type { RateReading } from './rate-reading.ts';
 import { MINUTE_MS } from './quota-observations.ts';
+import type { RecentSlots } from './recent-slots.ts';
 import type { Wait } from '../util/waits.ts';
 
 /** Older calls do not matter: a window, and the latencies that may add to it. */
@@ -73,9 +74,14 @@ export class PlanShare {
     return this.#nextAt;
   }
 
-  /** Adds calls of the last minute, the last of them sent `agoMs` ago. */
-  restore(calls: number, agoMs: number, nowMs: number): void {
-    this.#log.restore(calls, nowMs - agoMs);
+  /** Adds earlier calls of the last minute. */
+  restore(slots: RecentSlots): void {
+    this.#log.restore(slots);
+  }
+
+  /** Calls of the last minute, for the next run. */
+  recent(nowMs: number): RecentSlots {
+    return this.#log.recent(nowMs, MINUTE_MS);
   }
 
   spent(nowMs: number): number {

@@ -17,6 +17,7 @@ import { PlanPace } from './plan-pace.ts';
 import { PlanSurplus } from './plan-surplus.ts';
 import { isConsistent, type RateReading } from './rate-reading.ts';
 import { RefusalJitter } from './refusal-jitter.ts';
+import type { RecentSlots } from './recent-slots.ts';
 import { SmallBucket } from './small-bucket.ts';
 import { MINUTE_MS, QuotaObservations, type Observation } from './quota-observations.ts';
 import type { Wait } from '../util/waits.ts';
@@ -101,9 +102,10 @@ export class QuotaModel {
   }
 
   /** Adds the calls of the run before that the last window may still hold. */
-  restore(calls: number, agoMs: number, nowMs: number): void {
-    if (calls > 0) this.#restoredMs = nowMs - Math.max(0, agoMs);
-    if (agoMs <= MINUTE_MS + MAX_LAG_MS) this.#observed.log.restore(calls, nowMs - Math.max(0, agoMs));
+  restore(slots: RecentSlots, nowMs: number): void {
+    const held = slots.filter(([endMs, calls]) => calls > 0 && endMs >= nowMs - MINUTE_MS - MAX_LAG_MS);
+    this.#restoredMs = slots.findLast(([, calls]) => calls > 0)?.[0] ?? -Infinity;
+    this.#observed.log.restore(held);
   }
 
   /** Adds earlier calls one by one. @param calls.counted whether the service has counted it for certain */
@@ -124,6 +126,11 @@ export class QuotaModel {
   /** Calls sent within the last minute. */
   spent(nowMs: number): number {
     return this.#observed.log.sentAfter(nowMs - MINUTE_MS);
+  }
+
+  /** Calls of the last minute, for the next run. */
+  recent(nowMs: number): RecentSlots {
+    return this.#observed.log.recent(nowMs, MINUTE_MS);
   }
 
   /** A call starts; returns its ticket. */

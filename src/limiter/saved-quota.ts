@@ -1,11 +1,11 @@
 /** The part of the quota that outlives a run, in the checkpoint. Types only. Times are epoch milliseconds. */
-import type { SavedSlots } from './spent-slots.ts';
+import type { SavedSlots } from './recent-slots.ts';
 
 export interface SavedQuota {
-  /** Calls of the last minute. */
-  readonly calls: number;
-  /** When `calls` was counted: the last of them was sent then or before. */
-  readonly lastAtMs: number;
+  /** Calls of the last minute. The service has counted the calls of a slot by its end. */
+  readonly minute: SavedSlots;
+  /** When this was saved. */
+  readonly savedAtMs: number;
   /** A pause that the service asked for and that no answer has ended. Absent: no pause. */
   readonly later?: SavedPause;
   /** Calls of the whole job by then, in the count of the checkpoint's `callsAtMost`. Absent outside a checkpoint. */

@@ -2,11 +2,7 @@
  * Counts the calls of a period in a bounded number of slots. A slot counts until all of it has left the period. Pure: time is passed in.
  */
 
-/** Slots of a period. A slot may delay the calls after it by this part of the period at most. */
-const SLOTS = 240;
-
-/** `[end, calls]` for each slot; `end` is in epoch milliseconds. */
-export type SavedSlots = readonly (readonly [endMs: number, calls: number])[];
+import { restoreSlots, saveSlots, SLOTS, type SavedSlots } from './recent-slots.ts';
 
 interface Slot {
   endMs: number;
@@ -61,16 +57,15 @@ export class SpentSlots {
   }
 
   save(nowMs: number, wallMs: number): SavedSlots {
-    return this.#slots
-      .filter(({ endMs }) => endMs > nowMs - this.#spanMs / 2)
-      .map(({ endMs, calls }) => [Math.round(endMs - nowMs + wallMs), calls]);
+    const recent = this.#slots.filter(({ endMs }) => endMs > nowMs - this.#spanMs / 2);
+    return saveSlots(
+      recent.map(({ endMs, calls }) => [endMs, calls]),
+      nowMs,
+      wallMs,
+    );
   }
 
-  /** A clock that was set back does not move calls into the future. */
   restore(saved: SavedSlots, nowMs: number, wallMs: number): void {
-    this.#slots = saved.map(([endMs, calls]) => {
-      const at = nowMs - Math.max(0, wallMs - endMs);
-      return { fromMs: at, endMs: at, calls };
-    });
+    this.#slots = restoreSlots(saved, nowMs, wallMs).map(([endMs, calls]) => ({ fromMs: endMs, endMs, calls }));
   }
 }

@@ -1,6 +1,7 @@
 import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { CallLog } from '../../src/limiter/call-log.ts';
+import { SLOTS } from '../../src/limiter/recent-slots.ts';
 
 /** Some sends, and answers in any order, a few milliseconds from each other; enough of them for the rings to grow. */
 const events = fc.array(fc.record({ afterMs: fc.nat(3), send: fc.boolean(), which: fc.nat(1_000) }), { maxLength: 1_200 });
@@ -15,7 +16,7 @@ function play(
   restored: number,
 ): { log: CallLog; calls: Call[]; nowMs: number } {
   const log = new CallLog();
-  log.restore(restored, 0);
+  log.restore([[0, restored]]);
   const calls: Call[] = [];
   const underWay: number[] = [];
   let nowMs = 1;
@@ -58,9 +59,23 @@ describe('CallLog', () => {
 
   it('knows restored calls as sent, and not as counted by the service', () => {
     const log = new CallLog();
-    log.restore(5, 100);
+    log.restore([[100, 5]]);
     log.answered(log.sent(150, -Infinity), 160);
     expect([log.sentAfter(99), log.unansweredAt(99), log.within(99, 200), log.inFlight]).toEqual([6, 6, 1, 0]);
+  });
+
+  it('counts a call in flight as of now, and each other call at its answer', () => {
+    fc.assert(
+      fc.property(events, fc.constantFrom(0, 7), fc.integer({ min: 1, max: 2_000 }), (steps, restored, periodMs) => {
+        const { log, calls, nowMs } = play(steps, restored);
+        const all = [...Array.from({ length: restored }, () => 0), ...calls.map(({ answeredMs }) => Math.min(answeredMs, nowMs))];
+        const expected = all.filter((atMs) => atMs > nowMs - periodMs).sort((one, other) => one - other);
+        const recent = log.recent(nowMs, periodMs).flatMap(([endMs, count]) => Array.from({ length: count }, () => endMs));
+        const laterBy = recent.map((atMs, i) => atMs - (expected[i] as number));
+        expect(recent).toHaveLength(expected.length);
+        expect(laterBy.filter((ms) => ms < 0 || ms >= periodMs / SLOTS)).toEqual([]);
+      }),
+    );
   });
 
   it('forgets what it may, and goes on counting the rest', () => {

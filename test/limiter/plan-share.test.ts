@@ -31,7 +31,7 @@ describe('PlanShare', () => {
           const share = new PlanShare({ rpm, part: 1 / of });
           const most = Math.max(1, Math.floor(rpm / of));
           const before = Math.floor(most * part);
-          share.restore(before, agoMs, 0);
+          share.restore([[-agoMs, before]]);
           const times = sends(share, 0, 3 * MINUTE);
           expect(mostInAMinute([...Array.from({ length: before }, () => -agoMs), ...times])).toBeLessThanOrEqual(most);
           expect(times.filter((at) => at >= MINUTE).length).toBeGreaterThanOrEqual(2 * most * 0.97 - 2);
@@ -68,7 +68,7 @@ describe('PlanShare', () => {
 
   it('never names the present moment for the next check', () => {
     const share = new PlanShare({ rpm: 60, part: 1 });
-    share.restore(60, 0.1, 0.3);
+    share.restore([[0.2, 60]]);
     for (let now = 0.3; now < 2 * MINUTE; now = Math.max(share.nextAt, now)) {
       if (share.permits(now) >= 1) share.sent(now);
       expect(share.nextAt).toBeGreaterThanOrEqual(now);

@@ -97,7 +97,7 @@ describe('QuotaModel.beyondPlan', () => {
 
   it('gives 0 after a resume, because the earlier run had those permits', () => {
     const model = new QuotaModel({ rpm: 600 });
-    model.restore(100, 5_000, 0);
+    model.restore([[-5_000, 100]], 0);
     model.answered(model.sent(0), 50, reading(499, 60_000, 600));
     expect(model.beyondPlan(90_000)).toBe(0);
   });
@@ -113,7 +113,7 @@ describe('QuotaModel.beyondPlan', () => {
 describe('QuotaModel.waiting', () => {
   it('names the end of the minute that a killed run may have spent, when the service sends no headers', () => {
     const model = new QuotaModel({ rpm: 60 });
-    model.restore(60, 1_000, 0);
+    model.restore([[-1_000, 60]], 0);
     expect(model.waiting(0)).toBeNull();
     model.answered(model.sent(0), 50, null);
     const wait = model.waiting(100);

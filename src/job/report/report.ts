@@ -87,7 +87,7 @@ function goesOnAt({ state, spent }: Checkpoint): string | null {
   if (spent === null || state === 'finished' || state === 'finishing') return null;
   const windows = (spent.windows ?? []).flatMap(({ opensAtMs }) => (opensAtMs === undefined ? [] : [opensAtMs]));
   const atMs = Math.max(spent.later?.untilMs ?? 0, ...windows);
-  return atMs > spent.lastAtMs ? new Date(atMs).toISOString() : null;
+  return atMs > spent.savedAtMs ? new Date(atMs).toISOString() : null;
 }
 
 /** Both forms of the report: `report.json`, then the page. @throws StorageError, or 75 when the job was lost */

@@ -14,10 +14,11 @@ export function spentBefore(job: CompiledJob, checkpoint: Checkpoint, wasKilled:
   if (checkpoint.spent === null) return null;
   const rpm = ownRpm(job, checkpoint);
   const { later, windows = [], sent = checkpoint.callsAtMost, ...spent } = checkpoint.spent;
-  const killedAtMs = spent.lastAtMs + job.checkpoint.everyMs;
+  const killedAtMs = spent.savedAtMs + job.checkpoint.everyMs;
   const kept = wasKilled ? addUncountedCalls(windows, Math.max(0, checkpoint.callsAtMost - sent), killedAtMs) : windows;
   return {
-    ...(rpm === null ? { ...spent, calls: 0 } : wasKilled ? { calls: rpm, lastAtMs: killedAtMs } : spent),
+    ...spent,
+    minute: rpm === null ? [] : wasKilled ? [[killedAtMs, rpm]] : spent.minute,
     ...(kept.length === 0 ? {} : { windows: kept }),
     // A pause longer than `limits.maxWaitMs` has ended the last run: one call asks whether the service still wants it.
     ...(later === undefined ? {} : { later: later.forMs > job.limits.maxWaitMs ? { ...later, untilMs: 0 } : later }),

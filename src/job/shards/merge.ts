@@ -1,9 +1,11 @@
 /** The checkpoints of all shards as the one of the whole job. Pure. */
 import type { Checkpoint, RunTotals } from '../../checkpoint/checkpoint-file.ts';
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
+import { joinRecent } from '../../limiter/recent-slots.ts';
 import { EMPTY_TALLY, Tallying } from '../../writer/tally.ts';
 import { MAX_SLOTS } from '../../checkpoint/call-series.ts';
 import { joinSlots, storeSlots, readSlots } from '../../checkpoint/call-slots.ts';
+import { PERIODS_MS } from '../../util/periods.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
 import { newCheckpoint } from '../lifecycle/new-checkpoint.ts';
 import { addWaits } from '../../checkpoint/wait-log.ts';
@@ -83,14 +85,17 @@ function addCounts(all: readonly Readonly<Record<string, number>>[]): Record<str
   return sums;
 }
 
-/** The upper bound: all calls that may have been spent, the latest of their times, and the longest wait. */
+/** The upper bound: all calls that may have been spent, and the longest wait. */
 function addSpent(shards: readonly Checkpoint[]): SavedQuota | null {
   const all = shards.flatMap(({ spent }) => (spent === null ? [] : [spent]));
   if (all.length === 0) return null;
   const [later] = all.flatMap(({ later: one }) => (one === undefined ? [] : [one])).sort((one, other) => other.untilMs - one.untilMs);
   return {
-    calls: all.reduce((sum, { calls }) => sum + calls, 0),
-    lastAtMs: Math.max(...all.map(({ lastAtMs }) => lastAtMs)),
+    minute: joinRecent(
+      all.flatMap(({ minute }) => minute).sort(([one], [other]) => one - other),
+      PERIODS_MS.minute,
+    ),
+    savedAtMs: Math.max(...all.map(({ savedAtMs }) => savedAtMs)),
     ...(later === undefined ? {} : { later }),
   };
 }

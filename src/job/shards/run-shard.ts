@@ -9,6 +9,7 @@ import type { Reporter } from '../progress/reporter.ts';
 import { buildReport } from '../report/report.ts';
 import { go, type DecideStart, type Start, type StartOptions } from '../lifecycle/start-decision.ts';
 import { goOnAfterFinish, refuseForeignOutput, refuseOthersFiles, resume, withAddress } from '../lifecycle/start.ts';
+import { partOfCalls } from '../../limiter/recent-slots.ts';
 import { newCheckpoint } from '../lifecycle/new-checkpoint.ts';
 import { refuseChangedDefinition, refuseForeignCheckpoint } from '../lifecycle/start-checks.ts';
 import type { CompiledJob, RunOptions, Shard } from '../../definition/compiled-job.ts';
@@ -137,7 +138,7 @@ function beginning(plan: ShardPlan, index: number, job: CompiledJob, paths: JobP
     startedAt,
     trusted,
     answered,
-    spent: spent === null ? null : { ...spent, calls: Math.ceil(spent.calls / of) },
+    spent: spent === null ? null : { ...spent, minute: partOfCalls(spent.minute, of) },
   };
 }
 

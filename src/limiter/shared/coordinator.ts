@@ -236,7 +236,7 @@ export class QuotaCoordinator {
     const model = new QuotaModel({ rpm: this.#rpm });
     const recent = this.#recentCalls(now);
     model.resume(recent.map((call) => ({ ...call, answeredMs: call.answeredMs ?? now })));
-    model.restore(Math.max(0, Math.min(spent, this.#rpm) - recent.length), 0, now);
+    model.restore([[now, Math.max(0, Math.min(spent, this.#rpm) - recent.length)]], now);
     this.#model = model;
     this.#unit = new ResetUnit(this.#rpm);
     this.#granted = new Map();
@@ -253,7 +253,7 @@ export class QuotaCoordinator {
     let callsOfMissing = Math.floor(this.#rpm * (1 - of));
     for (const { pod, answeredMs } of this.#recentCalls(now)) {
       if (without.has(pod) && callsOfMissing-- > 0) continue;
-      part.restore(1, now - (answeredMs ?? now), now);
+      part.restore([[answeredMs ?? now, 1]]);
     }
     this.#model = part;
     this.#missing.divide(of, without, now);

@@ -14,9 +14,9 @@
  */
 import { CallLog } from '../call-log.ts';
 import { rpmOfShare, PlanShare } from '../plan-share.ts';
-import type { SavedQuota } from '../saved-quota.ts';
 import type { PlanWindow } from '../../client/quota/quota-reading.ts';
 import type { RateReading } from '../rate-reading.ts';
+import { newestCalls, type RecentSlots } from '../recent-slots.ts';
 import { MINUTE_MS } from '../quota-observations.ts';
 import { PERMIT_LEASE_MS, POD_LEASE_MS, type SoloCall, type QuotaEvent, type PodTurn, type PodTurnReply } from './messages.ts';
 
@@ -84,7 +84,7 @@ export class Pod {
   #lastApartMs = -Infinity;
   /** Calls of the last minute by ticket, in the order of sending. */
   readonly #recent = new Map<number, OwnCall>();
-  #restored: { readonly calls: number; readonly atMs: number } | null = null;
+  #restored: RecentSlots = [];
   /** When calls may start again, as the coordinator says. */
   #freeAtMs = 0;
 
@@ -112,9 +112,14 @@ export class Pod {
     return this.#ownShare === null ? Infinity : Math.max(this.#ownShare.nextAt, this.#heldUntilMs);
   }
 
-  restore({ calls }: Pick<SavedQuota, 'calls'>, agoMs: number, nowMs: number): void {
-    this.#restored = { calls, atMs: nowMs - agoMs };
-    this.#log.restore(calls, nowMs - agoMs);
+  restore(slots: RecentSlots): void {
+    this.#restored = slots;
+    this.#log.restore(slots);
+  }
+
+  /** Calls of the last minute, for the next run. */
+  recent(nowMs: number): RecentSlots {
+    return this.#log.recent(nowMs, MINUTE_MS);
   }
 
   spent(nowMs: number): number {
@@ -264,9 +269,8 @@ export class Pod {
   /** Opens the pod's share of the plan, with its calls of the last minute. */
   #openOwnShare(nowMs: number): PlanShare {
     const part = new PlanShare({ rpm: this.#options.rpm, part: this.#share });
-    if (this.#restored !== null && this.#restored.atMs > nowMs - MINUTE_MS)
-      part.restore(Math.min(this.#restored.calls, part.rpm), nowMs - this.#restored.atMs, nowMs);
-    for (const { sentMs } of this.#recent.values()) if (sentMs > nowMs - MINUTE_MS) part.restore(1, nowMs - sentMs, nowMs);
+    part.restore(newestCalls(this.#restored, nowMs - MINUTE_MS, part.rpm));
+    for (const { sentMs } of this.#recent.values()) if (sentMs > nowMs - MINUTE_MS) part.restore([[sentMs, 1]]);
     return part;
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Wait } from '../../util/waits.ts';
 import type { RateReading } from '../rate-reading.ts';
+import type { RecentSlots } from '../recent-slots.ts';
 import { QuotaCoordinator } from './coordinator.ts';
 import { Pod, type OwnAnswer, type PodState } from './pod.ts';
 import type { QuotaEvent, QuotaStore } from './messages.ts';
@@ -74,12 +75,12 @@ export class SharedQuota {
     return this.#pod.nextAt;
   }
 
-  restore(calls: number, agoMs: number, nowMs: number): void {
-    this.#pod.restore({ calls }, agoMs, nowMs);
+  restore(slots: RecentSlots): void {
+    this.#pod.restore(slots);
   }
 
-  spent(nowMs: number): number {
-    return this.#pod.spent(nowMs);
+  recent(nowMs: number): RecentSlots {
+    return this.#pod.recent(nowMs);
   }
 
   waitMs(nowMs: number): number {

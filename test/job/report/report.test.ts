@@ -95,7 +95,7 @@ describe('the report', () => {
       { periodMs: 9_000, limit: 3, left: 0, resetAtMs: 9_000, spent: [] },
       { periodMs: 9_000, limit: 3, left: null, resetAtMs: null, spent: [], opensAtMs: 7_000 },
     ];
-    const checkpoint = { ...CHECKPOINT, state: 'running' as const, spent: { calls: 3, lastAtMs: 1_000, windows } };
+    const checkpoint = { ...CHECKPOINT, state: 'running' as const, spent: { minute: [], savedAtMs: 1_000, windows } };
     expect(buildReport(checkpoint, 'out.csv', null).quota.goesOnAt).toBe(new Date(7_000).toISOString());
     expect(buildReport({ ...checkpoint, state: 'finished' }, 'out.csv', null).quota.goesOnAt).toBeNull();
   });

@@ -24,7 +24,10 @@ const shard: fc.Arbitrary<Checkpoint> = fc
     bucket: n,
     callsAtMost: n,
     spent: fc.option(
-      fc.record({ calls: n, lastAtMs: n, later: fc.record({ untilMs: n, forMs: n }) }, { requiredKeys: ['calls', 'lastAtMs'] }),
+      fc.record(
+        { minute: fc.array(fc.tuple(n, n), { maxLength: 4 }), savedAtMs: n, later: fc.record({ untilMs: n, forMs: n }) },
+        { requiredKeys: ['minute', 'savedAtMs'] },
+      ),
     ),
   })
   .map(({ matched, failed, enrich, unique, retries, events, waitedMs, credits, activeMs, bucket, callsAtMost, spent }) => ({
@@ -108,7 +111,8 @@ test("the merged report has the sums of the shards' numbers", () => {
       expect(joined.spent?.later?.untilMs).toBe(
         shards.flatMap(({ spent }) => spent?.later?.untilMs ?? []).sort((one, other) => other - one)[0],
       );
-      expect(joined.spent?.calls ?? 0).toBe(sum(({ spent }) => spent?.calls ?? 0));
+      const callsOf = ({ spent }: Checkpoint): number => (spent?.minute ?? []).reduce((total, [, calls]) => total + calls, 0);
+      expect(callsOf(joined)).toBe(sum(callsOf));
     }),
   );
 });

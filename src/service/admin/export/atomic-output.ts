@@ -1,8 +1,10 @@
 /** A file that appears under its name only when it is complete (mode 0600). */
-import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { InputError } from '../../../util/errors.ts';
-import { isAt } from '../../../util/files/is-at.ts';
+import { isMissing } from '../../../util/files/is-at.ts';
 import { makeFolders } from '../../../util/files/make-folders.ts';
 import { syncFolder } from '../../../util/files/sync-folder.ts';
 
@@ -25,17 +27,17 @@ export async function writeAtomically<T>(path: string, write: (partial: string) 
 /** An output file with four steps: begin, fill, publish, close. Closing it before `publish` removes it. */
 export class AtomicOutput {
   readonly path: string;
-  /** Open until the end, so that no other file gets its inode number. */
-  readonly #file: FileHandle;
+  /** A name that no other export has: two that shared one could write into each other's file, or publish it half-written. */
+  readonly #partial: string;
   #isPublished = false;
 
-  private constructor(path: string, file: FileHandle) {
+  private constructor(path: string, partial: string) {
     this.path = path;
-    this.#file = file;
+    this.#partial = partial;
   }
 
   /**
-   * Makes the folder and an empty `<path>.partial`.
+   * Makes the folder and an empty partial file. Removes those of earlier exports, which then fail if they are still running.
    * @throws InputError when no file can be replaced at `path`; the system's error when nothing can be written there
    */
   static async begin(path: string): Promise<AtomicOutput> {
@@ -43,49 +45,49 @@ export class AtomicOutput {
     const existing = await stat(path).catch(() => null);
     if (existing?.isFile() === false)
       throw new InputError('output_not_ours', `${path} exists, and is no file that could be replaced`, { hint: 'Name another file.' });
-    // A killed export leaves its partial file behind.
-    await discard(partialOf(path));
-    const file = await open(partialOf(path), 'wx', 0o600).catch((error: unknown) => {
-      throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? writtenElsewhere(path, error) : error;
-    });
-    return new AtomicOutput(path, file);
+    await discardEarlier(path);
+    const partial = `${path}.${randomBytes(8).toString('hex')}.partial`;
+    const file = await open(partial, 'wx', 0o600);
+    await file.close();
+    return new AtomicOutput(path, partial);
   }
 
   /** Calls `write` with the path of the partial file. */
   async fill<T>(write: (partial: string) => Promise<T>): Promise<T> {
     try {
-      return await write(partialOf(this.path));
+      return await write(this.#partial);
     } catch (error) {
-      throw (await this.#isOurs()) ? error : writtenElsewhere(this.path, error);
+      throw existsSync(this.#partial) ? error : writtenElsewhere(this.path, error);
     }
   }
 
   /** Renames the partial file to its final name. @throws InputError when another export has begun to write it */
   async publish(): Promise<void> {
-    if (!(await this.#isOurs())) throw writtenElsewhere(this.path);
-    await rename(partialOf(this.path), this.path);
+    await rename(this.#partial, this.path).catch((error: unknown) => {
+      throw isMissing(error) ? writtenElsewhere(this.path, error) : error;
+    });
     this.#isPublished = true;
     await syncFolder(dirname(this.path));
   }
 
   async close(): Promise<void> {
-    try {
-      if (!this.#isPublished && (await this.#isOurs())) await discard(partialOf(this.path));
-    } finally {
-      await this.#file.close();
-    }
-  }
-
-  #isOurs(): Promise<boolean> {
-    return isAt(this.#file, partialOf(this.path));
+    if (!this.#isPublished) await discard(this.#partial);
   }
 }
 
-function partialOf(path: string): string {
-  return `${path}.partial`;
+/** Ends a partial file's name, behind the name of the output. */
+const PARTIAL = /^\.[0-9a-f]{16}\.partial$/;
+
+/** Removes the partial files of killed exports, and of those that run. */
+async function discardEarlier(path: string): Promise<void> {
+  // Where the folder cannot be listed, they stay.
+  const names = await readdir(dirname(path)).catch(() => []);
+  const output = basename(path);
+  for (const name of names)
+    if (name.startsWith(output) && PARTIAL.test(name.slice(output.length))) await discard(join(dirname(path), name));
 }
 
-function writtenElsewhere(path: string, cause?: unknown): InputError {
+function writtenElsewhere(path: string, cause: unknown): InputError {
   return new InputError('output_not_ours', `another export writes ${path} by now`, {
     hint: 'Let one end before the next begins, or name another file.',
     cause,

@@ -1,11 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { chmod, chown, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { writeAtomically } from '../../../../src/service/admin/export/atomic-output.ts';
+import { AtomicOutput, writeAtomically } from '../../../../src/service/admin/export/atomic-output.ts';
 import { makePublicFolder } from '../../../services/public-folder.ts';
 import { cleanUp } from '../../../support/clean-up.ts';
 import { temporaryFolder } from '../../harness.ts';
+
+/** How much later the second of two exports begins. One export takes about 15 turns. */
+const GAPS = [0, 1, 2, 4, 6, 8, 10, 12, 15, 20];
 
 describe('an atomic output file', () => {
   it('the file appears when it is complete, for its owner only; a failure leaves the old file unchanged', async () => {
@@ -59,21 +63,48 @@ describe('an atomic output file', () => {
     expect(await readdir(folder)).toEqual(['out']);
   });
 
-  it('when two exports begin the same file at once, one completes it, and the other fails with the reason', async () => {
-    const path = join(await temporaryFolder(), 'out');
-    const written = (n: number) =>
-      writeAtomically(path, async (partial) => {
-        const file = await open(partial, 'r+');
-        await file.write(`whole ${n}`);
-        await file.close();
-        return n;
-      });
-    for (let round = 0; round < 20; round++) {
-      const both = await Promise.allSettled([written(0), written(1)]);
-      const whole = both.flatMap((one) => (one.status === 'fulfilled' ? [`whole ${one.value}`] : []));
+  it.each(GAPS.map((gap) => [gap] as const))(
+    'of two exports of the same file, %d turns of the event loop apart, each that succeeds has published its own whole file',
+    async (gap) => {
+      const path = join(await temporaryFolder(), 'out');
+      const written = async (n: number, turns: number): Promise<number> => {
+        for (let turn = 0; turn < turns; turn++) await setImmediate();
+        return writeAtomically(path, async (partial) => {
+          const file = await open(partial, 'r+');
+          await file.write(`whole ${n}`);
+          await file.close();
+          return n;
+        });
+      };
+      const both = await Promise.allSettled([written(0, 0), written(1, gap)]);
       for (const one of both) if (one.status === 'rejected') expect(one.reason).toMatchObject({ exitCode: 65, code: 'output_not_ours' });
+      const whole = both.flatMap((one) => (one.status === 'fulfilled' ? [`whole ${one.value}`] : []));
       expect(whole).toContain(await readFile(path, 'utf8'));
-    }
+    },
+  );
+
+  it('an export never writes into the file of another one that begins meanwhile, and never publishes it', async () => {
+    const folder = await temporaryFolder();
+    const path = join(folder, 'out');
+    const first = await AtomicOutput.begin(path);
+    const second = await AtomicOutput.begin(path);
+    await second.fill((partial) => writeFile(partial, 'second'));
+    await expect(first.fill((partial) => writeFile(partial, 'first', { flag: 'r+' }))).rejects.toMatchObject({ code: 'output_not_ours' });
+    await expect(first.publish()).rejects.toMatchObject({ exitCode: 65, code: 'output_not_ours' });
+    await first.close();
+    await second.publish();
+    await second.close();
+    expect([await readFile(path, 'utf8'), await readdir(folder)]).toEqual(['second', ['out']]);
+  });
+
+  it('the next export removes what a killed one has left, and nothing else', async () => {
+    const folder = await temporaryFolder();
+    const killed = await AtomicOutput.begin(join(folder, 'out'));
+    await killed.fill((partial) => writeFile(`${partial}-journal`, 'rolled back'));
+    const others = ['out.2.partial', 'out.csv.0123456789abcdef.partial', 'out.partial'];
+    for (const name of others) await writeFile(join(folder, name), 'theirs');
+    await writeAtomically(join(folder, 'out'), (partial) => writeFile(partial, 'whole'));
+    expect((await readdir(folder)).sort()).toEqual(['out', ...others]);
   });
 
   it('a file can be written into a folder without read permission, which cannot be flushed', async () => {

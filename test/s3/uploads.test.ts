@@ -1,7 +1,7 @@
 /** Uploads to a server that hangs, and uploads that dead runs have left. */
 import { randomBytes } from 'node:crypto';
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, UploadPartCommand } from '@aws-sdk/client-s3';
-import { expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { assemble, emptyUploads } from '../../src/s3/assemble.ts';
 import { putSmall } from '../../src/s3/small-object.ts';
 import { describeWith } from '../services/needed.ts';
@@ -9,13 +9,18 @@ import { clientOf } from './bucket.ts';
 import { faultyBucket } from './faulty-bucket.ts';
 
 const PART = randomBytes(8 * 1024 * 1024);
-const QUICK = { attempts: 3, baseMs: 1, capMs: 5, idleMs: 60_000 };
-/** Far below the time that a part needs at the slowest permitted speed. */
 const IDLE_MS = 4_000;
+const QUICK = { attempts: 3, baseMs: 1, capMs: 5, idleMs: IDLE_MS };
+/** Bytes that buffers between the client and the server may hold. */
+const MOST_BUFFERED = 24 * 1024 * 1024;
 
 await describeWith('s3', 'a part of an output', async (server) => {
   const { bucket, proxy, access } = await faultyBucket(server);
   const place = { bucket: bucket.name, key: 'part' };
+  // Only these timers stand still, so that a busy machine can make no attempt idle.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => void vi.useRealTimers());
+  const HANG = { kind: 'hang', hangs: () => void vi.advanceTimersByTime(IDLE_MS) } as const;
   const puts = (): number => proxy.relayed.filter(({ method }) => method === 'PUT').length;
 
   test('an upload that was lost on its way is sent again, and no other request is', async () => {
@@ -26,26 +31,32 @@ await describeWith('s3', 'a part of an output', async (server) => {
   });
 
   test('an upload whose bytes stop moving is sent again, and fails after the permitted attempts, whatever its size', async () => {
-    proxy.faultFor = ({ number }) => (number === 1 ? { kind: 'hang' } : null);
-    await putSmall(access({ ...QUICK, idleMs: IDLE_MS }), place, PART);
-    proxy.faultFor = () => ({ kind: 'hang' });
-    await expect(putSmall(access({ ...QUICK, attempts: 2, idleMs: IDLE_MS }), place, PART)).rejects.toThrow('nothing came for 4 s');
+    proxy.faultFor = ({ number }) => (number === 1 ? HANG : null);
+    await putSmall(access(QUICK), place, PART);
+    proxy.faultFor = () => HANG;
+    await expect(putSmall(access({ ...QUICK, attempts: 2 }), place, PART)).rejects.toThrow('nothing came for 4 s');
     expect(puts()).toBe(4);
   });
 
   test('an upload fails when its time is over, whatever attempts are left', async () => {
-    proxy.faultFor = () => ({ kind: 'hang' });
-    await expect(putSmall(access({ ...QUICK, attempts: 100, idleMs: IDLE_MS, longestMs: 1 }), place, PART)).rejects.toThrow(
-      'nothing came for 4 s',
-    );
+    proxy.faultFor = () => HANG;
+    await expect(putSmall(access({ ...QUICK, attempts: 100, longestMs: 1 }), place, PART)).rejects.toThrow('nothing came for 4 s');
     expect(puts()).toBe(1);
   });
 
   test('a slow upload is not aborted', async () => {
-    // Each chunk passes only after the one before has arrived. Together they take longer than the idle time of an attempt.
-    proxy.faultFor = () => ({ kind: 'slow', eachMs: 40 });
-    await putSmall(access({ ...QUICK, attempts: 1, idleMs: IDLE_MS }), place, PART);
+    const body = Buffer.concat(Array.from({ length: 5 }, () => PART));
+    // The clock goes with the bytes that arrive: all of them take longer than the idle time of an attempt.
+    let tookMs = 0;
+    const passes = (bytes: number): void => {
+      const ms = (IDLE_MS * bytes) / MOST_BUFFERED;
+      tookMs += ms;
+      vi.advanceTimersByTime(ms);
+    };
+    proxy.faultFor = () => ({ kind: 'slow', passes });
+    await putSmall(access({ ...QUICK, attempts: 1 }), place, body);
     expect(puts()).toBe(1);
+    expect(tookMs).toBeGreaterThan(IDLE_MS * 1.5);
   });
 
   test('a server-side copy that hangs is repeated, after a longer time than any other request', async () => {
@@ -58,15 +69,10 @@ await describeWith('s3', 'a part of an output', async (server) => {
       proxy.faultFor = (request) => {
         if (!isCopy(request) || now > 0) return null;
         now = 10_010;
-        return { kind: 'hang' };
+        return HANG;
       };
       const guard = { begins: async () => {}, begun: async () => {}, check: async () => {} };
-      await assemble(
-        access({ ...QUICK, idleMs: 1_000, longestMs: 10_000 }),
-        place,
-        [{ place: { ...place, key: 'source' }, at: 0, bytes: 8_192 }],
-        guard,
-      );
+      await assemble(access({ ...QUICK, longestMs: 10_000 }), place, [{ place: { ...place, key: 'source' }, at: 0, bytes: 8_192 }], guard);
       expect(await bucket.get('part')).toEqual(PART.subarray(0, 8_192));
       expect(proxy.relayed.filter(isCopy).length).toBeGreaterThan(1);
     } finally {

@@ -1,7 +1,7 @@
 /** An HTTP proxy in front of a real server that injects the faults of a test. */
 import { once } from 'node:events';
 import { createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { Transform } from 'node:stream';
 
 export type Fault =
@@ -15,10 +15,10 @@ export type Fault =
   | { readonly kind: 'held'; readonly until: Promise<unknown> }
   /** The object in the answer appears older by `byMs`. */
   | { readonly kind: 'aged'; readonly byMs: number }
-  /** The request's body is read in pieces, with a pause after each. */
-  | { readonly kind: 'slow'; readonly eachMs: number }
-  /** The request is never answered. */
-  | { readonly kind: 'hang' }
+  /** `passes` is called with the number of bytes before each piece of the request's body. */
+  | { readonly kind: 'slow'; readonly passes: (bytes: number) => void }
+  /** The request is never answered. `hangs` is called, in turns of the event loop, until the client gives up. */
+  | { readonly kind: 'hang'; readonly hangs?: () => void }
   /** The answer's body and the connection end after `afterBytes`. */
   | { readonly kind: 'cut'; readonly afterBytes: number }
   /** The answer's body stops after `afterBytes`, and the connection stays open. */
@@ -87,6 +87,7 @@ export class FaultProxy {
     const { fault } = relayed;
     switch (fault?.kind) {
       case 'hang':
+        whileOpen(request.socket, fault.hangs);
         return;
       case 'reset':
         request.socket.resetAndDestroy();
@@ -145,17 +146,26 @@ export class FaultProxy {
     request.on('data', (bytes: Buffer) => {
       relayed.sent += bytes.length;
     });
-    if (fault?.kind === 'slow') request.pipe(slowly(fault.eachMs)).pipe(onward);
+    if (fault?.kind === 'slow') request.pipe(slowly(fault.passes)).pipe(onward);
     else request.pipe(onward);
   }
 }
 
 /** Passes one piece at a time. */
-function slowly(eachMs: number): Transform {
+function slowly(passes: (bytes: number) => void): Transform {
   return new Transform({
     highWaterMark: 1,
-    transform: (bytes: Buffer, _encoding, done) => void setTimeout(() => done(null, bytes), eachMs),
+    transform: (bytes: Buffer, _encoding, done) => {
+      passes(bytes.length);
+      setImmediate(done, null, bytes);
+    },
   });
+}
+
+function whileOpen(socket: Socket, work: (() => void) | undefined): void {
+  if (work === undefined || socket.destroyed) return;
+  work();
+  setImmediate(() => whileOpen(socket, work));
 }
 
 function agedHeaders({ headers }: IncomingMessage, byMs: number): IncomingMessage['headers'] {

@@ -92,6 +92,8 @@ export interface Checkpoint extends QuarantineState {
   readonly updatedAt: string;
   readonly finishedAt: string | null;
   readonly exitCode: number | null;
+  /** Why a finished run exits with 1, a sentence each. Left out before its end. */
+  readonly exitReasons?: readonly string[];
   readonly mark: ResumePoint;
   readonly totals: RunTotals;
   /**
@@ -103,6 +105,8 @@ export interface Checkpoint extends QuarantineState {
   readonly result: FinishedOutput | null;
   /** An upper bound on calls sent before the next checkpoint, see `CallBudget`. It exceeds `totals` after a run was killed. */
   readonly callsAtMost: number;
+  /** The same of credits: it exceeds `totals` also where answers never arrived. */
+  readonly creditsAtMost: number;
   /** Null when no retry is under way. */
   readonly retry: Retry | null;
   /** The shard of a job that several processes share. Null for a whole job. */
@@ -200,6 +204,7 @@ const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
   updatedAt: ['string'],
   finishedAt: ['string', 'null'],
   exitCode: ['number', 'null'],
+  exitReasons: ['object', 'undefined'],
   mark: ['object'],
   totals: ['object'],
   trusted: ['boolean'],
@@ -208,6 +213,7 @@ const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
   spent: ['object', 'null'],
   result: ['object', 'null'],
   callsAtMost: ['number'],
+  creditsAtMost: ['number'],
   retry: ['object', 'null'],
   shard: ['object', 'null'],
 };

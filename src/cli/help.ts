@@ -54,12 +54,12 @@ Example: millrace run --input leads.csv --output enriched.csv --embedded`;
 const PLAN = `Usage: millrace plan [JOB] [flags]
 
 Checks the job and its input and calls nothing: records, unique lookups, how many the ledger has,
-requests needed, and how long they take at the plan's rate. It takes all flags of a run:
+requests needed, credits, and the time at the plan's rate. It takes all flags of a run:
 
 ${JOB_FLAGS}
 
   --date DAY         what {date} stands for        --json           print JSON
-  --shard I/N        what this part would do, from 0/N on
+  --shard I/N        what this part would do       --match-rate 60% share of lookups that match
 
 Example: millrace plan sample --plan growth`;
 

@@ -13,7 +13,7 @@ import type { Invocation } from './invocation.ts';
 const OWN_FLAGS = {
   run: RUN_FLAGS,
   retry: RETRY_FLAGS,
-  plan: [...RUN_FLAGS, 'json'],
+  plan: [...RUN_FLAGS, 'json', 'match-rate'],
   status: [...RUN_FLAGS, 'json'],
   'ledger stats': ['date', 'json'],
   'ledger purge': ['date', 'json', 'email', 'older-than'],
@@ -23,6 +23,8 @@ interface ReadJob {
   readonly job: CompiledJob;
   readonly options: RunOptions;
   readonly json: boolean;
+  /** `--match-rate` of `plan`, 0 to 1; null without it. */
+  readonly matchRate: number | null;
 }
 
 /** Throws UsageError (64) and ConfigError (78), as `compileJob` does. */
@@ -31,7 +33,7 @@ export async function readJob(command: keyof typeof OWN_FLAGS, invocation: Invoc
   const ownFlags = new Map<string, FlagValue>();
   const jobFlags = new Map<string, FlagValue>();
   for (const [flag, value] of invocation.flags) {
-    if (!own.includes(flag) && (RUN_FLAGS.includes(flag) || flag === 'json')) throw elsewhere(flag, command);
+    if (!own.includes(flag) && (RUN_FLAGS.includes(flag) || flag === 'json' || flag === 'match-rate')) throw elsewhere(flag, command);
     (own.includes(flag) ? ownFlags : jobFlags).set(flag, value);
   }
   for (const flag of jobFlags.keys()) {
@@ -45,7 +47,15 @@ export async function readJob(command: keyof typeof OWN_FLAGS, invocation: Invoc
   const { job, warnings } = compileJob({ file, env: invocation.env, flags: jobFlags, date, today });
   for (const warning of warnings) process.stderr.write(`millrace: ${warning}\n`);
   if (options.shard !== null) checkShardable(job, options, ownFlags.has('shard') ? UsageError : ConfigError);
-  return { job, options, json: ownFlags.get('json') === true };
+  return { job, options, json: ownFlags.get('json') === true, matchRate: matchRateOf(ownFlags.get('match-rate')) };
+}
+
+/** @throws UsageError */
+function matchRateOf(value: FlagValue | undefined): number | null {
+  if (value === undefined) return null;
+  const percent = /^(100|\d{1,2}(?:\.\d{1,3})?)%$/.exec(String(value))?.[1];
+  if (percent === undefined) throw new UsageError('bad_value', `--match-rate must be a share such as 60%, got ${JSON.stringify(value)}`);
+  return Number(percent) / 100;
 }
 
 /** Refuses a job that several processes cannot share. */

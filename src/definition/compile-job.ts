@@ -112,6 +112,10 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
     checkpoint: compileCheckpoint(raw, output.uri, context),
     ledger: { uri: compileStateUri(raw.ledger.uri, 'ledger', output.uri, context), maxAgeDays: raw.ledger.maxAgeDays },
     limits: { ...raw.limits, maxErrors: compileMaxErrors(raw.limits.maxErrors) },
+    alerts: {
+      matchRateBelow: raw.alerts.matchRateBelow === null ? null : shareOf(raw.alerts.matchRateBelow),
+      deliverableBelow: raw.alerts.deliverableBelow === null ? null : shareOf(raw.alerts.deliverableBelow),
+    },
   };
   warnOfUnkeptLedger(raw.ledger, output.uri, context);
   const kept = context.originOf('ledger.maxAgeDays');
@@ -226,8 +230,12 @@ function warnOfUnkeptLedger({ uri, maxAgeDays }: RawJob['ledger'], output: strin
 }
 
 function compileMaxErrors(value: number | string): CompiledJob['limits']['maxErrors'] {
-  // Parsed as hundredths, because 0.7 / 100 is less than 0.007.
-  return typeof value === 'number' ? { count: value } : { share: Number(`${value.slice(0, -1)}e-2`) };
+  return typeof value === 'number' ? { count: value } : { share: shareOf(value) };
+}
+
+/** `40%` as 0.4. Parsed as hundredths, because 0.7 / 100 is less than 0.007. */
+function shareOf(percent: string): number {
+  return Number(`${percent.slice(0, -1)}e-2`);
 }
 
 function warnOfIdleColumns(fields: Readonly<Record<string, string>> | null, steps: readonly Step[], context: CompileContext): void {

@@ -1,4 +1,5 @@
 /** Compiles the section `service` of a job. */
+import { readCreditPrice } from './credit-price.ts';
 import { PERIODS_MS } from '../util/periods.ts';
 import type { CompiledJob } from './compiled-job.ts';
 import type { Origin } from './origin.ts';
@@ -21,6 +22,7 @@ export function compileService(
     concurrency: service.concurrency,
     timeoutMs: service.timeoutMs,
     windows: compileWindows(service.windows),
+    creditPrice: readCreditPrice(service.creditPrice),
     domainField: service.fields.domain,
   };
 }

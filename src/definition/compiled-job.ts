@@ -1,6 +1,7 @@
 /** The compiled job: validated, with defaults, frozen, with a unit in the name of every quantity. Types only. */
 import type { MonitorAddress } from '../telemetry/listen-address.ts';
 import type { Compression, InputFormat } from '../formats/input-record.ts';
+import type { CreditPrice } from './credit-price.ts';
 import type { Step } from './steps.ts';
 
 export type { Step };
@@ -42,6 +43,8 @@ export interface CompiledJob {
     readonly windows: readonly StatedWindow[];
     /** The Redis server on which pods share the quota: `redis://` or `rediss://`, with its password. Null when the quota is not shared. */
     readonly quota: string | null;
+    /** Null when the job does not say what a credit costs. */
+    readonly creditPrice: CreditPrice | null;
     /** The field name under which /v1/enrich takes a domain. */
     readonly domainField: string;
   };
@@ -59,6 +62,7 @@ export interface CompiledJob {
   readonly ledger: { readonly uri: string; readonly maxAgeDays: number };
   readonly limits: {
     readonly maxCalls: number | null;
+    readonly maxCredits: number | null;
     /** A count, or a share of all records (0 to 1). */
     readonly maxErrors: { readonly count: number } | { readonly share: number };
     /** Records at most. */
@@ -67,6 +71,8 @@ export interface CompiledJob {
     readonly maxOutageMs: number;
     readonly trustMisses: boolean;
   };
+  /** Shares (0 to 1) below which a finished run exits with 1; null without an alert. */
+  readonly alerts: { readonly matchRateBelow: number | null; readonly deliverableBelow: number | null };
   /**
    * The definition as dotted keys, as the user wrote them (after defaults and expansion), without keys that may change between runs. A
    * resume compares it with the one in the checkpoint.

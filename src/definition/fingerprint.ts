@@ -8,7 +8,8 @@ import { show } from './origin.ts';
 export const WRITTEN_INPUT = 'input.uri as written';
 
 /**
- * The definition by dotted key, without keys that may change on resume: plan, rpm, concurrency, timeout and limits.
+ * The definition by dotted key, without keys that may change on resume: plan, rpm, concurrency, timeout, limits and
+ * alerts.
  * Values are after defaults and expansion, so a default that is written out later is no change. Paths are absolute, because the next run
  * may start in another folder.
  */

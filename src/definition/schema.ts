@@ -13,6 +13,8 @@ const count = z.int().min(1).max(Number.MAX_SAFE_INTEGER).nullable().default(nul
 const COUNT = 'a whole number from 1, or null';
 const waitMs = z.int().min(0).max(BOUNDS.waitMs);
 const WAIT = `milliseconds, a whole number from 0 to ${BOUNDS.waitMs} (7 days)`;
+const share = z.string().regex(/^(?:100(?:\.0+)?|\d{1,2}(?:\.\d{1,6})?)%$/);
+const SHARE = 'a share such as 40%, or null';
 const columnName = "a column's name as text";
 
 const input = z.strictObject({
@@ -90,8 +92,13 @@ const output = z.strictObject({
 
 const limits = z.strictObject({
   maxCalls: key(count, COUNT, 'Calls at most over the whole job, resumes included; then exit 77.'),
+  maxCredits: key(
+    count,
+    COUNT,
+    'Credits at most over the whole job, resumes included; a call that may cost more than is left is not sent, and the run exits with 77.',
+  ),
   maxErrors: key(
-    z.union([z.int().min(0).max(Number.MAX_SAFE_INTEGER), z.string().regex(/^(?:100(?:\.0+)?|\d{1,2}(?:\.\d{1,6})?)%$/)]).default('5%'),
+    z.union([z.int().min(0).max(Number.MAX_SAFE_INTEGER), share]).default('5%'),
     'a whole number from 0, or a share such as 5%',
     'More failed records than this, as a number or a share of all records, and the finished run exits with 1. Never stops a run.',
   ),
@@ -171,6 +178,21 @@ export const jobSchema = z
       })
       .prefault({})
       .describe('Answers already paid for.'),
+    alerts: z
+      .strictObject({
+        matchRateBelow: key(
+          share.nullable().default(null),
+          SHARE,
+          'A finished run exits with 1 when fewer than this share of its answered records are matched.',
+        ),
+        deliverableBelow: key(
+          share.nullable().default(null),
+          SHARE,
+          'A finished run exits with 1 when fewer than this share of its verdicts are deliverable.',
+        ),
+      })
+      .prefault({})
+      .describe('When a finished run is a failure although few records failed.'),
     limits: limits.prefault({}).describe('When to stop, and when to call a finished run a failure.'),
   })
   .describe('A Millrace job. Every key may be left out and given by a flag or a variable instead.');

@@ -1,5 +1,6 @@
 /** The section `service` of a job file. */
 import { z } from 'zod';
+import { PRICE_TEXT } from './credit-price.ts';
 import { BOUNDS, key, uri } from './schema-key.ts';
 
 /** The periods of a stated quota window. */
@@ -74,6 +75,11 @@ export const service = z.strictObject({
     },
     "Quota windows of the service beside the plan's minute, each kept at the same time. Where its headers state a window, the headers " +
       "count too, and tell what others spend; without them only this job's own requests are counted.",
+  ),
+  creditPrice: key(
+    z.string().regex(PRICE_TEXT).nullable().default(null),
+    'an amount and a currency such as 0.012 EUR, or null',
+    'What a credit costs: plan and report then state the cost in money too.',
   ),
   quota: key(
     uri.nullable().default(null),

@@ -5,10 +5,23 @@ import type { Step } from '../definition/compiled-job.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { MillraceError } from '../util/errors.ts';
 
+/** The step of a call, and its size. */
+export interface CallSize {
+  readonly step: Step;
+  /** Keys that one request asks for: addresses of a verify request, else 1. */
+  readonly keys: number;
+}
+
+/**
+ * Whether a call may be sent. `never`: a limit of the job is reached. `smaller`: a request for fewer keys may still be sent. A promise: ask
+ * again when it resolves.
+ */
+export type MayCall = true | 'never' | 'smaller' | Promise<void>;
+
 /** The pool's events, for the counters and the log. */
 export interface PoolEvents {
-  sent(step: Step): void;
-  answered(step: Step, result: CallResult<unknown>): void;
+  sent(call: CallSize): void;
+  answered(call: CallSize, result: CallResult<unknown>): void;
   retrying(step: Step, code: string): void;
   /** The service does not answer: from now on only probes go out. @param lastLookups it may only fail for the last lookups */
   wentDown(code: string, detail: string, lastLookups: boolean): void;
@@ -22,9 +35,9 @@ export interface CallPoolOptions {
   readonly maxConnections: number;
   /** The plan's requests a minute, null for unlimited. With the latency it tells `auto` how many calls at once it needs. */
   readonly rpm: number | null;
-  /** Whether one more request may be sent; asked before each. false ends the job with `limitReached`; after a promise it is asked again. */
-  readonly mayCall: () => boolean | Promise<void>;
-  readonly limitReached: () => MillraceError;
+  /** Asked before each request. `never` ends the job with `limitReached`, and so does `smaller` for a call that cannot be divided. */
+  readonly mayCall: (call: CallSize) => MayCall;
+  readonly limitReached: (call: CallSize) => MillraceError;
   /**
    * Reads the API key again after a call with it was refused. Resolves to null, or is absent, when the key cannot change. Never rejects.
    */

@@ -132,11 +132,16 @@ export class CallPool {
       const taken = limiter.take();
       const ticket = typeof taken === 'number' ? taken : await this.#awaitPermit(taken);
       if (ticket === 0 || this.#stopped) return;
+      const size = { step: call.step, keys: call.keys ?? 1 };
       // Asked again after each wait, right before the sending.
-      for (let may = this.#options.mayCall(); may !== true; may = this.#options.mayCall()) {
-        if (may === false && this.#inFlight === 0) this.#fatal(this.#options.limitReached());
-        // A claimed call in flight may turn out not to count.
-        else await (may === false ? this.#nextAnswer() : may);
+      for (let may = this.#options.mayCall(size); may !== true; may = this.#options.mayCall(size)) {
+        // A call in flight may turn out to cost less, or not to count.
+        if (may instanceof Promise) await may;
+        else if (this.#inFlight > 0) await this.#nextAnswer();
+        else if (may === 'smaller' && call.isTooDear?.() === true) {
+          this.#unsent(call, ticket);
+          return;
+        } else this.#fatal(this.#options.limitReached(size));
         if (this.#stopped) return;
       }
       if (!task.sent) {
@@ -144,7 +149,7 @@ export class CallPool {
         this.#outage.sent(task);
         this.#retries.firstAttempt();
       }
-      events.sent(call.step);
+      events.sent(size);
       this.#inFlight++;
       const { result, end } = this.#firstContact.judge(await call.send());
       this.#adjustConcurrency(result);
@@ -156,7 +161,7 @@ export class CallPool {
         failed: result.kind === 'retryable',
         retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null,
       });
-      events.answered(call.step, result);
+      events.answered(size, result);
       if (end === null) this.#handle(task, result);
       else this.#fatal(end);
       // It keeps its slot meanwhile: a call in its place would be refused as well.
@@ -167,6 +172,13 @@ export class CallPool {
     } catch (error) {
       this.#crash(error);
     }
+  }
+
+  /** Gives a call back that smaller ones will replace. Its permit counts as used. */
+  #unsent(call: PoolCall<unknown>, ticket: CallTicket): void {
+    const nothing = { quota: null, throttled: false, failed: false, retryAfterMs: null };
+    this.#options.limiter.observe({ ticket, ...nothing });
+    call.settle({ kind: 'failed', rejected: false, status: 0, code: 'too_dear', attempts: 0, requestId: null });
   }
 
   #nextAnswer(): Promise<void> {

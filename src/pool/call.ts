@@ -17,10 +17,14 @@ export type SettledCall<T> =
 
 export interface PoolCall<T> {
   readonly step: Step;
+  /** Keys that it asks for; default 1. */
+  readonly keys?: number;
   /** It asks for several keys, and is divided and sent again when it fails: its failure loses nothing. */
   readonly divisible?: boolean;
   /** One attempt; never throws. */
   send(): Promise<CallResult<T>>;
+  /** The limits of the job have no room for it. Returns whether smaller calls will replace it. Absent: no. */
+  isTooDear?(): boolean;
   /** Whether this failed attempt is the last, because another call will replace it. Absent: all attempts are used. */
   givesUp?(failure: CallResult<T> & { kind: 'retryable' }): boolean;
   /** Called once, unless the pool is stopped first. */

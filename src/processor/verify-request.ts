@@ -36,11 +36,16 @@ export function submitVerify(
   const canBeSmaller = limitMs !== null && emails.length > 1;
   pool.submit<VerifyAnswer>({
     step: 'verify',
+    keys: emails.length,
     divisible: canBeSmaller,
     send: async () => {
       const result = await client.callVerify(body, { idempotencyKey });
       latencyMs = result.meta.latencyMs;
       return result;
+    },
+    isTooDear: () => {
+      if (canBeSmaller) why = 'may cost more than limits.maxCredits leaves';
+      return canBeSmaller;
     },
     givesUp: (failure) => {
       if (!canBeSmaller) return false;

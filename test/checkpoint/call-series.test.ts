@@ -29,11 +29,11 @@ const run = fc.record({
 function happen(counters: Counters, clock: { ms: number }, some: Event): void {
   switch (some.kind) {
     case 'sent':
-      return counters.sent('enrich');
+      return counters.sent({ step: 'enrich', keys: 1 });
     case 'refused':
       // The call was not sent, so it does not count.
-      counters.sent('enrich');
-      return counters.answered('enrich', CONNECTION_REFUSED);
+      counters.sent({ step: 'enrich', keys: 1 });
+      return counters.answered({ step: 'enrich', keys: 1 }, CONNECTION_REFUSED);
     case 'later':
       clock.ms += some.ms;
       return undefined;

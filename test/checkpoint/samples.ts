@@ -34,6 +34,7 @@ export const CHECKPOINT: Checkpoint = {
   answered: false,
   spent: null,
   result: null,
+  creditsAtMost: 0,
   callsAtMost: 0,
   retry: null,
   shard: null,
@@ -75,6 +76,7 @@ export const checkpoint: fc.Arbitrary<Checkpoint> = fc
     ),
     trusted: fc.boolean(),
     answered: fc.boolean(),
+    creditsAtMost: n,
     callsAtMost: n,
     result: fc.option(output),
   })

@@ -25,6 +25,14 @@ test('plan counts records, answers in the ledger, requests and time before, duri
     surplus: null,
     lookups: { unique: KEYS.size + verified, fromLedger: 0 },
     requests: { enrich: KEYS.size, verify: 1, company: 0, reveal: 0, total: KEYS.size + 1 },
+    // A lookup by domain may find an address to verify.
+    credits: {
+      atMost: KEYS.size + verified + [...KEYS].filter((key) => !key.includes('@')).length,
+      expected: null,
+      matchRates: {},
+      from: null,
+      cost: null,
+    },
     heldBy: null,
     rpm: 600,
     seconds: Math.ceil((KEYS.size + 1) / 10),

@@ -24,6 +24,7 @@ test.each(
       csvJob(leads(rows, SEED % 1_000), {
         steps: 'enrich',
         'max-calls': String(maxCalls),
+        'limits.maxCredits': String(10 * maxCalls),
         'checkpoint.everyMs': everyMs,
         concurrency: String(atOnce),
       }),
@@ -35,8 +36,9 @@ test.each(
       expect(await Promise.race([enough.then(() => 'killed'), run.ended.then(({ code, stderr }) => `${code} ${stderr}`)])).toBe('killed');
       run.kill('SIGKILL');
       expect((await run.ended).signal).toBe('SIGKILL');
-      const { callsAtMost } = (await folder.json('out.csv.checkpoint.json')) as { callsAtMost: number };
+      const { callsAtMost, creditsAtMost } = (await folder.json('out.csv.checkpoint.json')) as Record<string, number>;
       expect(callsAtMost).toBeGreaterThanOrEqual(service.requests.length);
+      expect(creditsAtMost).toBeGreaterThanOrEqual(service.credits);
     }
     expect(await folder.run(args)).toMatchObject({ code: 77, stderr: expect.stringContaining('limits.maxCalls is reached') });
     expect(service.requests.length).toBeLessThanOrEqual(maxCalls);

@@ -19,12 +19,22 @@ test('the smallest job gets its defaults', () => {
       windows: [],
       quota: null,
       domainField: 'domain',
+      creditPrice: null,
     },
     verify: { when: 'always', patienceMs: 0 },
     output: { uri: 'out/leads.jsonl.gz', format: 'jsonl', compression: 'gzip', fields: null, escapeFormulas: false },
     checkpoint: { uri: 'out/leads.jsonl.gz.checkpoint.json', everyMs: 1000 },
     ledger: { uri: 'out/leads.jsonl.gz.ledger', maxAgeDays: 0 },
-    limits: { maxCalls: null, maxErrors: { share: 0.05 }, limit: null, maxWaitMs: 900_000, maxOutageMs: 600_000, trustMisses: false },
+    limits: {
+      maxCalls: null,
+      maxCredits: null,
+      maxErrors: { share: 0.05 },
+      limit: null,
+      maxWaitMs: 900_000,
+      maxOutageMs: 600_000,
+      trustMisses: false,
+    },
+    alerts: { matchRateBelow: null, deliverableBelow: null },
   });
 });
 
@@ -123,7 +133,7 @@ test('a ledger that a run to standard output keeps for no later run gives a warn
 });
 
 /** Keys that the contract lets a resume change. */
-const MAY_CHANGE = ['service.plan', 'service.rpm', 'service.concurrency', 'service.timeoutMs'];
+const MAY_CHANGE = ['service.plan', 'service.rpm', 'service.concurrency', 'service.timeoutMs', 'service.creditPrice'];
 
 test('only keys that may change on resume leave the fingerprint unchanged; a change of another key names it', () => {
   const before = compiled({ flags: LEAST }).fingerprint;
@@ -162,7 +172,7 @@ test('every key is in the fingerprint, may change, or is derived into another ke
   const resolved = ['service.region', 'service.regions', 'service.quota', 'service.windows'];
   const fingerprint = compiled({ flags: LEAST }).fingerprint;
   for (const { path } of KEYS) {
-    const free = MAY_CHANGE.includes(path) || path.startsWith('limits.') || resolved.includes(path);
+    const free = MAY_CHANGE.includes(path) || path.startsWith('limits.') || path.startsWith('alerts.') || resolved.includes(path);
     expect([path, Object.hasOwn(fingerprint, path)]).toEqual([path, !free]);
   }
 });

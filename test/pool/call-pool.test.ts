@@ -68,7 +68,7 @@ describe('a lookup', () => {
 describe('limits.maxCalls', () => {
   it('ends the run with 77 when all calls are used, and sends no further one', async () => {
     let callsLeft = 7;
-    const bed = testBed((id) => (id === 2 ? HTTP_500 : OK), { mayCall: () => callsLeft-- > 0 });
+    const bed = testBed((id) => (id === 2 ? HTTP_500 : OK), { mayCall: () => (callsLeft-- > 0 ? true : 'never') });
     for (let id = 0; id < 50; id++) bed.submit(id);
     await advance(MINUTE);
     expect(bed.sent).toHaveLength(7);
@@ -87,11 +87,58 @@ describe('limits.maxCalls', () => {
       wentDown: ignore,
       cameBack: ignore,
     } as CallPoolOptions['events'];
-    const bed = testBed((id) => (id < 2 ? CONNECTION_REFUSED : OK), { mayCall: () => callsLeft > 0, concurrency: 8, events });
+    const bed = testBed((id) => (id < 2 ? CONNECTION_REFUSED : OK), {
+      mayCall: () => (callsLeft > 0 ? true : 'never'),
+      concurrency: 8,
+      events,
+    });
     for (let id = 0; id < 5; id++) bed.submit(id);
     await advance(25);
     expect([bed.fatal, [...bed.settled.keys()]]).toEqual([[], [2, 3, 4]]);
     expect(bed.sent.map(({ id }) => id)).toEqual([0, 1, 2, 3, 4]);
+  });
+});
+
+describe('limits.maxCredits', () => {
+  const dear = { keys: 10, isTooDear: () => true };
+  /** Room for calls of fewer keys than this. */
+  const roomFor =
+    (keys: number): CallPoolOptions['mayCall'] =>
+    (call) =>
+      call.keys < keys ? true : 'smaller';
+
+  it('gives a call back that is too dear and can be divided, and sends smaller ones', async () => {
+    const bed = testBed(() => OK, { mayCall: roomFor(10) });
+    bed.submit(0, dear);
+    await advance(100);
+    expect([bed.settled.get(0), bed.sent, bed.fatal]).toEqual([expect.objectContaining({ kind: 'failed', code: 'too_dear' }), [], []]);
+    bed.submit(1, { ...dear, keys: 5 });
+    await advance(100);
+    expect(bed.settled.get(1)).toMatchObject({ kind: 'ok' });
+  });
+
+  it('ends the run at a call that is too dear and cannot be divided', async () => {
+    const bed = testBed(() => OK, { mayCall: roomFor(10) });
+    bed.submit(0, { keys: 10 });
+    await advance(100);
+    expect([bed.sent, bed.fatal]).toEqual([[], [expect.objectContaining({ exitCode: 77 })]]);
+  });
+
+  it('first waits for the calls in flight, which may cost less than they might', async () => {
+    let left = 10;
+    const ignore = (): void => undefined;
+    const events: CallPoolOptions['events'] = {
+      sent: ({ keys }) => void (left -= keys),
+      answered: ({ keys }) => void (left += keys),
+      retrying: ignore,
+      wentDown: ignore,
+      cameBack: ignore,
+    };
+    const bed = testBed(() => OK, { mayCall: ({ keys }) => (keys <= left ? true : 'smaller'), events });
+    bed.submit(0, { keys: 6 });
+    bed.submit(1, dear);
+    await advance(100);
+    expect([...bed.settled.values()].map(({ kind }) => kind)).toEqual(['ok', 'ok']);
   });
 });
 

@@ -61,7 +61,11 @@ export class ScriptedService {
   readonly unanswered = new Map<string, number>();
   /** Requests that were answered completely. */
   answered = 0;
+  /** Credits charged. */
+  credits = 0;
   authorizations = new Set<string>();
+  /** Idempotency-Keys of requests that were charged. */
+  readonly #charged = new Set<string>();
   readonly #latest = new WeakMap<object, Exchanged>();
   #waiting: { readonly until: () => boolean; readonly resolve: () => void }[] = [];
   readonly #server = createServer((request, response) => void this.#take(request, response));
@@ -156,7 +160,7 @@ export class ScriptedService {
       response.writeHead(status, {
         'content-type': status < 400 ? 'application/json' : 'application/problem+json',
         'x-request-id': `req-${asked.number}`,
-        'x-credits-charged': status === 200 ? '1' : '0',
+        'x-credits-charged': String(this.#charge(asked, status)),
         ...headers,
       });
       response.end(body);
@@ -169,6 +173,15 @@ export class ScriptedService {
     if (request.headers.authorization !== `Bearer ${this.apiKey}`) reply(problem(401, 'unauthorized'));
     else if (this.latencyMs > 0) setTimeout(act, this.latencyMs);
     else act();
+  }
+
+  /** A credit for each address of a verify request and each match; a repeated request is free. */
+  #charge({ path, keys, idempotencyKey }: Asked, status: number): number {
+    if (status !== 200 || (idempotencyKey !== null && this.#charged.has(idempotencyKey))) return 0;
+    if (idempotencyKey !== null) this.#charged.add(idempotencyKey);
+    const credits = path === 'verify' ? keys.length : 1;
+    this.credits += credits;
+    return credits;
   }
 
   #note(request: IncomingMessage, body: string): Asked {

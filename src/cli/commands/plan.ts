@@ -9,11 +9,11 @@ import { apiKeyFor } from '../with-service.ts';
 
 /** Checks everything and calls nothing. It needs no API key, and says so where `millrace run` would miss one. */
 export async function plan(invocation: Invocation): Promise<ExitCode> {
-  const { job, options, json } = await readJob('plan', invocation);
+  const { job, options, json, matchRate } = await readJob('plan', invocation);
   const apiKey = await apiKeyState(job.service, invocation.env);
   const { planCommand } = await import('../../job/commands/plan-command.ts');
   return withStopSignals(
-    ({ drain }) => planCommand(job, { json, apiKey, shard: options.shard, fresh: options.fresh, signal: drain }),
+    ({ drain }) => planCommand(job, { json, apiKey, shard: options.shard, fresh: options.fresh, matchRate, signal: drain }),
     'Nothing was called, and nothing is kept of it.',
   );
 }

@@ -1,14 +1,33 @@
 import { EXIT, type ExitCode } from '../../util/errors.ts';
+import { count } from '../../util/display.ts';
 import type { Tally } from '../../writer/tally.ts';
+import { deliverableRate, matchRate, percent } from '../../writer/rates.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 
-/** How a finished run exits: 1 when more records failed than `limits.maxErrors` allows, else 0. Pure. */
-export function finishedExitCode({ limits: { maxErrors } }: Pick<CompiledJob, 'limits'>, tally: Tally): ExitCode {
+/** How a finished run exits. `exitReasons`: why not with 0, a sentence each without its full stop. */
+export interface Judgement {
+  readonly exitCode: ExitCode;
+  readonly exitReasons: readonly string[];
+}
+
+/** Judges a finished run: 1 when more records failed than `limits.maxErrors` allows, or a rate is below one of `alerts`, else 0. Pure. */
+export function judgeFinished({ limits: { maxErrors }, alerts }: Pick<CompiledJob, 'limits' | 'alerts'>, tally: Tally): Judgement {
   const {
     total,
     outcomes: { failed },
   } = tally;
   // The share is divided, and not multiplied: 0.29 * 100 is less than 29, and 29 / 100 is 0.29.
   const isOver = 'count' in maxErrors ? failed > maxErrors.count : failed / total > maxErrors.share;
-  return isOver ? EXIT.tooManyFailed : EXIT.ok;
+  const allowed = 'count' in maxErrors ? count(maxErrors.count) : percent(maxErrors.share);
+  const exitReasons = [
+    ...(isOver ? [`${count(failed)} of ${count(total)} records failed, and limits.maxErrors allows ${allowed}`] : []),
+    ...below('the match rate', matchRate(tally), 'alerts.matchRateBelow', alerts.matchRateBelow),
+    ...below('the deliverable rate', deliverableRate(tally), 'alerts.deliverableBelow', alerts.deliverableBelow),
+  ];
+  return { exitCode: exitReasons.length > 0 ? EXIT.tooManyFailed : EXIT.ok, exitReasons };
+}
+
+/** A rate of nothing is below no bound. */
+function below(what: string, rate: number | null, key: string, bound: number | null): string[] {
+  return rate === null || bound === null || rate >= bound ? [] : [`${what} is ${percent(rate)}, and ${key} is ${percent(bound)}`];
 }

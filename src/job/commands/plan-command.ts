@@ -11,6 +11,7 @@ import type { InputManifest } from '../../formats/input-record.ts';
 import { adoptSpool } from '../lifecycle/frozen-input.ts';
 import { ledgerRights } from '../lifecycle/ledger-rights.ts';
 import { jobPaths, type JobPaths } from '../lifecycle/paths.ts';
+import { creditsText, forecastCredits, ledgerMatchRates, type CreditForecast } from './plan-credits.ts';
 import { KeySet, PlanCounting } from './plan-counting.ts';
 import { planTimes, formatPlanTimes, type PlanTimes } from './plan-times.ts';
 import { scratchFolder } from '../lifecycle/scratch.ts';
@@ -47,6 +48,7 @@ interface RunForecast {
   readonly cleaned: number;
   readonly lookups: { readonly unique: number; readonly fromLedger: number };
   readonly requests: Readonly<Record<Step | 'total', number>>;
+  readonly credits: CreditForecast;
   readonly rpm: number | null;
   readonly seconds: PlanTimes['seconds'];
   readonly secondsWithBurst: PlanTimes['secondsWithBurst'];
@@ -62,11 +64,15 @@ export type ApiKeyState =
 interface PlanOptions {
   readonly apiKey: ApiKeyState;
   readonly shard: Shard | null;
+  /** The share of lookups that match (0 to 1), as the user states it; null: as the ledger has it. */
+  readonly matchRate: number | null;
   /** The run would start over. */
   readonly fresh: boolean;
   /** Ends the command. */
   readonly signal: AbortSignal;
 }
+
+const NO_CREDITS: CreditForecast = { atMost: 0, expected: 0, matchRates: {}, from: null, cost: null };
 
 /** Checks everything and calls nothing. Reads the whole input once. */
 export async function planCommand(job: CompiledJob, { json, ...options }: PlanOptions & { readonly json: boolean }): Promise<ExitCode> {
@@ -85,14 +91,10 @@ export async function makePlan(job: CompiledJob, serviceOrigin: string, options:
   }
 }
 
-async function planIn(
-  scratch: string,
-  whole: CompiledJob,
-  serviceOrigin: string,
-  { apiKey, shard, fresh, signal }: PlanOptions,
-): Promise<RunForecast> {
+async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string, options: PlanOptions): Promise<RunForecast> {
+  const { apiKey, shard, signal } = options;
   const paths = { ...jobPaths(whole, { scratch: null }), spool: join(scratch, 'stdin'), arriving: join(scratch, 'arriving') };
-  const { job, start } = await howItWouldStart(whole, paths, { apiKey, shard, fresh, signal });
+  const { job, start } = await howItWouldStart(whole, paths, options);
   await adoptSpool(paths, null);
   const { manifest } = start.checkpoint;
   const place = ledgerLocation(job.ledger.uri, isShared(job.ledger.uri) ? join(scratch, 'ledger') : paths.ledger);
@@ -129,6 +131,14 @@ async function planIn(
       cleaned: counting.cleaned,
       lookups: { unique: counting.unique, fromLedger: counting.fromLedger },
       requests,
+      credits: finished
+        ? NO_CREDITS
+        : forecastCredits(
+            counting.paid,
+            options.matchRate === null && ledger !== null ? await ledgerMatchRates(job, serviceOrigin) : {},
+            options.matchRate,
+            job.service,
+          ),
       rpm,
       ...planTimes(requests.total, rpm, start.checkpoint.shard === null || job.service.quota !== null, ownWindows(job, start.checkpoint)),
       apiKey: apiKey.state,
@@ -171,7 +181,11 @@ function describeStart({ start, heldBy }: RunForecast): string {
       : 'would start';
 }
 
-function describe(plan: RunForecast, { steps, service }: Pick<CompiledJob, 'steps' | 'service'>, apiKey: ApiKeyState): string {
+function describe(
+  plan: RunForecast,
+  { steps, service, limits }: Pick<CompiledJob, 'steps' | 'service' | 'limits'>,
+  apiKey: ApiKeyState,
+): string {
   const { requests, lookups, keys, surplus } = plan;
   const mapped = Object.entries(keys).flatMap(([key, column]) => (column === null ? [] : [`${key} from "${column}"`]));
   const rows: [string, string][] = [
@@ -202,6 +216,7 @@ function describe(plan: RunForecast, { steps, service }: Pick<CompiledJob, 'step
     ['unique lookups', count(lookups.unique)],
     ['already in the ledger', count(lookups.fromLedger)],
     ['requests needed', `${count(requests.total)} (${steps.map((step) => `${step} ${count(requests[step])}`).join(', ')})`],
+    ['credits', creditsText(plan.credits, limits.maxCredits)],
     ['time', formatPlanTimes(plan, requests.total, plan.rpm, service.embedded, service.windows)],
     ['millrace run', 'problem' in apiKey ? `would end with ${EXIT.config}: ${printable(apiKey.problem)}` : describeStart(plan)],
     ...('problem' in apiKey ? [['', apiKey.hint] satisfies [string, string]] : []),

@@ -8,6 +8,7 @@ import { lookupScopes, type LookupScopes } from '../../processor/scopes.ts';
 import { requestsFor, type KeptSize } from '../../processor/request-size.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { InputRecord } from '../../formats/input-record.ts';
+import type { PaidLookups } from './plan-credits.ts';
 import { isBlank } from '../../verification/clean-keys.ts';
 import type { Step } from '../../definition/steps.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
@@ -33,6 +34,8 @@ export class PlanCounting {
   fromLedger = 0;
   /** Lookups that would be paid for. */
   readonly #asked: Record<Step, number> = { enrich: 0, verify: 0, company: 0, reveal: 0 };
+  /** Verdicts on addresses that enrich has yet to find. */
+  #verifyFound = 0;
   readonly #job: CompiledJob;
   readonly #keysOf: KeysOf;
   readonly #seen: Seen;
@@ -97,6 +100,7 @@ export class PlanCounting {
     } else if (isNew && person === null && this.#job.steps.includes('verify') && isBlank(record.email)) {
       // The lookup counts as if it found an address, which no other record has.
       this.#asked.verify++;
+      this.#verifyFound++;
     }
     if (keys.company !== null) {
       this.#count('company', 'company', keys.company);
@@ -112,6 +116,11 @@ export class PlanCounting {
     const person = 'text' in answer ? (JSON.parse(answer.text) as Partial<PersonRecord> | null) : null;
     if (this.#job.verify.when === 'unverified' && person?.verified === true) return null;
     return isBlank(email) && typeof person?.email === 'string' ? verifyKey(person.email) : keys.verify;
+  }
+
+  /** Lookups that would be paid for. */
+  get paid(): PaidLookups {
+    return { asked: { ...this.#asked }, verifyFound: this.#verifyFound };
   }
 
   /** @param from the size of verify requests, as the last run found it */

@@ -35,7 +35,7 @@ export async function statusCommand(job: CompiledJob, options: { json: boolean }
   }
   const holder = await currentHolder(paths.lock, Date.now());
   const state = checkpoint.state === 'finished' ? 'finished' : holder === null ? 'stopped' : 'running';
-  const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
+  const report = buildReport(checkpoint, job.output.uri, job.service.rpm, job.service.creditPrice);
   const expected = state === 'finished' ? { records: report.records.total, isExact: true } : expectedBy(checkpoint);
   const share = state === 'finished' ? 1 : shareDone(recordsDone(checkpoint, report.records.total, checkpoint.mark.position), expected);
   const {
@@ -80,7 +80,7 @@ export async function statusCommand(job: CompiledJob, options: { json: boolean }
 
 /** The status of a job whose shards are not joined yet: the sum, and each of them in `shards`. */
 function inShards(job: CompiledJob, { shards, checkpoint, state, share }: ShardsStatus, options: { json: boolean }): ExitCode {
-  const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
+  const report = buildReport(checkpoint, job.output.uri, job.service.rpm, job.service.creditPrice);
   const expected: ExpectedRecords = { records: shards.reduce((sum, { of }) => sum + of, 0), isExact: true };
   if (options.json) {
     process.stdout.write(
@@ -108,7 +108,7 @@ function expectedBy(checkpoint: Checkpoint): ExpectedRecords | null {
 function notStarted(job: CompiledJob, paths: JobPaths): Record<string, unknown> {
   const nothing = newCheckpoint(job, paths, NO_INPUT, 1, new Date(0));
   return {
-    ...buildReport(nothing, job.output.uri, job.service.rpm),
+    ...buildReport(nothing, job.output.uri, job.service.rpm, job.service.creditPrice),
     startedAt: null,
     state: 'not_started',
     position: null,

@@ -18,7 +18,7 @@ import { reportPage } from '../report/page/report-page.ts';
 import { ownRpm } from '../shards/shard-job.ts';
 import { exists, isUnchanged } from './start-checks.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
-import { finishedExitCode } from '../commands/exit-code.ts';
+import { judgeFinished } from '../commands/exit-code.ts';
 
 /** @throws InputError when the input changed while it was read */
 export async function refuseChangedInput({ manifest, shard }: Checkpoint, { total }: Tally, limit: number | null): Promise<void> {
@@ -45,7 +45,7 @@ export function finishingCheckpoint(job: CompiledJob, latest: Checkpoint, finish
     state: 'finishing',
     updatedAt: now,
     finishedAt: now,
-    exitCode: finishedExitCode(job, finished.tally),
+    ...judgeFinished(job, finished.tally),
     mark,
     result,
   };
@@ -63,7 +63,7 @@ export async function putInPlace(
   fence: Fence,
 ): Promise<Report> {
   await commit();
-  const report = buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint));
+  const report = buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint), job.service.creditPrice);
   await writeReports(paths, report, reportPage(pageData(job, checkpoint, report)), fence);
   await writeCheckpoint(
     paths.checkpoint,

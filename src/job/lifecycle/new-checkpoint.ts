@@ -46,6 +46,7 @@ export function newCheckpoint(
     spent: null,
     result: null,
     callsAtMost: 0,
+    creditsAtMost: 0,
     retry: null,
     shard,
   };

@@ -20,7 +20,7 @@ import {
   refuseForeignCheckpoint,
 } from './start-checks.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
-import { finishedExitCode } from '../commands/exit-code.ts';
+import { judgeFinished } from '../commands/exit-code.ts';
 import { count } from '../../util/display.ts';
 
 const RUN_HINT = 'Run it to its end with millrace run, then retry.';
@@ -86,7 +86,7 @@ async function beginRetry(job: CompiledJob, paths: JobPaths, found: Checkpoint, 
   if (result.tally.outcomes.failed === 0)
     return {
       kind: 'done',
-      checkpoint: { ...found, exitCode: finishedExitCode(job, result.tally) },
+      checkpoint: { ...found, ...judgeFinished(job, result.tally) },
       because: 'nothing is left to retry: nothing was called',
     };
   const manifest = await unchangedInput(found, paths, options);

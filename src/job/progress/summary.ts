@@ -1,5 +1,6 @@
 import { count, printable } from '../../util/display.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
+import { moneyText } from '../../definition/credit-price.ts';
 import type { Report } from '../report/report.ts';
 
 /** The table at the end of a run, with the names of its files. */
@@ -26,7 +27,7 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
         .join(', '),
     ],
     ['lookups', count(report.lookups.unique), report.lookups.fromLedger > 0 ? `${count(report.lookups.fromLedger)} already paid for` : ''],
-    ['credits', count(report.credits), ''],
+    ['credits', count(report.credits), report.cost === undefined ? '' : `about ${moneyText(report.cost)}`],
   ];
   if (report.retries > 0) rows.push(['retries', count(report.retries), '']);
   if (report.throttled.events > 0)
@@ -41,6 +42,7 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
     rows.push(['latency', `${report.latencyMs.p50} ms`, `p95 ${report.latencyMs.p95} ms, p99 ${report.latencyMs.p99} ms`]);
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = ['', ...rows.map(([name, value, note]) => `${name.padEnd(width)}  ${value.padStart(10)}  ${note}`.trimEnd()), ''];
+  for (const reason of report.exitReasons ?? []) lines.push(`Exit code ${report.exitCode}: ${reason}.`);
   if (paths !== null) {
     lines.push(`Result: ${report.output.uri}`);
     lines.push(`Report: ${report.output.uri}.report.html (.report.json for programs)`);

@@ -1,7 +1,8 @@
 import type { Checkpoint, RunTotals } from '../../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../../storage/fence.ts';
-import { MillraceError, StorageError, storageHint } from '../../util/errors.ts';
+import { EXIT, MillraceError, StorageError, storageHint } from '../../util/errors.ts';
 import { storageOf } from '../../storage/storage-of.ts';
+import { costOf, type CreditPrice, type Money } from '../../definition/credit-price.ts';
 import { LatencyHistogram } from '../run/latency-histogram.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
 import type { WaitTotals } from '../../checkpoint/wait-log.ts';
@@ -12,6 +13,8 @@ export interface Report {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly exitCode: number | null;
+  /** Why a finished run exits with 1, a sentence each without its full stop. Left out where it exits with 0. */
+  readonly exitReasons?: readonly string[];
   readonly records: Readonly<Record<'total' | 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed', number>>;
   readonly verification: Readonly<Record<string, number>>;
   readonly calls: Readonly<Record<string, number>>;
@@ -26,6 +29,8 @@ export interface Report {
    */
   readonly verifyRequests?: { readonly addresses: number; readonly tooLarge: number };
   readonly credits: number;
+  /** The credits in money; left out without `service.creditPrice`. */
+  readonly cost?: Money;
   /**
    * `rpm`: null when unlimited. `usedShare`: calls as a share of the offered ones: the plan's rate times the running time, plus the calls
    * that a full quota offered at a start.
@@ -44,8 +49,8 @@ export interface Report {
 
 const MINUTE_MS = 60_000;
 
-/** @param uri the output as the user named it. @param rpm requests a minute that were the run's own: see `ownRpm` */
-export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | null): Report {
+/** @param uri the output as the user named it. @param rpm the run's own requests a minute: see `ownRpm` @param price of a credit */
+export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | null, price: CreditPrice | null = null): Report {
   const { mark, totals, result } = checkpoint;
   const tally = result?.tally ?? mark.tally;
   const latency = new LatencyHistogram(totals.latency);
@@ -55,6 +60,7 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
     startedAt: checkpoint.startedAt,
     finishedAt: checkpoint.finishedAt,
     exitCode: checkpoint.exitCode,
+    ...(checkpoint.exitCode === EXIT.tooManyFailed ? { exitReasons: checkpoint.exitReasons ?? [] } : {}),
     records: { total: tally.total, ...tally.outcomes },
     verification: tally.verification,
     calls: totals.calls,
@@ -64,6 +70,7 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
     waits: totals.waits,
     ...verifyRequestsOf(totals),
     credits: totals.credits,
+    ...(price === null ? {} : { cost: costOf(totals.credits, price) }),
     quota: {
       rpm,
       usedShare:

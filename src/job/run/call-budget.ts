@@ -1,86 +1,92 @@
+import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { EXIT, MillraceError } from '../../util/errors.ts';
+import type { CallSize, MayCall } from '../../pool/call-pool-options.ts';
 import type { Counters } from './counters.ts';
+import { SpendingLimit } from './spending-limit.ts';
 import { count } from '../../util/display.ts';
 
-/** How many calls are claimed together: this share of the limit, and at most this many. */
-const CLAIM_SHARE = 0.01;
-const MAX_CLAIM = 1_000;
+/** Upper bounds of what a job has spent when the next checkpoint is written. */
+export type Claims = Pick<Checkpoint, 'callsAtMost' | 'creditsAtMost'>;
 
 interface CallBudgetOptions {
-  /** `limits.maxCalls`; null when the job has no limit. */
+  /** `limits.maxCalls` and `limits.maxCredits`; null when the job has no such limit. */
   readonly maxCalls: number | null;
+  readonly maxCredits: number | null;
   /** Requests of the smallest stated window that must count the calls of a killed run; null or left out when no such window is stated. */
   readonly windowCalls?: number | null;
-  readonly counters: Pick<Counters, 'allCalls'>;
-  /** Calls that killed runs may have sent and did not count. */
-  readonly uncounted: number;
+  readonly counters: Pick<Counters, 'allCalls' | 'credits' | 'creditsAtMost' | 'costAtMost'>;
+  /** Calls that killed runs may have sent and did not count, and credits that may have been charged and that no answer named. */
+  readonly uncounted: { readonly calls: number; readonly credits: number };
   /** Writes a checkpoint with `claim`, and calls `claimedUpTo` once it is durable. Null when the run keeps no checkpoint. */
   readonly record: (() => Promise<void>) | null;
 }
 
-/**
- * Keeps a job within `limits.maxCalls`, also when its process is killed. Calls are claimed in the checkpoint before they are sent, a
- * hundredth of the limit at a time. A killed run leaves its claim behind, and the next run counts all of it as sent. Stated windows of more
- * than a minute are kept in the same way.
- */
+/** Keeps a job within `limits.maxCalls` and `limits.maxCredits`. Stated windows of more than a minute are kept in the same way. */
 export class CallBudget {
   readonly #options: CallBudgetOptions;
-  readonly #step: number;
-  readonly #claims: boolean;
-  /** How many calls the job may have sent in all by now. */
-  #claimed: number;
+  readonly #calls: SpendingLimit;
+  readonly #credits: SpendingLimit;
   #recording: Promise<void> | null = null;
 
   constructor(options: CallBudgetOptions) {
     this.#options = options;
-    const { maxCalls, windowCalls = null, record } = options;
-    this.#claims = maxCalls !== null || windowCalls !== null;
-    this.#step = Math.min(MAX_CLAIM, Math.max(1, Math.ceil(Math.min(maxCalls ?? Infinity, windowCalls ?? Infinity) * CLAIM_SHARE)));
-    this.#claimed = record === null ? Infinity : 0;
+    const { maxCalls, maxCredits, windowCalls = null, counters, uncounted } = options;
+    const record = options.record === null ? null : () => this.#record();
+    this.#calls = new SpendingLimit({ most: maxCalls, window: windowCalls, spent: () => this.sent, record });
+    this.#credits = new SpendingLimit({ most: maxCredits, spent: () => counters.creditsAtMost + uncounted.credits, record });
   }
 
   /** Calls that this job has sent, or may have sent. */
   get sent(): number {
-    return this.#options.counters.allCalls + this.#options.uncounted;
+    return this.#options.counters.allCalls + this.#options.uncounted.calls;
   }
 
-  /** The error of a job that has reached its limit. */
-  reached(): MillraceError {
-    const { maxCalls, uncounted } = this.#options;
-    const killed = uncounted === 0 ? '' : `, ${count(uncounted)} of them perhaps, by a run that was killed before it could count them`;
-    return new MillraceError(
-      EXIT.refused,
-      'max_calls',
-      `limits.maxCalls is reached: ${count(this.sent)} of ${count(maxCalls ?? 0)} calls were sent${killed}`,
-      { hint: 'Raise --max-calls and run the same command: the job resumes.' },
+  /** Calls and credits that the job has spent by now, or may have spent. */
+  get spent(): Claims {
+    const { counters, uncounted } = this.#options;
+    return { callsAtMost: this.sent, creditsAtMost: counters.creditsAtMost + uncounted.credits };
+  }
+
+  /** The error of a job that has reached a limit. @param call the call that is refused */
+  reached(call: CallSize): MillraceError {
+    const { maxCalls, maxCredits, counters, uncounted } = this.#options;
+    if (this.#calls.left < 1) {
+      const { calls } = uncounted;
+      const killed = calls === 0 ? '' : `, ${count(calls)} of them perhaps, by a run that was killed before it could count them`;
+      return refused('max_calls', `limits.maxCalls is reached: ${count(this.sent)} of ${count(maxCalls ?? 0)} calls were sent${killed}`, {
+        hint: 'Raise --max-calls and run the same command: the job resumes.',
+      });
+    }
+    const { creditsAtMost } = this.spent;
+    const most = count(maxCredits ?? 0);
+    return refused(
+      'max_credits',
+      this.#credits.left < 1
+        ? `limits.maxCredits is reached: ${count(creditsAtMost)} of ${most} credits are spent${perhaps(creditsAtMost - counters.credits)}`
+        : `the next call may cost ${count(counters.costAtMost(call))} credits, and limits.maxCredits leaves ${count(this.#credits.left)} ` +
+            `of ${most}${perhaps(creditsAtMost - counters.credits)}`,
+      { hint: 'Raise --limits.maxCredits and run the same command: the job resumes.' },
     );
   }
 
-  /**
-   * True when one call may be sent at once, false when the limit is reached. A promise means: ask again when it resolves.
-   * @throws StorageError by the promise
-   */
-  ask(): boolean | Promise<void> {
-    const { maxCalls } = this.#options;
-    if (!this.#claims) return true;
-    const left = this.#claimed - this.sent;
-    const most = maxCalls ?? Infinity;
-    if (this.sent >= most) return false;
-    if (left <= 0) return this.#record();
-    // Early enough that no call waits for the disk. A call that has to wait after all gets the failure.
-    if (left <= this.#step / 2 && this.#claimed < most) this.#record().catch(() => undefined);
-    return true;
+  /** Whether this call may be sent. @throws StorageError by the promise */
+  ask(call: CallSize): MayCall {
+    const calls = this.#calls.ask(1);
+    if (calls !== true) return calls === false ? 'never' : calls;
+    const credits = this.#credits.ask(this.#options.counters.costAtMost(call));
+    if (credits !== false) return credits;
+    return this.#credits.left < 1 ? 'never' : 'smaller';
   }
 
-  /** `callsAtMost` of a checkpoint that is written now. */
-  claim(): number {
-    const { maxCalls } = this.#options;
-    return this.#claims ? Math.max(this.sent, Math.min(maxCalls ?? Infinity, this.sent + this.#step)) : this.sent;
+  /** The claims of a checkpoint that is written now. */
+  claim(): Claims {
+    return { callsAtMost: this.#calls.claim(), creditsAtMost: this.#credits.claim() };
   }
 
-  /** The checkpoint with this claim is durable. */
-  claimedUpTo(calls: number): void {
-    this.#claimed = Math.max(this.#claimed, calls);
+  /** The checkpoint with these claims is durable. */
+  claimedUpTo({ callsAtMost, creditsAtMost }: Claims): void {
+    this.#calls.claimedUpTo(callsAtMost);
+    this.#credits.claimedUpTo(creditsAtMost);
   }
 
   #record(): Promise<void> {
@@ -89,4 +95,12 @@ export class CallBudget {
     });
     return this.#recording;
   }
+}
+
+function perhaps(credits: number): string {
+  return credits === 0 ? '' : `, ${count(credits)} of them perhaps, by calls whose answers never arrived`;
+}
+
+function refused(code: string, message: string, options: { readonly hint: string }): MillraceError {
+  return new MillraceError(EXIT.refused, code, message, options);
 }

@@ -1,7 +1,7 @@
 import type { RunTotals } from '../../checkpoint/checkpoint-file.ts';
 import type { CallResult } from '../../client/types.ts';
 import type { ThrottledWait } from '../../limiter/limiter.ts';
-import type { PoolEvents } from '../../pool/call-pool.ts';
+import type { CallSize, PoolEvents } from '../../pool/call-pool-options.ts';
 import { wasNeverSent } from '../../pool/circuit.ts';
 import type { KeptSize } from '../../processor/request-size.ts';
 import type { RecordOutcome } from '../../processor/result.ts';
@@ -16,7 +16,12 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   readonly calls: Record<string, number>;
   retries: number;
   throttledEvents: number;
+  /** Credits that answers have named. */
   credits: number;
+  /** Credits that calls without an answer may have cost, such as those that broke off. */
+  #creditsPerhaps = 0;
+  /** By step: keys in flight, and the most credits that a key has cost. */
+  readonly #inFlight = new Map<Step, { keys: number; creditsEach: number }>();
   /** Verify requests that were too large for the service, such as those that ran into the time limit. */
   verifyTooLarge: number;
   /** The size of verify requests with which a resume begins; null before the first answer. */
@@ -78,7 +83,20 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     return sum;
   }
 
-  sent(step: Step): void {
+  /** Credits that the run has spent, or may have spent: also those of calls in flight. */
+  get creditsAtMost(): number {
+    let sum = this.credits + this.#creditsPerhaps;
+    for (const { keys, creditsEach } of this.#inFlight.values()) sum += keys * creditsEach;
+    return sum;
+  }
+
+  /** The most credits that a call costs, by what the service has charged so far; at first one a key. */
+  costAtMost({ step, keys }: CallSize): number {
+    return keys * (this.#inFlight.get(step)?.creditsEach ?? 1);
+  }
+
+  sent({ step, keys }: CallSize): void {
+    this.#flying(step).keys += keys;
     this.calls[step] = (this.calls[step] ?? 0) + 1;
     this.callsNow++;
     if (step === 'verify') {
@@ -89,13 +107,29 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.#series?.sent(this.lastSentMs);
   }
 
-  answered(step: Step, result: CallResult<unknown>): void {
-    this.credits += result.meta.credits;
+  answered({ step, keys }: CallSize, result: CallResult<unknown>): void {
+    this.#charge(step, keys, result);
     if (step === 'verify') this.#verify.inFlight--;
     // Without a connection nothing was sent: it cost nothing, and `limits.maxCalls` must not end a job that waits for its service.
     if (wasNeverSent(result)) this.#notSent(step);
     this.meter.answered(step, result.meta);
     if (result.meta.status > 0) this.latency.add(result.meta.latencyMs);
+  }
+
+  #flying(step: Step): { keys: number; creditsEach: number } {
+    let flying = this.#inFlight.get(step);
+    if (flying === undefined) this.#inFlight.set(step, (flying = { keys: 0, creditsEach: 1 }));
+    return flying;
+  }
+
+  #charge(step: Step, keys: number, result: CallResult<unknown>): void {
+    const { credits, status } = result.meta;
+    const flying = this.#flying(step);
+    flying.keys -= keys;
+    flying.creditsEach = Math.max(flying.creditsEach, credits / keys);
+    this.credits += credits;
+    // Without an answer the service may have charged all the same, and an answer that is repeated for its key names no credits.
+    if (status === 0 && !wasNeverSent(result)) this.#creditsPerhaps += keys * flying.creditsEach;
   }
 
   #notSent(step: Step): void {

@@ -7,11 +7,15 @@ import type { SavedQuota } from '../../limiter/saved-quota.ts';
 import type { SharedQuota } from '../../limiter/shared/shared-quota.ts';
 import { AUTO_BOUNDS } from '../../pool/adaptive-concurrency.ts';
 import { CallPool } from '../../pool/call-pool.ts';
+import type { CallSize, MayCall } from '../../pool/call-pool-options.ts';
 import type { Notices } from '../progress/notices.ts';
 import type { CallBudget } from './call-budget.ts';
 import type { Counters } from './counters.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { StorageError } from '../../util/errors.ts';
+
+/** Asks whether calls may be sent at all. */
+const NOTHING: CallSize = { step: 'enrich', keys: 0 };
 
 /** How long calls in flight may take when a run drains, milliseconds. */
 export const DRAIN_MS = 25_000;
@@ -78,10 +82,10 @@ export function openCalls(options: CallsOptions): Calls {
     connections: Math.min(wanted, maxConnections),
   });
   // A key that is being read again comes first, then the ledger's claims, then the job's own limit.
-  const mayCall = (): boolean | Promise<void> => {
+  const mayCall = (call: CallSize): MayCall => {
     if (service.apiKey.reading !== null) return service.apiKey.reading;
     const claimed = options.mayCall();
-    return claimed === true ? budget.ask() : claimed;
+    return claimed === true ? budget.ask(call) : claimed;
   };
   const limiter = new Limiter({
     rpm,
@@ -91,7 +95,7 @@ export function openCalls(options: CallsOptions): Calls {
     shared: options.quota,
     share: options.share,
     windows: options.windows,
-    blockedBy: () => heldBack(mayCall),
+    blockedBy: () => heldBack(() => mayCall(NOTHING)),
     onThrottled: (wait) => {
       counters.throttled(wait);
       notices.throttled(wait);
@@ -107,14 +111,14 @@ export function openCalls(options: CallsOptions): Calls {
     rpm: options.ownRpm,
     mayCall,
     renewKey: (version) => renewKey(service.apiKey, version, notices),
-    limitReached: () => budget.reached(),
+    limitReached: (call) => budget.reached(call),
     hasAnswered: options.hasAnswered,
     isRetryRun: options.isRetry,
     maxWaitMs: settings.limits.maxWaitMs,
     maxOutageMs: settings.limits.maxOutageMs,
     events: {
-      sent: (step) => counters.sent(step),
-      answered: (step, result) => counters.answered(step, result),
+      sent: (call) => counters.sent(call),
+      answered: (call, result) => counters.answered(call, result),
       retrying: (step) => counters.retrying(step),
       wentDown: (code, detail, lastLookups) => {
         counters.wentDown();
@@ -147,10 +151,10 @@ export function openCalls(options: CallsOptions): Calls {
 }
 
 /** Resolves when calls may be sent again; null when they may already. A failure is left to the pool, which asks itself. */
-function heldBack(mayCall: () => boolean | Promise<void>): Promise<void> | null {
+function heldBack(mayCall: () => MayCall): Promise<void> | null {
   try {
     const may = mayCall();
-    return typeof may === 'boolean' ? null : may;
+    return may instanceof Promise ? may : null;
   } catch {
     return null;
   }

@@ -269,10 +269,14 @@ function openCounters(
   const counters = new Counters(checkpoint.totals, now, series);
   const budget = new CallBudget({
     maxCalls: job.limits.maxCalls,
+    maxCredits: job.limits.maxCredits,
     windowCalls: smallestClaimedWindow(ownWindows(job, checkpoint)),
     counters,
-    // Calls that the last run had reserved, and may have sent before it was killed.
-    uncounted: Math.max(0, checkpoint.callsAtMost - counters.allCalls),
+    // Calls and credits that the last run had claimed, and may have spent before it was killed.
+    uncounted: {
+      calls: Math.max(0, checkpoint.callsAtMost - counters.allCalls),
+      credits: Math.max(0, checkpoint.creditsAtMost - counters.credits),
+    },
     record: destination.saveCheckpoint === null ? null : saveTotals,
   });
   return { counters, budget };

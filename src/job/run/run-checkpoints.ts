@@ -21,7 +21,7 @@ interface RunCheckpointsOptions {
   readonly save: RunDestination['saveCheckpoint'];
   readonly writer: Pick<RowWriter, 'sync' | 'settled'>;
   readonly ledger: Pick<RunLedger, 'keep'>;
-  readonly budget: Pick<CallBudget, 'claim' | 'claimedUpTo' | 'sent'>;
+  readonly budget: Pick<CallBudget, 'claim' | 'claimedUpTo' | 'sent' | 'spent'>;
   readonly service: () => KnownService;
   /** Calls that count against the quota of the next run. */
   readonly spent: () => SavedQuota;
@@ -96,7 +96,7 @@ export class RunCheckpoints {
     const finishing = finishingCheckpoint(
       job,
       // Answers in quarantine at the end of the input stand: the ledger has them.
-      { ...this.#latest, ...service(), held: [], spent: spent(), totals: totals(), callsAtMost: budget.sent },
+      { ...this.#latest, ...service(), held: [], spent: spent(), totals: totals(), ...budget.spent },
       rows,
     );
     await save?.(finishing);
@@ -129,11 +129,11 @@ export class RunCheckpoints {
         expected: expected() ?? this.#latest.expected ?? null,
         updatedAt: new Date().toISOString(),
         totals: totals(),
-        callsAtMost: state === 'running' ? budget.claim() : budget.sent,
+        ...(state === 'running' ? budget.claim() : budget.spent),
       };
-      const { callsAtMost } = this.#latest;
+      const { callsAtMost, creditsAtMost } = this.#latest;
       await save?.(this.#latest);
-      budget.claimedUpTo(callsAtMost);
+      budget.claimedUpTo({ callsAtMost, creditsAtMost });
     });
     this.#writing = saved.catch(() => undefined);
     return saved;

@@ -48,7 +48,7 @@ export async function runToFile(
   const named = jobPaths(job, options);
   const { fresh } = options;
   const reportDone = ({ checkpoint, because }: Start & { kind: 'done' }): ExitCode => {
-    reporter.done(buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint)), named, because);
+    reporter.done(buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint), job.service.creditPrice), named, because);
     return exitCodeOf(checkpoint);
   };
   const locking = { signals: context.signals, reporter };
@@ -179,7 +179,7 @@ function jobFiles(
       reporter.finished(report, paths);
     },
     reportStop: async (latest) => {
-      if ((await lock.loss()) === null) reporter.stopped(buildReport(latest, job.output.uri, ownRpm(job, latest)));
+      if ((await lock.loss()) === null) reporter.stopped(buildReport(latest, job.output.uri, ownRpm(job, latest), job.service.creditPrice));
     },
   };
 }

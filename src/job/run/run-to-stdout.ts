@@ -42,7 +42,8 @@ export async function runToStandardOutput(
       openWriter: async () => stdoutRows(job, checkpoint.manifest),
       saveCheckpoint: null,
       finish: (writer) => writer.finish(),
-      commit: async (finishing) => reporter.finished(buildReport({ ...finishing, state: 'finished' }, '-', job.service.rpm), null),
+      commit: async (finishing) =>
+        reporter.finished(buildReport({ ...finishing, state: 'finished' }, '-', job.service.rpm, job.service.creditPrice), null),
       reportStop: async () => undefined,
     };
     return await runPipeline({

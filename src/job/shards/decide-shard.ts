@@ -158,12 +158,13 @@ function beforeShards({
   startedAt,
   totals,
   callsAtMost,
+  creditsAtMost,
   trusted,
   answered,
   spent,
   finishedAt,
 }: Checkpoint): Pick<ShardPlan, 'run' | 'startedAt' | 'before'> {
-  return { run, startedAt, before: { totals, callsAtMost, trusted, answered, spent, finishedAt } };
+  return { run, startedAt, before: { totals, callsAtMost, creditsAtMost, trusted, answered, spent, finishedAt } };
 }
 
 /**

@@ -38,6 +38,7 @@ export function joinedCheckpoint(job: CompiledJob, paths: JobPaths, plan: ShardP
     answered: plan.before?.answered === true || shards.some(({ answered }) => answered),
     spent: addSpent(shards),
     callsAtMost: (plan.before?.callsAtMost ?? 0) + sum(({ callsAtMost }) => callsAtMost),
+    creditsAtMost: (plan.before?.creditsAtMost ?? 0) + sum(({ creditsAtMost }) => creditsAtMost),
   };
 }
 

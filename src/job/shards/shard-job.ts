@@ -6,12 +6,15 @@ import type { CompiledJob, Shard } from '../../definition/compiled-job.ts';
 import type { StatedWindow } from '../../definition/compiled-job.ts';
 
 /** A finished run that its shards continue with a higher limit: from its checkpoint. */
-export type RunBeforeShards = Pick<Checkpoint, 'totals' | 'callsAtMost' | 'trusted' | 'answered' | 'spent' | 'finishedAt'>;
+export type RunBeforeShards = Pick<
+  Checkpoint,
+  'totals' | 'callsAtMost' | 'creditsAtMost' | 'trusted' | 'answered' | 'spent' | 'finishedAt'
+>;
 
 /** How the shards of a job share its input and its calls. */
 export interface Sharing {
   readonly of: number;
-  readonly before?: Pick<RunBeforeShards, 'callsAtMost'>;
+  readonly before?: Pick<RunBeforeShards, 'callsAtMost' | 'creditsAtMost'>;
   /** One range for each shard. */
   readonly ranges: readonly InputRange[];
 }
@@ -21,7 +24,10 @@ export function shardName({ index, of }: Shard): string {
   return `${index}/${of}`;
 }
 
-/** The job that shard `index` runs. `limits.maxErrors` is judged after the join, so a shard alone never fails by it. */
+/**
+ * The job that shard `index` runs. `limits.maxErrors` and `alerts` are judged after the join, so a shard alone never
+ * fails by them.
+ */
 export function shardJob(job: CompiledJob, sharing: Sharing, index: number): CompiledJob {
   const { of } = sharing;
   const suffix = `${SHARD_MARK}${index}-of-${of}`;
@@ -29,7 +35,14 @@ export function shardJob(job: CompiledJob, sharing: Sharing, index: number): Com
     ...job,
     output: { ...job.output, uri: `${job.output.uri}${suffix}` },
     checkpoint: { ...job.checkpoint, uri: `${job.checkpoint.uri}${suffix}` },
-    limits: { ...job.limits, limit: recordsOf(job, sharing, index), maxCalls: callsOf(job, sharing, index), maxErrors: { share: 1 } },
+    limits: {
+      ...job.limits,
+      limit: recordsOf(job, sharing, index),
+      maxCalls: shareOf(job, sharing, index, 'maxCalls', sharing.before?.callsAtMost),
+      maxCredits: shareOf(job, sharing, index, 'maxCredits', sharing.before?.creditsAtMost),
+      maxErrors: { share: 1 },
+    },
+    alerts: { matchRateBelow: null, deliverableBelow: null },
   };
 }
 
@@ -45,11 +58,11 @@ export function shardRange(ranges: readonly InputRange[], index: number): InputR
   return range;
 }
 
-/** A shard's share of the calls that `limits.maxCalls` still allows, by its records. The shares add up to all of them. */
-function callsOf(job: CompiledJob, sharing: Sharing, index: number): number | null {
-  const { maxCalls } = job.limits;
-  if (maxCalls === null) return null;
-  const left = Math.max(0, maxCalls - (sharing.before?.callsAtMost ?? 0));
+/** A shard's share of the calls or credits that a limit still allows, by its records. The shares add up to all of them. */
+function shareOf(job: CompiledJob, sharing: Sharing, index: number, name: 'maxCalls' | 'maxCredits', spent = 0): number | null {
+  const most = job.limits[name];
+  if (most === null) return null;
+  const left = Math.max(0, most - spent);
   const counts = sharing.ranges.map((_, i) => recordsOf(job, sharing, i));
   const upTo = (end: number): number => counts.slice(0, end).reduce((sum, count) => sum + count, 0);
   const all = upTo(counts.length);

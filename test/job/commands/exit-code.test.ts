@@ -1,15 +1,17 @@
 import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import type { CompiledJob } from '../../../src/definition/compiled-job.ts';
-import { finishedExitCode } from '../../../src/job/commands/exit-code.ts';
+import { judgeFinished, type Judgement } from '../../../src/job/commands/exit-code.ts';
 import { compiled, LEAST } from '../../definition/support.ts';
-import { EMPTY_TALLY } from '../../../src/writer/tally.ts';
+import { EMPTY_TALLY, type Tally } from '../../../src/writer/tally.ts';
+
+const NO_ALERTS = { matchRateBelow: null, deliverableBelow: null };
 
 describe('the exit code of a finished run', () => {
   const n = fc.nat({ max: 10_000 });
   const tally = (total: number, failed: number) => ({ ...EMPTY_TALLY, total, outcomes: { ...EMPTY_TALLY.outcomes, failed } });
   const code = (maxErrors: CompiledJob['limits']['maxErrors'], total: number, failed: number): number =>
-    finishedExitCode({ limits: { maxErrors } as CompiledJob['limits'] }, tally(total, failed));
+    judgeFinished({ limits: { maxErrors } as CompiledJob['limits'], alerts: NO_ALERTS }, tally(total, failed)).exitCode;
 
   it('becomes 1 when more records failed than the count allows', () => {
     fc.assert(fc.property(n, n, (allowed, failed) => code({ count: allowed }, 20_000, failed) === (failed > allowed ? 1 : 0)));
@@ -44,5 +46,35 @@ describe('the exit code of a finished run', () => {
         (maxErrors, total) => code(maxErrors, total, 0) === 0,
       ),
     );
+  });
+});
+
+describe('the alerts of a job', () => {
+  const judge = (alerts: CompiledJob['alerts'], tally: Partial<Tally>): Judgement =>
+    judgeFinished({ limits: compiled({ flags: LEAST }).limits, alerts }, { ...EMPTY_TALLY, total: 10, ...tally });
+  const outcomes = (matched: number, missed: number) => ({
+    outcomes: { ...EMPTY_TALLY.outcomes, matched, no_match: missed, invalid: 3 },
+  });
+
+  it('name the match rate of the answered records when it is below its bound, and say nothing at the bound', () => {
+    const alerts = { ...NO_ALERTS, matchRateBelow: 0.4 };
+    expect(judge(alerts, outcomes(39, 61))).toEqual({
+      exitCode: 1,
+      exitReasons: ['the match rate is 39 %, and alerts.matchRateBelow is 40 %'],
+    });
+    expect(judge(alerts, outcomes(40, 60))).toEqual({ exitCode: 0, exitReasons: [] });
+  });
+
+  it('name the share of deliverable addresses among all verdicts', () => {
+    const alerts = { ...NO_ALERTS, deliverableBelow: 0.5 };
+    expect(judge(alerts, { verification: { deliverable: 1, risky: 1, unknown: 1 } })).toEqual({
+      exitCode: 1,
+      exitReasons: ['the deliverable rate is 33.3 %, and alerts.deliverableBelow is 50 %'],
+    });
+    expect(judge(alerts, { verification: { deliverable: 1, risky: 1 } }).exitCode).toBe(0);
+  });
+
+  it('say nothing of a job without answers or verdicts', () => {
+    expect(judge({ matchRateBelow: 1, deliverableBelow: 1 }, {})).toEqual({ exitCode: 0, exitReasons: [] });
   });
 });

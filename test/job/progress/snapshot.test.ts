@@ -188,7 +188,7 @@ describe('a snapshot', () => {
     state.ms += 10_000;
     state.read = at(100);
     state.inProgress = 1_000;
-    for (let call = 0; call < 1_000; call++) counters.sent('enrich');
+    for (let call = 0; call < 1_000; call++) counters.sent({ step: 'enrich', keys: 1 });
     // A tenth of the input took 1,000 calls, so 9,000 are left, at ten a second.
     expect(look().etaMs).toBeCloseTo(900_000, 3);
   });
@@ -199,7 +199,7 @@ describe('a snapshot', () => {
     state.ms += 10_000;
     state.read = at(600);
     state.rows = 60;
-    for (let call = 0; call < 10; call++) counters.sent('enrich');
+    for (let call = 0; call < 10; call++) counters.sent({ step: 'enrich', keys: 1 });
     expect(look().etaMs).toBeCloseTo(40_000, 3);
   });
 
@@ -218,7 +218,7 @@ describe('a snapshot', () => {
     for (let second = 0; second < 60; second++) {
       state.ms += 1_000;
       state.rows += 50;
-      for (let i = 0; i < 10; i++) counters.sent('enrich');
+      for (let i = 0; i < 10; i++) counters.sent({ step: 'enrich', keys: 1 });
       last = look();
     }
     expect(last?.rowsPerSecond).toBeCloseTo(50, 1);
@@ -234,7 +234,7 @@ describe('a snapshot', () => {
   it('never shows more than the full quota', () => {
     const { state, counters, look } = makeRun({ rpm: 60 });
     state.ms += 1_000;
-    for (let i = 0; i < 50; i++) counters.sent('enrich');
+    for (let i = 0; i < 50; i++) counters.sent({ step: 'enrich', keys: 1 });
     expect(look().quotaShare).toBe(1);
   });
 

@@ -110,7 +110,7 @@ describe('the report', () => {
           let now = 0;
           for (const { calls, ms } of runs) {
             const counters: Counters = new Counters(totals, () => now);
-            for (let i = 0; i < calls; i++) counters.sent(i % 2 === 0 ? 'enrich' : 'verify');
+            for (let i = 0; i < calls; i++) counters.sent({ step: i % 2 === 0 ? 'enrich' : 'verify', keys: 1 });
             now += ms;
             totals = counters.totals({ lookups: 0, reused: 0 });
           }

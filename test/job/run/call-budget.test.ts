@@ -1,91 +1,71 @@
-import * as fc from '../../support/fast-check.ts';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { CallBudget } from '../../../src/job/run/call-budget.ts';
 
-type Action = 'send' | 'checkpoint' | 'durable' | 'kill';
-const actions = fc.array(fc.constantFrom<Action>('send', 'send', 'send', 'send', 'checkpoint', 'durable', 'kill'), { maxLength: 400 });
+const ONE = { step: 'enrich', keys: 1 } as const;
 
-it('a call budget permits no call beyond the limit or without a claim, and a kill at any moment costs at most one claim', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 1, max: 500 }), actions, async (maxCalls, script) => {
-      const step = Math.max(1, Math.ceil(maxCalls / 100));
-      /** The state on disk: calls counted, and calls that may have been sent. */
-      let disk = { counted: 0, atMost: 0 };
-      let sentInAll = 0;
-      let kills = 0;
-      const start = () => {
-        const counters = { allCalls: disk.counted };
-        const pending: (() => void)[] = [];
-        const write = (): void => {
-          const record = { counted: counters.allCalls, atMost: budget.claim() };
-          pending.push(() => {
-            disk = record;
-            budget.claimedUpTo(record.atMost);
-          });
-        };
-        const budget: CallBudget = new CallBudget({
-          maxCalls,
-          counters,
-          uncounted: disk.atMost - disk.counted,
-          record: () =>
-            new Promise((resolve) => {
-              write();
-              pending.push(resolve);
-            }),
-        });
-        return { budget, counters, write, flush: () => pending.splice(0).forEach((act) => act()) };
-      };
-      let run = start();
-      for (const action of script) {
-        if (action === 'checkpoint') run.write();
-        if (action === 'durable') run.flush();
-        if (action === 'kill') {
-          run = start();
-          kills++;
-        }
-        if (action === 'send' && run.budget.ask() === true) {
-          run.counters.allCalls++;
-          sentInAll++;
-          expect(disk.atMost).toBeGreaterThanOrEqual(sentInAll);
-        }
-      }
-      expect(sentInAll).toBeLessThanOrEqual(maxCalls);
-      // Without further kills, it spends the rest of the limit minus the claims lost by kills.
-      for (let may = run.budget.ask(); may !== false; may = run.budget.ask()) {
-        if (may === true) {
-          run.counters.allCalls++;
-          sentInAll++;
-        } else {
-          run.flush();
-          await may;
-        }
-      }
-      expect(sentInAll).toBeLessThanOrEqual(maxCalls);
-      expect(sentInAll).toBeGreaterThanOrEqual(maxCalls - kills * step);
-    }),
-  );
+/** A budget of a run that keeps no checkpoint, with what it has spent so far. */
+function budgetOf(limits: {
+  calls?: number;
+  credits?: number;
+  sent?: number;
+  charged?: number;
+  lost?: number;
+  uncounted?: { calls: number; credits: number };
+}): CallBudget {
+  const { calls = null, credits = null, sent = 0, charged = 0, lost = 0, uncounted = { calls: 0, credits: 0 } } = limits;
+  const counters = { allCalls: sent, credits: charged, creditsAtMost: charged + lost, costAtMost: ({ keys }: { keys: number }) => keys };
+  return new CallBudget({ maxCalls: calls, maxCredits: credits, counters, uncounted, record: null });
+}
+
+describe('a call budget', () => {
+  it('without limits permits every call', () => {
+    const budget = budgetOf({ sent: 7, charged: 3, uncounted: { calls: 2, credits: 1 } });
+    expect([budget.ask(ONE), budget.spent]).toEqual([true, { callsAtMost: 9, creditsAtMost: 4 }]);
+    expect(budget.claim()).toEqual(budget.spent);
+  });
+
+  it('permits a call that may cost exactly what is left, and a smaller one in place of a dearer one', () => {
+    const budget = budgetOf({ credits: 10, charged: 6, lost: 1 });
+    const verify = (keys: number) => budget.ask({ step: 'verify', keys });
+    expect([verify(3), verify(4)]).toEqual([true, 'smaller']);
+  });
+
+  it('permits nothing once all calls are sent or all credits may be spent', () => {
+    expect(budgetOf({ calls: 5, sent: 5 }).ask(ONE)).toBe('never');
+    expect(budgetOf({ credits: 10, charged: 6, lost: 4 }).ask(ONE)).toBe('never');
+  });
 });
 
-it('a call budget without a limit claims nothing and never waits', () => {
-  const budget = new CallBudget({
-    maxCalls: null,
-    counters: { allCalls: 7 },
-    uncounted: 2,
-    record: () => Promise.reject(new Error('not asked for')),
+describe('the error of a used-up call budget', () => {
+  it('names the calls sent, and those lost by kills', () => {
+    const reached = (calls: number): unknown =>
+      budgetOf({ calls: 2_000, sent: 2_000 - calls, uncounted: { calls, credits: 0 } }).reached(ONE);
+    expect(reached(0)).toMatchObject({
+      exitCode: 77,
+      code: 'max_calls',
+      message: 'limits.maxCalls is reached: 2,000 of 2,000 calls were sent',
+    });
+    expect(reached(20)).toMatchObject({
+      message: expect.stringMatching(/sent, 20 of them perhaps, by a run that was killed before it could count them$/),
+    });
   });
-  expect([budget.ask(), budget.claim(), budget.sent]).toEqual([true, 9, 9]);
-});
 
-it('the error of a used-up call budget names the calls sent and the calls lost by kills', () => {
-  const reached = (uncounted: number): unknown =>
-    new CallBudget({ maxCalls: 2_000, counters: { allCalls: 2_000 - uncounted }, uncounted, record: null }).reached();
-  expect(reached(0)).toMatchObject({
-    exitCode: 77,
-    code: 'max_calls',
-    message: 'limits.maxCalls is reached: 2,000 of 2,000 calls were sent',
+  it('names the credits spent, and those that no answer has named', () => {
+    expect(budgetOf({ credits: 500, charged: 500 }).reached(ONE)).toMatchObject({
+      exitCode: 77,
+      code: 'max_credits',
+      message: 'limits.maxCredits is reached: 500 of 500 credits are spent',
+      hint: expect.stringContaining('--limits.maxCredits'),
+    });
+    expect(budgetOf({ credits: 500, charged: 490, lost: 4, uncounted: { calls: 0, credits: 6 } }).reached(ONE)).toMatchObject({
+      message: 'limits.maxCredits is reached: 500 of 500 credits are spent, 10 of them perhaps, by calls whose answers never arrived',
+    });
   });
-  expect(reached(20)).toMatchObject({
-    message:
-      'limits.maxCalls is reached: 2,000 of 2,000 calls were sent, 20 of them perhaps, by a run that was killed before it could count them',
+
+  it('names what the next call may cost when some credits are left', () => {
+    expect(budgetOf({ credits: 500, charged: 498 }).reached({ step: 'reveal', keys: 3 })).toMatchObject({
+      code: 'max_credits',
+      message: 'the next call may cost 3 credits, and limits.maxCredits leaves 2 of 500',
+    });
   });
 });

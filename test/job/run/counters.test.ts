@@ -22,9 +22,9 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 function happen(counters: Counters, clock: { ms: number }, some: Event): void {
   switch (some.kind) {
     case 'sent':
-      return counters.sent(some.step);
+      return counters.sent({ step: some.step, keys: 1 });
     case 'answered':
-      return counters.answered('enrich', {
+      return counters.answered({ step: 'enrich', keys: 1 }, {
         kind: 'miss',
         meta: { status: some.status, headers: {}, quota: null, requestId: null, credits: some.credits, latencyMs: some.latencyMs },
       } satisfies CallResult<unknown>);
@@ -50,6 +50,12 @@ function waited(events: readonly Event[]): number {
     now += some.ms;
   }
   return spent;
+}
+
+/** An answer that failed without one when its status is 0 or 500, else a match. */
+function answerOf({ status, credits = 0 }: { status: number; credits?: number }): CallResult<unknown> {
+  const meta = { status, headers: {}, quota: null, requestId: null, credits, latencyMs: 5 };
+  return status === 200 ? { kind: 'ok', value: null, meta } : { kind: 'retryable', code: 'reset', detail: '', retryAfterMs: null, meta };
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
@@ -91,8 +97,29 @@ describe('Counters', () => {
   it('leave the checkpoint that they started from unchanged', () => {
     const from = new Counters(null, () => 0).totals(LOOKUPS);
     const frozen = structuredClone(from);
-    new Counters(from, () => 0).sent('enrich');
+    new Counters(from, () => 0).sent({ step: 'enrich', keys: 1 });
     expect(from).toEqual(frozen);
+  });
+
+  it('count what calls in flight may cost, by the dearest key so far, and let the answer replace it', () => {
+    const counters = new Counters(null, () => 0);
+    const two = { step: 'verify', keys: 2 } as const;
+    counters.sent(two);
+    expect([counters.creditsAtMost, counters.costAtMost(two)]).toEqual([2, 2]);
+    counters.answered(two, answerOf({ status: 200, credits: 6 }));
+    expect([counters.credits, counters.creditsAtMost, counters.costAtMost(two)]).toEqual([6, 6, 6]);
+    counters.sent(two);
+    expect([counters.credits, counters.creditsAtMost]).toEqual([6, 12]);
+  });
+
+  it('count a call without an answer as charged, and a refused one as free', () => {
+    const counters = new Counters(null, () => 0);
+    const one = { step: 'enrich', keys: 1 } as const;
+    for (const result of [answerOf({ status: 0 }), answerOf({ status: 500 })]) {
+      counters.sent(one);
+      counters.answered(one, result);
+    }
+    expect([counters.credits, counters.creditsAtMost]).toEqual([0, 1]);
   });
 
   it('keep the size of verify requests once it is known', () => {
@@ -107,7 +134,7 @@ describe('Counters', () => {
   it('give totals that later calls do not change', () => {
     const counters = new Counters(null, () => 0);
     const before = counters.totals(LOOKUPS);
-    counters.sent('verify');
+    counters.sent({ step: 'verify', keys: 1 });
     expect(before.calls).toEqual({});
   });
 });

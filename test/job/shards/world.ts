@@ -44,6 +44,7 @@ export class InProcess {
 
   plan(output: string, shard: Shard | null = null): ReturnType<typeof makePlan> {
     return makePlan(this.#job(output, {}), this.service.url, {
+      matchRate: null,
       apiKey: { state: 'set' },
       shard,
       fresh: false,

@@ -1,5 +1,6 @@
 /** The sections that are tables of counts: outcomes, verdicts, errors, cost. HTML; pure. */
 import { table } from '../../../util/html.ts';
+import { moneyText } from '../../../definition/credit-price.ts';
 import { count, duration } from '../../../util/display.ts';
 import type { PageData } from './page-data.ts';
 import { codeElement, linkBeside, named, share } from './words.ts';
@@ -71,9 +72,9 @@ export function errors({ report: { records, output }, errors: counted }: PageDat
   );
 }
 
-export function cost({ report: { credits, calls, lookups, retries, throttled, verifyRequests } }: PageData): string {
+export function costTable({ report: { credits, cost, calls, lookups, retries, throttled, verifyRequests } }: PageData): string {
   const rows = [
-    ['Credits, as the service says', count(credits)],
+    ['Credits, as the service says', cost === undefined ? count(credits) : `${count(credits)}, about ${moneyText(cost)}`],
     ['Requests', count(sumOf(calls))],
     ...Object.entries(calls).map(([step, n]) => [`of them ${codeElement(step)}`, count(n)]),
     ['Different lookups', count(lookups.unique)],

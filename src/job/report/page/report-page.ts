@@ -1,7 +1,7 @@
 /** The report as one page for people. It needs no script and no other file, so it opens from a disk or a bucket. Pure. */
 import { hash } from 'node:crypto';
 import { count, duration } from '../../../util/display.ts';
-import { cost, errors, outcomes, verdicts } from './counts.ts';
+import { costTable, errors, outcomes, verdicts } from './counts.ts';
 import { endingOf } from './ending.ts';
 import { latency } from './latency.ts';
 import type { PageData } from './page-data.ts';
@@ -20,7 +20,7 @@ const SECTIONS: readonly (readonly [title: string, content: (data: PageData) => 
   ['Waits', waitsSection],
   ['Latency', latency],
   ['Errors', errors],
-  ['Cost', cost],
+  ['Cost', costTable],
 ];
 
 export function reportPage(data: PageData): string {

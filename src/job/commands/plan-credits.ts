@@ -1,0 +1,98 @@
+/** The credits that a run will cost, by the share of lookups that match. */
+import { openContents } from '../../ledger/open-contents.ts';
+import type { ScopeStats } from '../../ledger/stats.ts';
+import { costOf, moneyText, type Money } from '../../definition/credit-price.ts';
+import { ledgerLocation } from '../../definition/ledger-location.ts';
+import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
+import { count } from '../../util/display.ts';
+import { InputError } from '../../util/errors.ts';
+import { percent } from '../../writer/rates.ts';
+
+/** Steps whose lookups cost a credit when they find something. A verdict always costs one. */
+const LOOKUPS = ['enrich', 'company', 'reveal'] as const satisfies readonly Step[];
+
+/** By step, 0 to 1. A step without an answer so far has none. */
+export type MatchRates = Readonly<Partial<Record<Step, number>>>;
+
+export interface CreditForecast {
+  /** The credits of a run whose lookups all match. */
+  readonly atMost: number;
+  /** By the match rates; null when a step that will be asked has none. */
+  readonly expected: number | null;
+  readonly matchRates: MatchRates;
+  /** Where the match rates come from; null without any. */
+  readonly from: 'stated' | 'ledger' | null;
+  /** `expected` in money; null without `service.creditPrice`, or without `expected`. */
+  readonly cost: Money | null;
+}
+
+/** Lookups that a run will pay for. */
+export interface PaidLookups {
+  readonly asked: Readonly<Record<Step, number>>;
+  /** Verdicts among them on addresses that enrich has yet to find. */
+  readonly verifyFound: number;
+}
+
+/** Pure. @param stated the match rate that the user states (0 to 1); null: by the ledger */
+export function forecastCredits(
+  { asked, verifyFound }: PaidLookups,
+  known: MatchRates,
+  stated: number | null,
+  { creditPrice }: Pick<CompiledJob['service'], 'creditPrice'>,
+): CreditForecast {
+  const rates: MatchRates = stated === null ? known : { enrich: stated, company: stated, reveal: stated };
+  const needed = LOOKUPS.filter((step) => asked[step] > 0);
+  const isKnown = needed.every((step) => rates[step] !== undefined) && (verifyFound === 0 || rates.enrich !== undefined);
+  const sum = LOOKUPS.reduce((credits, step) => credits + asked[step] * (rates[step] ?? 0), 0);
+  const expected = isKnown ? Math.round(sum + asked.verify - verifyFound + verifyFound * (rates.enrich ?? 0)) : null;
+  return {
+    atMost: Object.values(asked).reduce((credits, lookups) => credits + lookups, 0),
+    expected,
+    matchRates: Object.fromEntries(needed.flatMap((step) => (rates[step] === undefined ? [] : [[step, rates[step]]]))),
+    from: needed.some((step) => rates[step] !== undefined) ? (stated === null ? 'ledger' : 'stated') : null,
+    cost: expected === null || creditPrice === null ? null : costOf(expected, creditPrice),
+  };
+}
+
+/** The share of answered lookups that matched, for each step of the service in the job's ledger. @throws MillraceError */
+export async function ledgerMatchRates(job: CompiledJob, origin: string): Promise<MatchRates> {
+  const contents = await openContents(ledgerLocation(job.ledger.uri, job.ledger.uri)).catch((error: unknown) => {
+    if (error instanceof InputError) return null;
+    throw error;
+  });
+  if (contents === null) return {};
+  try {
+    const { scopes } = await contents.stats({ maxAgeDays: job.ledger.maxAgeDays, now: Date.now() });
+    const own = scopes.filter((scope) => scope.origin === origin);
+    return Object.fromEntries(LOOKUPS.flatMap((step) => rateOf(own.filter((scope) => scope.step === step)).map((rate) => [step, rate])));
+  } catch (error) {
+    if (error instanceof InputError) return {};
+    throw error;
+  } finally {
+    contents.close();
+  }
+}
+
+/** None when nothing was answered. */
+function rateOf(scopes: readonly ScopeStats[]): number[] {
+  const found = scopes.reduce((sum, { kinds }) => sum + kinds.hit + kinds.unsettled, 0);
+  const missed = scopes.reduce((sum, { kinds }) => sum + kinds.miss, 0);
+  return found + missed === 0 ? [] : [found / (found + missed)];
+}
+
+/** The forecast in words. */
+export function creditsText({ atMost, expected, matchRates, from, cost }: CreditForecast, maxCredits: number | null): string {
+  if (atMost === 0) return 'none';
+  const rates = Object.entries(matchRates)
+    .map(([step, rate]) => `${step} ${percent(rate)}`)
+    .join(', ');
+  const about =
+    expected === null
+      ? `at most ${count(atMost)}; with --match-rate 60% an estimate`
+      : expected === atMost
+        ? count(atMost)
+        : `about ${count(expected)}, at most ${count(atMost)}`;
+  const why = from === null ? '' : from === 'stated' ? ` (stated match rate: ${rates})` : ` (match rates in the ledger: ${rates})`;
+  const stops = maxCredits !== null && (expected ?? atMost) > maxCredits ? `; limits.maxCredits stops the run at ${count(maxCredits)}` : '';
+  return `${about}${why}${cost === null ? '' : `; about ${moneyText(cost)}`}${stops}`;
+}

@@ -1,0 +1,72 @@
+/** The credits that a job may cost, and the rates that it must reach: `limits.maxCredits` and `alerts`. */
+import { writeFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { leads, toCsv } from '../support/leads.ts';
+import { makeWorld } from '../support/world.ts';
+
+const addresses = (count: number): string => `email\n${Array.from({ length: count }, (_, i) => `a${i}@works.example\n`).join('')}`;
+
+test('a job stops before the first credit over limits.maxCredits, and a raised limit pays for the rest once', async () => {
+  const { folder, service, args } = await makeWorld(addresses(100));
+  const options = { steps: 'enrich', concurrency: '8' };
+  const first = await folder.run(args({ ...options, 'limits.maxCredits': '25' }));
+  expect(first).toMatchObject({ code: 77, stderr: expect.stringContaining('limits.maxCredits is reached: 25 of 25 credits are spent') });
+  expect(first.stderr).toContain('--limits.maxCredits');
+  expect([service.credits, service.requests.length]).toEqual([25, 25]);
+  expect(await folder.run(args({ ...options, 'limits.maxCredits': '100' }))).toMatchObject({ code: 0 });
+  expect([service.credits, service.requests.length]).toEqual([100, 100]);
+});
+
+test('misses cost nothing, so they do not count against limits.maxCredits', async () => {
+  const { folder, service, args } = await makeWorld(
+    `email\n${Array.from({ length: 60 }, (_, i) => `${i % 2 === 0 ? 'miss' : 'a'}${i}@works.example\n`).join('')}`,
+  );
+  expect(await folder.run(args({ steps: 'enrich', concurrency: '8', 'limits.maxCredits': '30' }))).toMatchObject({ code: 0 });
+  expect(service.credits).toBe(30);
+});
+
+test('verify requests shrink at the end of limits.maxCredits, so that its last credit is used', async () => {
+  const { folder, service, args } = await makeWorld(addresses(300));
+  const options = { steps: 'verify' };
+  expect(await folder.run(args({ ...options, 'limits.maxCredits': '130' }))).toMatchObject({
+    code: 77,
+    stderr: expect.stringContaining('130 of 130 credits are spent'),
+  });
+  expect(service.credits).toBe(130);
+  expect(await folder.run(args({ ...options, 'limits.maxCredits': '300' }))).toMatchObject({ code: 0 });
+  expect(service.credits).toBe(300);
+  expect([...service.asked.values()].filter((times) => times > 1)).toEqual([]);
+});
+
+test('a finished run exits with 1 when a rate is below its alert, and its report says why', async () => {
+  const rows = leads(40, 3).filter(({ key }) => key === null || !/^(gone|refused)/.test(key));
+  const { folder, args } = await makeWorld(toCsv(rows));
+  const alerts = { 'alerts.matchRateBelow': '99.9%', 'alerts.deliverableBelow': '1%' };
+  const reason = expect.stringMatching(/^the match rate is [\d.]+ %, and alerts\.matchRateBelow is 99\.9 %$/);
+  expect(await folder.run(args({ ...alerts, steps: 'enrich,verify' }))).toMatchObject({ code: 1 });
+  expect(await folder.json('out.csv.report.json')).toMatchObject({ exitCode: 1, exitReasons: [reason] });
+  // The same command says so again, and calls nothing.
+  expect(await folder.run(args({ ...alerts, steps: 'enrich,verify' }))).toMatchObject({ code: 1 });
+});
+
+test('a plan estimates credits by the match rate in the ledger, or by a stated one, and in money', async () => {
+  const half = `email\n${Array.from({ length: 40 }, (_, i) => `${i % 2 === 0 ? 'miss' : 'a'}${i}@works.example\n`).join('')}`;
+  const { folder, args } = await makeWorld(half);
+  const kept = { steps: 'enrich', ledger: 'kept.ledger', 'ledger.maxAgeDays': '30', 'service.creditPrice': '0.5 EUR' };
+  const planned = async (more: Record<string, string> = {}): Promise<unknown> => {
+    const [, ...rest] = args({ ...kept, output: 'next.csv', input: 'next.csv.in', 'input.format': 'csv', ...more });
+    return (JSON.parse((await folder.run(['plan', ...rest, '--json'])).stdout) as { credits: unknown }).credits;
+  };
+  await writeFile(folder.at('next.csv.in'), addresses(200).replaceAll('works', 'other'));
+  expect(await planned()).toEqual({ atMost: 200, expected: null, matchRates: {}, from: null, cost: null });
+  expect(await folder.run(args(kept))).toMatchObject({ code: 0 });
+  expect(await folder.json('out.csv.report.json')).toMatchObject({ credits: 20, cost: { amount: 10, currency: 'EUR' } });
+  expect(await planned()).toEqual({
+    atMost: 200,
+    expected: 100,
+    matchRates: { enrich: 0.5 },
+    from: 'ledger',
+    cost: { amount: 50, currency: 'EUR' },
+  });
+  expect(await planned({ 'match-rate': '25%' })).toMatchObject({ expected: 50, from: 'stated' });
+});

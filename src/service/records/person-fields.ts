@@ -83,7 +83,6 @@ export const PERSON = {
   matched_on: { type: 'strings', isComputed: true, description: 'By what it was found.', example: ['email'] },
   sources_count: { type: 'integer', description: 'How many sources the record is from.', example: 3 },
   first_seen_at: { type: 'time', description: 'When the person was first known.', example: '2021-04-22T00:00:00Z' },
-  pronouns: { type: 'string', description: 'How the person wants to be addressed.', example: 'she/her' },
   updated_at: { type: 'time', description: 'When the newest of the record was reported.', example: '2025-05-01T00:00:00Z' },
   verified: { type: 'boolean', isComputed: true, description: 'Whether the address is verified.', example: true },
 } as const satisfies RecordFields;

@@ -12,7 +12,6 @@ const ADA = { id: 'pe_ada', email: 'ada@acme.example', name: 'Ada' };
 it.each([
   ['headline', 'CTO at Acme'],
   ['github_url', 'https://code.example/ada'],
-  ['pronouns', 'she/her'],
 ])('the field %s goes from an import to REST, search, GraphQL, export and the OpenAPI document', async (field, value) => {
   const store = await makeStore();
   const open = openStore(store);

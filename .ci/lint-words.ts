@@ -12,7 +12,7 @@ export interface Finding {
 const MAX_COLUMNS = 140;
 const MAX_WORDS = 38;
 const MAX_COMMENT_SENTENCES = 2;
-const DEFAULT_PATHS = ['src', 'test', 'bench', 'jobs', 'docs', 'fixtures', '.ci', 'README.md', 'CHANGELOG.md'];
+const DEFAULT_PATHS = ['src', 'test', 'bench', 'jobs', 'docs', 'fixtures', 'clients', '.ci', 'README.md', 'CHANGELOG.md'];
 
 /** The findings of one file, in the order of its lines. `path` tells TypeScript (`.ts`) from Markdown (`.md`). */
 export function lintText(path: string, text: string): Finding[] {

@@ -25,11 +25,17 @@ export function ensurePackage(name: string, command = name): boolean {
 /**
  * The same for a server of several packages, asynchronously because it takes long to install. Null when every command exists, else the
  * reason with the command that installs them.
+ * @param works for a package without a command: whether it is there
  */
-export async function lackingPackages(packages: readonly string[], commands: readonly string[]): Promise<string | null> {
-  if (await haveAll(commands)) return null;
+export async function lackingPackages(
+  packages: readonly string[],
+  commands: readonly string[],
+  works: () => Promise<boolean> = () => Promise.resolve(true),
+): Promise<string | null> {
+  const areThere = async (): Promise<boolean> => (await haveAll(commands)) && (await works());
+  if (await areThere()) return null;
   const byHand = `apt-get install --no-install-recommends ${packages.join(' ')}`;
-  if (!isRoot() || !(await haveAll(['apt-get']))) return `${commands.join(', ')} are not there; install them with: ${byHand}`;
+  if (!isRoot() || !(await haveAll(['apt-get']))) return `${packages.join(', ')} are not there; install them with: ${byHand}`;
   const apt = (...words: readonly string[]): Promise<unknown> =>
     promisify(execFile)('flock', [...APT, ...words], { env: QUIET, maxBuffer: 64 * 1024 * 1024 });
   try {
@@ -38,7 +44,7 @@ export async function lackingPackages(packages: readonly string[], commands: rea
   } catch (error) {
     return `${byHand} failed: ${error instanceof Error ? error.message : String(error)}`;
   }
-  return (await haveAll(commands)) ? null : `${packages.join(', ')} are installed and bring no ${commands.join(', ')}`;
+  return (await areThere()) ? null : `${packages.join(', ')} are installed and bring no ${commands.join(', ')}`;
 }
 
 /** True for root, which may mount disks. */

@@ -22,7 +22,9 @@ export type Fault =
   /** The answer's body and the connection end after `afterBytes`. */
   | { readonly kind: 'cut'; readonly afterBytes: number }
   /** The answer's body stops after `afterBytes`, and the connection stays open. */
-  | { readonly kind: 'stall'; readonly afterBytes: number };
+  | { readonly kind: 'stall'; readonly afterBytes: number }
+  /** The answer's body arrives byte by byte, one every `everyMs`. */
+  | { readonly kind: 'dribble'; readonly everyMs: number };
 
 /** The answer of S3 to too many requests. */
 export const SLOW_DOWN: Fault = {
@@ -53,6 +55,8 @@ export class FaultProxy {
   /** The fault of a request. Null for none. */
   faultFor: (request: Omit<Relayed, 'fault' | 'bytes' | 'sent' | 'answered'>) => Fault | null = () => null;
   readonly relayed: Relayed[] = [];
+  /** Connections of clients so far. */
+  connections = 0;
   readonly #target: URL;
   readonly #server = createServer((request, response) => this.#take(request, response));
 
@@ -62,6 +66,7 @@ export class FaultProxy {
 
   static async start(target: string): Promise<FaultProxy> {
     const proxy = new FaultProxy(target);
+    proxy.#server.on('connection', () => proxy.connections++);
     proxy.#server.listen(0, '127.0.0.1');
     await once(proxy.#server, 'listening');
     proxy.url = `http://127.0.0.1:${(proxy.#server.address() as AddressInfo).port}`;
@@ -106,6 +111,7 @@ export class FaultProxy {
       case 'aged':
       case 'cut':
       case 'stall':
+      case 'dribble':
       case undefined:
         this.#pass(request, response, relayed);
         return;
@@ -129,6 +135,12 @@ export class FaultProxy {
         return;
       }
       response.writeHead(answer.statusCode ?? 502, fault?.kind === 'aged' ? agedHeaders(answer, fault.byMs) : answer.rawHeaders);
+      if (fault?.kind === 'dribble') {
+        const slow = byteByByte(fault.everyMs);
+        response.on('close', () => [answer, slow].forEach((stream) => stream.destroy()));
+        answer.pipe(slow).pipe(response);
+        return;
+      }
       const most = fault?.kind === 'cut' || fault?.kind === 'stall' ? fault.afterBytes : Infinity;
       answer.on('data', (bytes: Buffer) => {
         const passed = bytes.subarray(0, most - relayed.bytes);
@@ -158,6 +170,20 @@ function slowly(passes: (bytes: number) => void): Transform {
     transform: (bytes: Buffer, _encoding, done) => {
       passes(bytes.length);
       setImmediate(done, null, bytes);
+    },
+  });
+}
+
+function byteByByte(everyMs: number): Transform {
+  return new Transform({
+    transform(bytes: Buffer, _encoding, done) {
+      const pass = (at: number): void => {
+        if (this.destroyed) return;
+        if (at === bytes.length) done();
+        else this.push(bytes.subarray(at, at + 1));
+        if (at < bytes.length) setTimeout(pass, everyMs, at + 1);
+      };
+      pass(0);
     },
   });
 }

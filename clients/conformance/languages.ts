@@ -1,0 +1,42 @@
+/** Every language of the suite. To add one, write its runner and add its row. */
+import { join } from 'node:path';
+import { pythonRunner } from './python.ts';
+
+export interface Runner {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Language {
+  readonly name: string;
+  /** Runs of each scenario, such as a synchronous and an asynchronous one. */
+  readonly variants: readonly string[];
+  /** Scenarios that a variant cannot have, with the reason in a comment. */
+  readonly unsupported: Readonly<Record<string, readonly string[]>>;
+  readonly runner: Runner;
+}
+
+const CLIENTS = join(import.meta.dirname, '..');
+
+/** A language before its tools are there. `prepare` gets them, or returns the reason why they cannot be had. */
+export interface Prepared {
+  readonly name: string;
+  readonly prepare: () => Promise<Language | string>;
+}
+
+export const LANGUAGES: readonly Prepared[] = [
+  {
+    name: 'python',
+    async prepare() {
+      const runner = await pythonRunner(join(CLIENTS, 'python'));
+      if (typeof runner === 'string') return runner;
+      // A blocking call ends by its time limit; only a task can be cancelled.
+      const unsupported = {
+        sync: ['a cancelled call ends at once and is not repeated', 'a call that is cancelled during a pause ends at once'],
+      };
+      return { name: 'python', variants: ['sync', 'async'], unsupported, runner };
+    },
+  },
+];

@@ -1,0 +1,67 @@
+/** `npm run conformance:clients [-- python ...]`: runs the scenarios. Without names it writes the table of docs/clients/conformance.md. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { LANGUAGES } from './languages.ts';
+import { runLanguage, type Result } from './run-language.ts';
+import { readScenarios } from './scenario.ts';
+import { World } from './world.ts';
+
+const DOCS = join(import.meta.dirname, '../../docs/clients');
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+async function runAll(only: readonly string[]): Promise<Map<string, readonly Result[]>> {
+  const found = new Map<string, readonly Result[]>();
+  const world = await World.open();
+  try {
+    for (const { name, prepare } of LANGUAGES.filter((one) => only.length === 0 || only.includes(one.name))) {
+      const language = await prepare();
+      if (typeof language === 'string') {
+        print(`SKIPPED ${name}: ${language}`);
+        continue;
+      }
+      const from = performance.now();
+      const results = await runLanguage(language, readScenarios(), world);
+      found.set(name, results);
+      for (const { scenario, variant, failures } of results) {
+        for (const failure of failures ?? []) print(`${name} ${variant}: ${scenario}: ${failure}`);
+      }
+      const run = results.filter(({ failures }) => failures !== null);
+      const green = run.filter(({ failures }) => failures?.length === 0);
+      print(`${name}: ${green.length} of ${run.length} scenarios are green (${Math.round(performance.now() - from)} ms)`);
+      if (green.length < run.length) process.exitCode = 1;
+    }
+  } finally {
+    await world.close();
+  }
+  return found;
+}
+
+/** One row a scenario, one column a language. */
+function tableOf(found: ReadonlyMap<string, readonly Result[]>): string {
+  const names = LANGUAGES.map(({ name }) => name);
+  const cell = (language: string, scenario: string): string => {
+    const results = found.get(language)?.filter((result) => result.scenario === scenario) ?? [];
+    const run = results.filter(({ failures }) => failures !== null);
+    if (run.length === 0) return found.has(language) ? 'no such thing' : 'not run';
+    const red = run.filter(({ failures }) => (failures?.length ?? 0) > 0);
+    return red.length === 0 ? 'green' : `red: ${red.map(({ variant }) => variant).join(', ')}`;
+  };
+  const rows = readScenarios().map(({ name }) => `| ${[name, ...names.map((language) => cell(language, name))].join(' | ')} |`);
+  return `# Conformance of the client libraries
+
+Written by \`npm run conformance:clients\`. [The suite](../../clients/conformance/README.md) explains how a scenario is run against the real
+service. "no such thing" means that the language has none, such as cancelling a blocking call.
+
+| scenario | ${names.join(' | ')} |
+|---|${names.map(() => '---|').join('')}
+${rows.join('\n')}
+`;
+}
+
+const only = process.argv.slice(2);
+const found = await runAll(only);
+if (only.length === 0) {
+  mkdirSync(DOCS, { recursive: true });
+  writeFileSync(join(DOCS, 'conformance.md'), tableOf(found));
+}

@@ -1,0 +1,8 @@
+/** Every language that is generated. To add one, write its emitter and add its row. */
+import type { Emitter } from './model.ts';
+import { synchronousPython } from './python-sync.ts';
+import { emitPython } from './python.ts';
+
+export const EMITTERS: Readonly<Record<string, Emitter>> = {
+  python: (api) => [...emitPython(api), ...synchronousPython()],
+};

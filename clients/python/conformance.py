@@ -1,0 +1,193 @@
+"""The runner of the conformance suite: scenarios on standard input, a line of JSON for each on standard output."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import sys
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import millrace
+
+JSON = dict[str, Any]
+
+
+def main() -> None:
+    tasks: list[JSON] = json.load(sys.stdin)["scenarios"]
+    for task in [task for task in tasks if task["alone"]]:
+        report(task)
+    rest = [task for task in tasks if not task["alone"]]
+    with ThreadPoolExecutor(8) as pool:
+        done = pool.map(report, [task for task in rest if task["variant"] == "sync"])
+        asyncio.run(together([task for task in rest if task["variant"] == "async"]))
+        list(done)
+
+
+def report(task: JSON) -> None:
+    before = memory("VmRSS")
+    outcomes = asyncio.run(run(task)) if task["variant"] == "async" else finish(run(task))
+    used = memory("VmHWM")
+    show(task, outcomes, None if before is None or used is None else used - before)
+
+
+async def together(tasks: list[JSON]) -> None:
+    places = asyncio.Semaphore(16)
+
+    async def one(task: JSON) -> None:
+        async with places:
+            show(task, await run(task), None)
+
+    await asyncio.gather(*(one(task) for task in tasks))
+
+
+def show(task: JSON, outcomes: list[JSON], mib: float | None) -> None:
+    line = {"name": task["name"], "variant": task["variant"], "outcomes": outcomes, "memory_mib": mib}
+    text = json.dumps(line, default=plain) + "\n"
+    with PRINTING:
+        sys.stdout.write(text)
+
+
+async def run(task: JSON) -> list[JSON]:
+    """The steps of a scenario with one client. With the synchronous client it never waits for anything."""
+    kind = millrace.AsyncClient if task["variant"] == "async" else millrace.Client
+    client: Any = kind(api_key=task["api_key"], base_url=task["base_url"], **task["options"])
+    outcomes: list[JSON] = []
+    for step in task["steps"]:
+        args = resolve(step.get("args", {}), outcomes)
+        outcome: JSON = {}
+        for _ in range(step.get("repeat", 1)):
+            outcome = await outcome_of(client, step["call"], args)
+            if "error" in outcome:
+                break
+        outcome["last_response"] = client.last_response
+        outcomes.append(outcome)
+    await maybe(client.close())
+    return outcomes
+
+
+async def outcome_of(client: Any, name: str, args: JSON) -> JSON:
+    try:
+        return {"result": await call(client, name, dict(args))}
+    except millrace.CallError as error:
+        fields = ("code", "status", "request_id", "retryable", "retry_after", "errors", "attempts")
+        return {"error": {"message": str(error), **{field: getattr(error, field) for field in fields}}}
+    except millrace.WebhookSignatureError as error:
+        return {"error": {"code": "signature", "message": str(error)}}
+    except asyncio.CancelledError:
+        return {"error": {"code": "aborted", "status": 0, "retryable": False}}
+
+
+async def call(client: Any, name: str, args: JSON) -> Any:
+    take = args.pop("take", None)
+    if name == "describe":
+        return f"{client!r} {client}"
+    if name == "webhooks.create.describe":
+        return repr(await maybe(client.webhooks.create(**args)))
+    if name == "verify_webhook":
+        return millrace.verify_webhook(args["body"], args["headers"], args["secrets"])
+    if name == "cancelled":
+        pending = asyncio.ensure_future(call(client, args["call"], args["args"]))
+        asyncio.get_running_loop().call_later(args["after"], pending.cancel)
+        return await pending
+    if name == "batches.create_big":
+        count = args.pop("lines")
+        lines = ({"custom_id": f"{i:0200}", "email": f"person{i}@nobody.example"} for i in range(count))
+        return await maybe(client.batches.create(lines=lines, **args))
+    if name == "batches.count_results":
+        count, last = 0, 0
+        async for line in each(client.batches.results(args["id"])):
+            count, last = count + 1, line.line
+        return {"count": count, "last": last}
+    if name == "batches.upload_part":
+        args["content"] = args["content"].encode()
+    if name == "search_contacts.pages":
+        found = client.search_contacts(**args).pages()
+        pages = [page async for page in each(found, take)]
+        return [{"count": len(page.data), "total": page.total, "next_cursor": page.next_cursor} for page in pages]
+    target = client
+    for part in name.split("."):
+        target = getattr(target, part)
+    positional = [args.pop(key) for key in ("id", "number", "delivery") if key in args and name != "enrich"]
+    answer = await maybe(target(*positional, **args))
+    if not isinstance(answer, STREAMS):
+        return answer
+    items = [item async for item in each(answer, take)]
+    if isinstance(answer, (millrace.EventStream, millrace.AsyncEventStream)):
+        return {"items": items, "last_event_id": answer.last_event_id}
+    return items
+
+
+PRINTING = Lock()
+STREAMS = (millrace.Pager, millrace.AsyncPager, millrace.Stream, millrace.AsyncStream)
+
+
+async def each(source: Any, take: int | None = None) -> Any:
+    taken = 0
+    if hasattr(source, "__aiter__"):
+        async for item in source:
+            yield item
+            taken += 1
+            if taken == take:
+                break
+    else:
+        for item in source:
+            yield item
+            taken += 1
+            if taken == take:
+                break
+    if hasattr(source, "close"):
+        await maybe(source.close())
+
+
+async def maybe(value: Any) -> Any:
+    return await value if inspect.isawaitable(value) else value
+
+
+def finish(work: Coroutine[Any, Any, list[JSON]]) -> list[JSON]:
+    """Runs a coroutine that never waits."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        outcomes: list[JSON] = end.value
+        return outcomes
+    raise RuntimeError("a synchronous scenario waits")
+
+
+def resolve(value: Any, outcomes: list[JSON]) -> Any:
+    """``$0.id`` is the id in the result of the first step."""
+    if isinstance(value, dict):
+        return {name: resolve(item, outcomes) for name, item in value.items()}
+    if not isinstance(value, str) or not value.startswith("$"):
+        return value
+    step, *path = value[1:].split(".")
+    found = outcomes[int(step)]["result"]
+    for part in path:
+        found = found[int(part)] if isinstance(found, list) else found[part]
+    return found
+
+
+def plain(value: object) -> Any:
+    if isinstance(value, millrace.Model):
+        return value.to_dict()
+    if isinstance(value, (millrace.LastResponse, millrace.WebhookEvent)):
+        return asdict(value)
+    raise TypeError(type(value).__name__)
+
+
+def memory(field: str) -> float | None:
+    """A line of /proc/self/status in MiB; None where there is none."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return None
+    line = next(line for line in status.read_text().splitlines() if line.startswith(f"{field}:"))
+    return int(line.split()[1]) / 1024
+
+
+if __name__ == "__main__":
+    main()

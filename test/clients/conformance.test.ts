@@ -1,0 +1,54 @@
+/** Every client library does what clients/BEHAVIOUR.md says, against the real service. */
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { LANGUAGES } from '../../clients/conformance/languages.ts';
+import { runLanguage } from '../../clients/conformance/run-language.ts';
+import { readScenarios } from '../../clients/conformance/scenario.ts';
+import { World } from '../../clients/conformance/world.ts';
+import { publishedDocument } from '../../src/service/openapi/published.ts';
+import { available } from '../services/debian.ts';
+import { cleanUp } from '../support/clean-up.ts';
+
+const scenarios = readScenarios();
+
+it.each(LANGUAGES)('the $name library passes every scenario', async ({ name, prepare }) => {
+  const language = await prepare();
+  if (typeof language === 'string') {
+    available(false, `the ${name} library`, language);
+    return;
+  }
+  const world = await World.open();
+  cleanUp(() => world.close());
+  const results = await runLanguage(language, scenarios, world);
+  expect(results.length).toBeGreaterThanOrEqual(scenarios.length);
+  expect(
+    results.flatMap(({ scenario, variant, failures }) => (failures ?? []).map((failure) => `${variant}: ${scenario}: ${failure}`)),
+  ).toEqual([]);
+});
+
+describe('the scenarios of the client libraries', () => {
+  it('every operation but the reference page has a scenario in which it succeeds', () => {
+    const covered = new Set(scenarios.flatMap(({ covers = [] }) => covers));
+    const operations = Object.values(publishedDocument().paths).flatMap((methods) =>
+      Object.values(methods).map(({ operationId }) => operationId),
+    );
+    expect(covered.add('getReference')).toEqual(new Set(operations));
+  });
+
+  it('each scenario has a name of its own', () => {
+    const names = scenarios.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('docs/clients/conformance.md has a row for each scenario, a column for each language, and no red cell', () => {
+    const path = 'docs/clients/conformance.md';
+    expect(existsSync(path)).toBe(true);
+    const rows = readFileSync(path, 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('| '))
+      .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '')));
+    expect(rows.map(([name]) => name)).toEqual(['scenario', ...scenarios.map(({ name }) => name)]);
+    expect(rows[0]?.slice(1)).toEqual(LANGUAGES.map(({ name }) => name));
+    expect(rows.filter((row) => row.some((cell) => cell.startsWith('red')))).toEqual([]);
+  });
+});

@@ -1,0 +1,80 @@
+/** The Python library: its checkers find nothing, it installs, and the examples of its README run. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, expect, it } from 'vitest';
+import { pythonTools } from '../../clients/conformance/python.ts';
+import { startService } from '../../src/service/app/start-service.ts';
+import { available } from '../services/debian.ts';
+import { cleanUp } from '../support/clean-up.ts';
+
+const run = promisify(execFile);
+const LIBRARY = 'clients/python';
+let bin = '';
+
+beforeAll(async () => {
+  const tools = await pythonTools(resolve(LIBRARY));
+  if (typeof tools !== 'string') bin = tools.bin;
+  else available(false, 'the Python library', tools);
+});
+
+/** The output of a tool that is run in the folder of the library. A failed tool's output is the message of the error. */
+async function python(tool: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  try {
+    return (await run(join(bin, tool), args, { cwd: LIBRARY, env: { ...process.env, ...env } })).stdout;
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${stdout}${stderr}`, { cause: error });
+  }
+}
+
+it('ruff and mypy find nothing in the Python library', async ({ skip }) => {
+  if (bin === '') skip();
+  await python('ruff', ['check', '.']);
+  await python('ruff', ['format', '--check', '.']);
+  expect(await python('mypy', ['--strict'])).toContain('Success: no issues found');
+});
+
+it('pip installs the Python library with its types', async ({ skip }) => {
+  if (bin === '') skip();
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-python-'));
+  cleanUp(() => rm(folder, { recursive: true, force: true }));
+  await python('python', ['-m', 'pip', 'install', '--quiet', '--no-deps', '--no-build-isolation', '--target', folder, '.']);
+  const code = [
+    'import millrace, pathlib',
+    'print(millrace.__version__, pathlib.Path(millrace.__file__).with_name("py.typed").exists(), millrace.__file__)',
+  ].join('\n');
+  expect(await python('python', ['-P', '-c', code], { PYTHONPATH: folder })).toMatch(/^0\.\d+\.\d+ True .*millrace-python-/);
+});
+
+it('the examples of the README run', async ({ skip }) => {
+  if (bin === '') skip();
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-python-'));
+  const service = await startService({ store: join(folder, 'store.sqlite'), sample: true, development: true });
+  cleanUp(async () => {
+    await service.close(AbortSignal.abort());
+    await rm(folder, { recursive: true, force: true });
+  });
+  const readme = await readFile(`${LIBRARY}/README.md`, 'utf8');
+  const examples = [...readme.matchAll(/^```python\n([^]*?)^```/gm)].map(([, code = '']) =>
+    code.replace('http://127.0.0.1:8080', service.url),
+  );
+  expect(examples.length).toBe(7);
+  expect(await readFile('docs/clients.md', 'utf8')).toContain(
+    readme.slice(readme.indexOf('```python'), readme.indexOf('```\n', readme.indexOf('```python') + 3)),
+  );
+  const all = 'import json, sys\nfor code in json.load(open(sys.argv[1])): exec(code, {"__name__": "example"})';
+  const file = join(folder, 'examples.json');
+  await writeFile(file, JSON.stringify(examples));
+  const printed = await python('python', ['-W', 'error', '-c', all, file], {
+    MILLRACE_API_KEY: 'sample-key',
+    MILLRACE_BASE_URL: service.url,
+  });
+  expect(printed).toContain('Jérôme Noël Director of Sales Tundra Logistics');
+  expect(printed).toContain('risky imani.irving@gmail.com');
+  expect(printed).toContain('validation_failed 422 req_');
+  expect(printed).toContain('completed 0 1000');
+  expect(printed).toContain('401');
+});

@@ -5,9 +5,10 @@ import { RotatingKey } from '../client/rotating-key.ts';
 import { ConfigError } from '../util/errors.ts';
 import type { ExitCode } from '../util/errors.ts';
 import type { ServiceAccess } from '../job/run/open-calls.ts';
-import type { RunContext } from '../job/run/pipeline.ts';
+import type { CommandContext } from '../job/commands/run-command.ts';
 import type { CompiledJob, RunOptions } from '../definition/compiled-job.ts';
 import type { Invocation } from './invocation.ts';
+import { readWebhookSecret } from '../job/notify/webhook-secret.ts';
 import { readJob } from './read-job.ts';
 import { withStopSignals } from './signals.ts';
 
@@ -15,7 +16,7 @@ export interface Service extends ServiceAccess {
   close(): Promise<void>;
 }
 
-type Work = (job: CompiledJob, options: RunOptions, context: RunContext) => Promise<ExitCode>;
+type Work = (job: CompiledJob, options: RunOptions, context: CommandContext) => Promise<ExitCode>;
 
 /** Does the command's work with its job and a service; resolves with the exit code. `load` is called once the key is known. */
 export async function withService(command: 'run' | 'retry', invocation: Invocation, load: () => Promise<Work>): Promise<ExitCode> {
@@ -23,10 +24,11 @@ export async function withService(command: 'run' | 'retry', invocation: Invocati
     const { job, options } = await readJob(command, invocation);
     // The key first: without one there is no reason to load the rest.
     const apiKey = await apiKeyFor(job.service, invocation.env);
+    const webhookSecret = await readWebhookSecret(job, invocation.env);
     const work = await load();
     const service = await openService(job.service, apiKey);
     try {
-      return await work(job, options, { service, signals });
+      return await work(job, options, { service, signals, webhookSecret });
     } finally {
       await service.close();
     }

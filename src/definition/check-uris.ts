@@ -14,6 +14,7 @@ const LONGEST_KEY = 950;
 export const URI_CHECKS: Readonly<Record<string, (uri: string, origin: Origin) => void>> = {
   'input.uri': checkInput,
   'output.uri': checkObject,
+  'output.marker': checkObject,
   'checkpoint.uri': checkObject,
 };
 
@@ -47,6 +48,7 @@ export function checkDistinct(job: Omit<CompiledJob, 'fingerprint'>, originOf: (
   const named: [string, string][] = [
     ...job.input.uris.map((uri): [string, string] => ['input.uri', uri]),
     ['output.uri', job.output.uri],
+    ['output.marker', job.output.marker ?? ''],
     ['checkpoint.uri', job.checkpoint.uri],
     ['ledger.uri', job.ledger.uri],
     ...besideOutput(job.output.uri),

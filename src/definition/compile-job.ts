@@ -17,6 +17,7 @@ import { didYouMean } from '../util/nearest.ts';
 import { originName, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
 import { bareName, checkField, outputShape } from './output-shape.ts';
+import { notificationOf } from './notification.ts';
 import { nearestDate } from './run-date.ts';
 import { jobSchema } from './schema.ts';
 import type { RawJob } from './schema.ts';
@@ -112,6 +113,8 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
     checkpoint: compileCheckpoint(raw, output.uri, context),
     ledger: { uri: compileStateUri(raw.ledger.uri, 'ledger', output.uri, context), maxAgeDays: raw.ledger.maxAgeDays },
     limits: { ...raw.limits, maxErrors: compileMaxErrors(raw.limits.maxErrors) },
+    onFinish: compileNotification(raw.onFinish, 'onFinish', context),
+    onTrouble: compileNotification(raw.onTrouble, 'onTrouble', context),
     alerts: {
       matchRateBelow: raw.alerts.matchRateBelow === null ? null : shareOf(raw.alerts.matchRateBelow),
       deliverableBelow: raw.alerts.deliverableBelow === null ? null : shareOf(raw.alerts.deliverableBelow),
@@ -155,7 +158,8 @@ function compileOutput(raw: RawJob, context: CompileContext): CompiledJob['outpu
       'output.fields: a row of a jsonl output has its record under "input" already',
       'Give that column another name.',
     );
-  return { uri, format, compression, fields: raw.output.fields, escapeFormulas: raw.output.escapeFormulas };
+  const marker = raw.output.marker === null ? null : context.expand(raw.output.marker, 'output.marker');
+  return { uri, format, compression, fields: raw.output.fields, escapeFormulas: raw.output.escapeFormulas, marker };
 }
 
 function missing(code: string, key: string, flag: string, context: CompileContext): Error {
@@ -227,6 +231,25 @@ function warnOfUnkeptLedger({ uri, maxAgeDays }: RawJob['ledger'], output: strin
     context.warnings.push(
       'ledger.uri: what a run to standard output has paid for is kept for later ones only with ledger.maxAgeDays: --ledger.maxAgeDays 90',
     );
+}
+
+/** @throws UsageError, ConfigError for a URL that cannot be posted to. The URL may be a secret, so no message shows it. */
+function compileNotification(
+  { url, format }: RawJob['onFinish'],
+  section: 'onFinish' | 'onTrouble',
+  context: CompileContext,
+): CompiledJob['onFinish'] {
+  if (url === null) return null;
+  const notification = notificationOf(context.expand(url, `${section}.url`), format);
+  const origin = context.originOf(`${section}.url`);
+  if (notification === null && origin !== null)
+    throw refusal(
+      origin,
+      'bad_value',
+      `${originName(origin)} is no http or https URL`,
+      'Write https://host/path, or {env:NAME} for a secret URL.',
+    );
+  return notification;
 }
 
 function compileMaxErrors(value: number | string): CompiledJob['limits']['maxErrors'] {

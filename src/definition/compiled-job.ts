@@ -2,6 +2,7 @@
 import type { MonitorAddress } from '../telemetry/listen-address.ts';
 import type { Compression, InputFormat } from '../formats/input-record.ts';
 import type { CreditPrice } from './credit-price.ts';
+import type { Notification } from './notification.ts';
 import type { Step } from './steps.ts';
 
 export type { Step };
@@ -57,6 +58,8 @@ export interface CompiledJob {
     /** Column name -> dotted path into the result. Null is the standard set. */
     readonly fields: Readonly<Record<string, string>> | null;
     readonly escapeFormulas: boolean;
+    /** A path or `s3://bucket/key`; null without a completion marker. */
+    readonly marker: string | null;
   };
   readonly checkpoint: { readonly uri: string; readonly everyMs: number };
   readonly ledger: { readonly uri: string; readonly maxAgeDays: number };
@@ -71,6 +74,9 @@ export interface CompiledJob {
     readonly maxOutageMs: number;
     readonly trustMisses: boolean;
   };
+  /** Messages about the end of a run; null where none is wanted. */
+  readonly onFinish: Notification | null;
+  readonly onTrouble: Notification | null;
   /** Shares (0 to 1) below which a finished run exits with 1; null without an alert. */
   readonly alerts: { readonly matchRateBelow: number | null; readonly deliverableBelow: number | null };
   /**

@@ -36,6 +36,7 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     'output.compression': job.output.compression,
     'output.fields': job.output.fields,
     'output.escapeFormulas': job.output.escapeFormulas,
+    'output.marker': job.output.marker === null ? null : absolutePlace(job.output.marker),
     'checkpoint.uri': absolutePlace(job.checkpoint.uri),
     'checkpoint.everyMs': job.checkpoint.everyMs,
     'ledger.uri': absolutePlace(withoutSecret(job.ledger.uri)),
@@ -57,7 +58,7 @@ export function describeDifference(frozen: Record<string, unknown>, now: Record<
 }
 
 /** Keys that name files. */
-const PLACES: readonly string[] = ['input.uri', 'output.uri', 'checkpoint.uri', 'ledger.uri'];
+const PLACES: readonly string[] = ['input.uri', 'output.uri', 'output.marker', 'checkpoint.uri', 'ledger.uri'];
 
 /** Compares paths by their absolute form: `./leads.csv` equals `leads.csv`. Globs are compared as text, not by their matches. */
 function isSame(key: string, before: unknown, now: unknown): boolean {

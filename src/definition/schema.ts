@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { encodingName } from '../formats/encodings/encoding.ts';
 import { BOUNDS, key, uri } from './schema-key.ts';
+import { notificationSchema } from './notification.ts';
 import { service } from './service-schema.ts';
 import { STEPS } from './steps.ts';
 
@@ -81,6 +82,11 @@ const output = z.strictObject({
     `a mapping of 1 to ${BOUNDS.fields} column names to paths such as enrich.title, or null`,
     'Column name to path (result.*, enrich.*, verify.*, company.*, reveal.* ' +
       'or input.<column>): these columns instead of the standard ones.',
+  ),
+  marker: key(
+    uri.nullable().default(null),
+    'a path, s3://bucket/key, or null',
+    'A file that is written last, once a run has finished with exit code 0, for jobs that wait for this one. A new run removes it.',
   ),
   escapeFormulas: key(
     z.boolean().default(false),
@@ -178,6 +184,8 @@ export const jobSchema = z
       })
       .prefault({})
       .describe('Answers already paid for.'),
+    onFinish: notificationSchema('when a run has finished'),
+    onTrouble: notificationSchema('when a run ends with another exit code than 0'),
     alerts: z
       .strictObject({
         matchRateBelow: key(

@@ -22,7 +22,7 @@ test('the smallest job gets its defaults', () => {
       creditPrice: null,
     },
     verify: { when: 'always', patienceMs: 0 },
-    output: { uri: 'out/leads.jsonl.gz', format: 'jsonl', compression: 'gzip', fields: null, escapeFormulas: false },
+    output: { uri: 'out/leads.jsonl.gz', format: 'jsonl', compression: 'gzip', fields: null, escapeFormulas: false, marker: null },
     checkpoint: { uri: 'out/leads.jsonl.gz.checkpoint.json', everyMs: 1000 },
     ledger: { uri: 'out/leads.jsonl.gz.ledger', maxAgeDays: 0 },
     limits: {
@@ -35,6 +35,8 @@ test('the smallest job gets its defaults', () => {
       trustMisses: false,
     },
     alerts: { matchRateBelow: null, deliverableBelow: null },
+    onFinish: null,
+    onTrouble: null,
   });
 });
 
@@ -172,7 +174,8 @@ test('every key is in the fingerprint, may change, or is derived into another ke
   const resolved = ['service.region', 'service.regions', 'service.quota', 'service.windows'];
   const fingerprint = compiled({ flags: LEAST }).fingerprint;
   for (const { path } of KEYS) {
-    const free = MAY_CHANGE.includes(path) || path.startsWith('limits.') || path.startsWith('alerts.') || resolved.includes(path);
+    const free =
+      MAY_CHANGE.includes(path) || path.startsWith('limits.') || /^(?:alerts|onFinish|onTrouble)\./.test(path) || resolved.includes(path);
     expect([path, Object.hasOwn(fingerprint, path)]).toEqual([path, !free]);
   }
 });

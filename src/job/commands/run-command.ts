@@ -13,11 +13,17 @@ import { runToFile } from '../run/run-to-file.ts';
 import { runToStandardOutput } from '../run/run-to-stdout.ts';
 import { runShard } from '../shards/run-shard.ts';
 
+/** A command's service, signals and secrets. */
+export interface CommandContext extends RunContext {
+  /** Signs the messages of `onFinish` and `onTrouble`; left out or null when none is signed. */
+  readonly webhookSecret?: Uint8Array | null;
+}
+
 /**
  * Runs a job, or resumes it where it stopped.
  * @throws MillraceError whatever ended the run; the job's state is on disk by then
  */
-export async function runCommand(job: CompiledJob, options: RunOptions, context: RunContext): Promise<ExitCode> {
+export async function runCommand(job: CompiledJob, options: RunOptions, context: CommandContext): Promise<ExitCode> {
   return watched(job, options, context, (reporter) => {
     if (job.output.uri === '-') return runToStandardOutput(job, options, context, reporter);
     if (options.shard === null)
@@ -33,7 +39,7 @@ export async function runCommand(job: CompiledJob, options: RunOptions, context:
  * complete.
  * @throws MillraceError as `runCommand`, and 65 when there is nothing finished to retry
  */
-export async function retryCommand(job: CompiledJob, options: RunOptions, context: RunContext): Promise<ExitCode> {
+export async function retryCommand(job: CompiledJob, options: RunOptions, context: CommandContext): Promise<ExitCode> {
   if (job.output.uri === '-')
     throw new UsageError('no_checkpoint', 'a run to standard output keeps no checkpoint, so there is nothing to retry', {
       hint: 'Name a file as --output.',
@@ -47,7 +53,7 @@ export async function retryCommand(job: CompiledJob, options: RunOptions, contex
 async function watched(
   job: CompiledJob,
   { progress, logLevel, monitor }: RunOptions,
-  { signals }: RunContext,
+  { signals, webhookSecret = null }: CommandContext,
   work: (reporter: Reporter) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const shown = await openReporter(job, { progress, logLevel });
@@ -56,20 +62,40 @@ async function watched(
   const onAbort = (): void => void Promise.all([job.output.uri, job.checkpoint.uri].map(stopWaiting));
   signals.abort.addEventListener('abort', onAbort, { once: true });
   try {
-    if (monitor === null) return await work(reporter);
-    const { openMonitor } = await import('../monitor/open-monitor.ts');
-    const opened = await openMonitor(job, monitor, silence);
-    try {
-      reporter.info('monitor', `the run shows itself at ${opened.url}`);
-      return await work(opened.watching(reporter));
-    } finally {
-      await opened.close();
-    }
+    return await notifying(job, webhookSecret, reporter, async (notifying) => {
+      if (monitor === null) return work(notifying);
+      const { openMonitor } = await import('../monitor/open-monitor.ts');
+      const opened = await openMonitor(job, monitor, silence);
+      try {
+        notifying.info('monitor', `the run shows itself at ${opened.url}`);
+        return await work(opened.watching(notifying));
+      } finally {
+        await opened.close();
+      }
+    });
   } finally {
     signals.abort.removeEventListener('abort', onAbort);
     silence.close();
     await reporter.close();
   }
+}
+
+/** Does the work, and sends the messages that the job wants about its end. */
+async function notifying(
+  job: CompiledJob,
+  secret: Uint8Array | null,
+  reporter: Reporter,
+  work: (reporter: Reporter) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  if (job.onFinish === null && job.onTrouble === null) return work(reporter);
+  const { Notifier } = await import('../notify/notifier.ts');
+  const notifier = new Notifier({ job, secret, env: process.env });
+  const exitCode = await work(notifier.watching(reporter)).catch(async (error: unknown) => {
+    await notifier.failed(error);
+    throw error;
+  });
+  await notifier.ended(exitCode);
+  return exitCode;
 }
 
 /** A reporter that also starts the silence watch, whose waits the report then has from the start of the process on. */

@@ -15,7 +15,8 @@ import { HostBackoff } from './backoff.ts';
 import { AttemptSender, type Attempt } from './attempt.ts';
 import { HalfOpenProbes } from './half-open.ts';
 import { retryAfterHeaderMs, pauseMs, retryAfterMs } from './retry-schedule.ts';
-import { secretOfKey, signedHeaders } from './signature.ts';
+import { signedHeaders } from '../../util/signed-headers.ts';
+import { secretOfKey } from './secrets.ts';
 import { ConcurrencySlots, type Destination } from './concurrency.ts';
 import type { WebhookRows } from './webhook-rows.ts';
 

@@ -8,7 +8,7 @@ import { MAX_WEBHOOKS, WEBHOOK_BODY, WEBHOOK_CHANGE_BODY } from './webhook-opera
 import { BodyReader, type Lookupable } from '../http/body-reader.ts';
 import { eventBody, type EventType } from './announcement.ts';
 import { FILTER_VALUES, filtersOf, type FilterName, type WebhookFilter } from './filter.ts';
-import { newSecret, secretText } from './signature.ts';
+import { newSecret, secretText } from './secrets.ts';
 import { ConcurrencySlots } from './concurrency.ts';
 import { readWebhookUrl } from './url.ts';
 import type { StreamPositions, Wanted, Webhook } from './webhook-rows.ts';

@@ -5,7 +5,8 @@ import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { expect, it } from 'vitest';
-import { newSecret, secretText, signedHeaders } from '../../../src/service/webhooks/signature.ts';
+import { newSecret, secretText } from '../../../src/service/webhooks/secrets.ts';
+import { signedHeaders } from '../../../src/util/signed-headers.ts';
 import { cleanUp } from '../../support/clean-up.ts';
 
 const page = await readFile(new URL('../../../docs/webhooks.md', import.meta.url), 'utf8');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadSignals } from '../../../src/service/store/rows/load.ts';
 import { JobChangeRows } from '../../../src/service/store/rows/job-change-rows.ts';
-import { newSecret } from '../../../src/service/webhooks/signature.ts';
+import { newSecret } from '../../../src/service/webhooks/secrets.ts';
 import { checkEvent } from '../answers.ts';
 import { serveHooked, signalOf, writeElsewhere } from './hooked.ts';
 import { World } from './processes.ts';

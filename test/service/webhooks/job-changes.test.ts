@@ -4,7 +4,7 @@ import { loadCompanies, loadPeople } from '../../../src/service/store/rows/load.
 import { openStore } from '../../../src/service/store/open-store.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { JobChangeRows } from '../../../src/service/store/rows/job-change-rows.ts';
-import { newSecret } from '../../../src/service/webhooks/signature.ts';
+import { newSecret } from '../../../src/service/webhooks/secrets.ts';
 import { checkEvent } from '../answers.ts';
 import { serveHooked, writeElsewhere } from './hooked.ts';
 import { load } from '../loading.ts';

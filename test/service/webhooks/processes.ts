@@ -9,7 +9,7 @@ import type { ServiceLog } from '../../../src/service/monitoring/log.ts';
 import type { EventType } from '../../../src/service/webhooks/announcement.ts';
 import type { NewDelivery } from '../../../src/service/webhooks/delivery.ts';
 import { packBody } from '../../../src/service/webhooks/delivery-rows.ts';
-import { newSecret } from '../../../src/service/webhooks/signature.ts';
+import { newSecret } from '../../../src/service/webhooks/secrets.ts';
 import { Webhooks, type WebhooksOptions } from '../../../src/service/webhooks/webhooks.ts';
 import { StoreHealth } from '../../../src/service/monitoring/store-health.ts';
 import { cleanUp } from '../../support/clean-up.ts';

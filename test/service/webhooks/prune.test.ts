@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { transaction } from '../../../src/sqlite/transaction.ts';
 import { BATCH, MAX_DELIVERIES, pruneDeliveries } from '../../../src/service/webhooks/prune.ts';
-import { newSecret } from '../../../src/service/webhooks/signature.ts';
+import { newSecret } from '../../../src/service/webhooks/secrets.ts';
 import { addDelivery, HOUR_MS, subscribe, World, type Process } from './processes.ts';
 
 describe('pruning', () => {

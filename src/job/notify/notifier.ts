@@ -1,0 +1,91 @@
+/** Sends the messages that a job wants about the end of its run. No failure here changes the run or its exit code. */
+import { randomUUID } from 'node:crypto';
+import { sendMessage } from '../../client/send-message.ts';
+import type { Notification } from '../../definition/notification.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
+import { EXIT, MillraceError } from '../../util/errors.ts';
+import { signedHeaders } from '../../util/signed-headers.ts';
+import type { Reporter } from '../progress/reporter.ts';
+import type { Report } from '../report/report.ts';
+import { messageBody, type MessageType, type RunEnd } from './messages.ts';
+
+/** Milliseconds for the messages of a run. Kubernetes kills a pod 30 s after its signal, and a run may drain for 25 of them. */
+const WITHIN_MS = 60_000;
+const WITHIN_MS_AFTER_SIGNAL = 3_000;
+
+interface NotifierOptions {
+  readonly job: Pick<CompiledJob, 'name' | 'output' | 'onFinish' | 'onTrouble'>;
+  /** The bytes of the signing secret; null when no message is signed. */
+  readonly secret: Uint8Array | null;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export class Notifier {
+  readonly #options: NotifierOptions;
+  #report: Report | null = null;
+  /** False while nothing was called: a finished job that is run again sends no message. */
+  #hasEnded = false;
+  #warn: Reporter['warn'] = () => undefined;
+
+  constructor(options: NotifierOptions) {
+    this.#options = options;
+  }
+
+  /** A reporter that also notes how the run ends. The parts of a shard are not the run. */
+  watching(reporter: Reporter): Reporter {
+    this.#warn = (event, text) => reporter.warn(event, text);
+    const note = (report: Report): void => {
+      if (report.output.uri !== this.#options.job.output.uri) return;
+      this.#report = report;
+      this.#hasEnded = true;
+    };
+    return {
+      ...reporter,
+      stopped: (report) => {
+        note(report);
+        reporter.stopped(report);
+      },
+      finished: (report, paths) => {
+        note(report);
+        reporter.finished(report, paths);
+      },
+    };
+  }
+
+  /** The run has ended without an error. Resolves when the messages are sent, or given up. */
+  async ended(exitCode: number): Promise<void> {
+    if (!this.#hasEnded) return;
+    const end = this.#endOf(exitCode, null);
+    await this.#send(this.#options.job.onFinish, 'job.finished', end, WITHIN_MS);
+    if (exitCode !== EXIT.ok) await this.#send(this.#options.job.onTrouble, 'job.trouble', end, WITHIN_MS);
+  }
+
+  /** The run has ended with an error. */
+  async failed(error: unknown): Promise<void> {
+    const known = error instanceof MillraceError ? error : null;
+    const exitCode = known?.exitCode ?? EXIT.bug;
+    const end = this.#endOf(exitCode, {
+      code: known?.code ?? 'bug',
+      message: (error as Error).message,
+      hint: known?.hint ?? null,
+    });
+    const isSignal = exitCode === EXIT.stopped;
+    await this.#send(this.#options.job.onTrouble, 'job.trouble', end, isSignal ? WITHIN_MS_AFTER_SIGNAL : WITHIN_MS);
+  }
+
+  #endOf(exitCode: number, error: RunEnd['error']): RunEnd {
+    return { job: this.#options.job.name, exitCode, error, report: this.#report };
+  }
+
+  async #send(to: Notification | null, type: MessageType, end: RunEnd, withinMs: number): Promise<void> {
+    if (to === null) return;
+    const { secret, env } = this.#options;
+    const id = `msg_${randomUUID()}`;
+    const body = messageBody(to.format, type, end, new Date().toISOString());
+    const headers = (atMs: number): Record<string, string> =>
+      to.format === 'slack' || secret === null ? {} : signedHeaders([secret], id, atMs, body);
+    const failure = await sendMessage(to.url, body, { headers, withinMs, env });
+    if (failure !== null)
+      this.#warn('not_notified', `the message about the end of this run was not taken by ${new URL(to.url).origin}: ${failure}`);
+  }
+}

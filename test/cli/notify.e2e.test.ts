@@ -1,0 +1,110 @@
+/** Messages about the end of a run, and the completion marker. */
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { signedHeaders } from '../../src/util/signed-headers.ts';
+import { cleanUp } from '../support/clean-up.ts';
+import { makeWorld } from '../support/world.ts';
+
+const BYTES = Buffer.alloc(32, 7);
+const SECRET = `whsec_${BYTES.toString('base64')}`;
+const LEADS = `email\n${Array.from({ length: 20 }, (_, i) => `a${i}@works.example\n`).join('')}`;
+
+interface Message {
+  readonly headers: Record<string, string | undefined>;
+  readonly text: string;
+}
+
+/** Takes messages, or refuses them all with `status`. */
+async function receiver(status = 204): Promise<{ url: string; messages: Message[] }> {
+  const messages: Message[] = [];
+  const server = createServer((request, response) => {
+    void (async () => {
+      let text = '';
+      for await (const piece of request) text += String(piece);
+      messages.push({ headers: request.headers as Message['headers'], text });
+      response.writeHead(status).end();
+    })();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  cleanUp(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/T0KEN`, messages };
+}
+
+const parsed = ({ text }: Message): unknown => JSON.parse(text);
+
+test('a finished run sends a signed message with its report, once, and leaves the secret URL nowhere', async () => {
+  const { url, messages } = await receiver();
+  const { folder, args } = await makeWorld(LEADS);
+  const options = args({ steps: 'enrich', 'onFinish.url': '{env:HOOK_URL}', progress: 'log' });
+  const env = { HOOK_URL: url, MILLRACE_WEBHOOK_SECRET: SECRET };
+  const first = await folder.run(options, { env });
+  expect(first.code).toBe(0);
+  expect(messages.map(parsed)).toEqual([
+    {
+      type: 'job.finished',
+      timestamp: expect.any(String),
+      data: { job: 'out', exitCode: 0, error: null, report: await folder.json('out.csv.report.json') },
+    },
+  ]);
+  const [{ headers, text } = { headers: {}, text: '' }] = messages;
+  const signed = signedHeaders([BYTES], headers['webhook-id'] ?? '', Number(headers['webhook-timestamp']) * 1_000, text);
+  expect(headers).toMatchObject(signed);
+  // Nothing was called, so nobody is notified.
+  expect(await folder.run(options, { env })).toMatchObject({ code: 0 });
+  expect(messages).toHaveLength(1);
+  for (const file of await folder.files()) expect(await folder.read(file)).not.toContain('T0KEN');
+  expect(first.stderr).not.toContain('T0KEN');
+});
+
+test('a run that stops with an error sends its message and its advice, and keeps its exit code when nobody takes them', async () => {
+  const { url, messages } = await receiver(400);
+  const { folder, args } = await makeWorld(LEADS);
+  const stopped = await folder.run(args({ steps: 'enrich', 'max-calls': '5', 'onTrouble.url': url, 'onTrouble.format': 'slack' }));
+  expect(stopped).toMatchObject({ code: 77, stderr: expect.stringMatching(/not taken by http:\/\/127\.0\.0\.1:\d+: the answer was 400/) });
+  expect(stopped.stderr).not.toContain('T0KEN');
+  expect(messages.map(parsed)).toEqual([
+    { text: expect.stringMatching(/^\*out\* stopped with exit code 77\nlimits\.maxCalls is reached[^]*--max-calls[^]*\n\d+ records/) },
+  ]);
+});
+
+test('a finished run with exit code 1 sends both messages', async () => {
+  const { url, messages } = await receiver();
+  const { folder, args } = await makeWorld(`email\nmiss1@works.example\na1@works.example\n`);
+  const job = { steps: 'enrich', 'alerts.matchRateBelow': '90%', 'onFinish.url': url, 'onTrouble.url': url };
+  expect(await folder.run(args(job), { env: { MILLRACE_WEBHOOK_SECRET: SECRET } })).toMatchObject({ code: 1 });
+  expect(messages.map(parsed)).toMatchObject([{ type: 'job.finished' }, { type: 'job.trouble', data: { exitCode: 1 } }]);
+});
+
+test.each([
+  ['no secret', {}, 'there is no secret'],
+  ['a short secret', { MILLRACE_WEBHOOK_SECRET: 'whsec_c2hvcnQ=' }, 'is no secret of Standard Webhooks'],
+  ['a secret file that is not there', { MILLRACE_WEBHOOK_SECRET_FILE: 'nowhere' }, 'which cannot be read: ENOENT'],
+])('a job with a signed message and %s ends with 78 before anything is called', async (_, env, reason) => {
+  const { folder, service, args } = await makeWorld(LEADS);
+  const ended = await folder.run(args({ 'onFinish.url': 'http://127.0.0.1:9/T0KEN', progress: 'log' }), { env });
+  expect(ended).toMatchObject({ code: 78, stderr: expect.stringContaining(reason) });
+  expect(ended.stderr).toContain('MILLRACE_WEBHOOK_SECRET');
+  expect([service.requests.length, ended.stderr.includes('T0KEN')]).toEqual([0, false]);
+});
+
+test('the completion marker comes last, only after success, and a new run removes it', async () => {
+  const { folder, args } = await makeWorld(LEADS);
+  const job = { steps: 'enrich', 'output.marker': 'out.done' };
+  expect(await folder.run(args({ ...job, 'max-calls': '5' }))).toMatchObject({ code: 77 });
+  expect(await folder.files()).not.toContain('out.done');
+  expect(await folder.run(args(job))).toMatchObject({ code: 0 });
+  const { output } = (await folder.json('out.csv.report.json')) as { output: { sha256: string } };
+  expect(await folder.json('out.done')).toMatchObject({ job: 'out', rows: 20, sha256: output.sha256, output: 'out.csv' });
+  // The same job again changes nothing. A new run begins without the marker.
+  expect(await folder.run(args(job))).toMatchObject({ code: 0 });
+  expect(await folder.files()).toContain('out.done');
+  const again = { ...job, fresh: true, 'max-calls': '1', ledger: 'other.ledger' };
+  expect(await folder.run(args(again))).toMatchObject({ code: 77 });
+  expect(await folder.files()).not.toContain('out.done');
+});

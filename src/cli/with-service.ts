@@ -28,7 +28,7 @@ export async function withService(command: 'run' | 'retry', invocation: Invocati
     const work = await load();
     const service = await openService(job.service, apiKey);
     try {
-      return await work(job, options, { service, signals, webhookSecret });
+      return await work(job, options, { service, signals, webhookSecret, env: invocation.env });
     } finally {
       await service.close();
     }

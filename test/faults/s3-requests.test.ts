@@ -119,6 +119,7 @@ async function run(
       code: await runCommand(job, options, {
         service: { baseUrl: service.url, apiKey: new RotatingKey(API_KEY) },
         signals: { drain: stop.signal, abort: new AbortController().signal },
+        env: {},
       }),
       text: '',
     };

@@ -1,7 +1,8 @@
 /** `millrace run` and `millrace retry`: which kind of run, and who watches it. */
 import type { CompiledJob, RunOptions } from '../../definition/compiled-job.ts';
 import { stopWaiting } from '../../storage/storage-of.ts';
-import { UsageError, type ExitCode } from '../../util/errors.ts';
+import { EXIT, MillraceError, UsageError, type ExitCode } from '../../util/errors.ts';
+import { otelSettings } from '../../telemetry/otel-environment.ts';
 import { waits } from '../../util/waits.ts';
 import { decideRetry } from '../lifecycle/retry-start.ts';
 import { decideStart } from '../lifecycle/start.ts';
@@ -17,6 +18,8 @@ import { runShard } from '../shards/run-shard.ts';
 export interface CommandContext extends RunContext {
   /** Signs the messages of `onFinish` and `onTrouble`; left out or null when none is signed. */
   readonly webhookSecret?: Uint8Array | null;
+  /** The variables of proxies and OpenTelemetry. */
+  readonly env: NodeJS.ProcessEnv;
 }
 
 /**
@@ -53,26 +56,29 @@ export async function retryCommand(job: CompiledJob, options: RunOptions, contex
 async function watched(
   job: CompiledJob,
   { progress, logLevel, monitor }: RunOptions,
-  { signals, webhookSecret = null }: CommandContext,
+  context: CommandContext,
   work: (reporter: Reporter) => Promise<ExitCode>,
 ): Promise<ExitCode> {
+  const { signals } = context;
   const shown = await openReporter(job, { progress, logLevel });
   const silence = new SilenceWatch({ waits, reporter: shown, now: () => performance.now(), wallNow: Date.now });
   const reporter = withSilence(shown, silence);
   const onAbort = (): void => void Promise.all([job.output.uri, job.checkpoint.uri].map(stopWaiting));
   signals.abort.addEventListener('abort', onAbort, { once: true });
   try {
-    return await notifying(job, webhookSecret, reporter, async (notifying) => {
-      if (monitor === null) return work(notifying);
-      const { openMonitor } = await import('../monitor/open-monitor.ts');
-      const opened = await openMonitor(job, monitor, silence);
-      try {
-        notifying.info('monitor', `the run shows itself at ${opened.url}`);
-        return await work(opened.watching(notifying));
-      } finally {
-        await opened.close();
-      }
-    });
+    return await pushing(job, context, reporter, (pushing) =>
+      notifying(job, context, pushing, async (notifying) => {
+        if (monitor === null) return work(notifying);
+        const { openMonitor } = await import('../monitor/open-monitor.ts');
+        const opened = await openMonitor(job, monitor, silence);
+        try {
+          notifying.info('monitor', `the run shows itself at ${opened.url}`);
+          return await work(opened.watching(notifying));
+        } finally {
+          await opened.close();
+        }
+      }),
+    );
   } finally {
     signals.abort.removeEventListener('abort', onAbort);
     silence.close();
@@ -80,16 +86,35 @@ async function watched(
   }
 }
 
+/** Does the work, and sends its metrics and its trace where the `OTEL_*` variables ask for it. */
+async function pushing(
+  job: CompiledJob,
+  { env }: CommandContext,
+  reporter: Reporter,
+  work: (reporter: Reporter) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const settings = otelSettings(env, 'millrace');
+  if (settings === null) return work(reporter);
+  const { TelemetryPush } = await import('../monitor/push-telemetry.ts');
+  const push = new TelemetryPush(job.name, settings, env);
+  const exitCode = await work(push.watching(reporter)).catch(async (error: unknown) => {
+    await push.close(error instanceof MillraceError ? error.exitCode : EXIT.bug, error);
+    throw error;
+  });
+  await push.close(exitCode, null);
+  return exitCode;
+}
+
 /** Does the work, and sends the messages that the job wants about its end. */
 async function notifying(
   job: CompiledJob,
-  secret: Uint8Array | null,
+  { webhookSecret: secret = null, env }: CommandContext,
   reporter: Reporter,
   work: (reporter: Reporter) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   if (job.onFinish === null && job.onTrouble === null) return work(reporter);
   const { Notifier } = await import('../notify/notifier.ts');
-  const notifier = new Notifier({ job, secret, env: process.env });
+  const notifier = new Notifier({ job, secret, env });
   const exitCode = await work(notifier.watching(reporter)).catch(async (error: unknown) => {
     await notifier.failed(error);
     throw error;

@@ -4,7 +4,7 @@ import { RotatingKey } from '../../../src/client/rotating-key.ts';
 import { EXIT, MillraceError } from '../../../src/util/errors.ts';
 import { makePlan } from '../../../src/job/commands/plan-command.ts';
 import { retryCommand, runCommand } from '../../../src/job/commands/run-command.ts';
-import type { RunContext } from '../../../src/job/run/pipeline.ts';
+import type { CommandContext } from '../../../src/job/commands/run-command.ts';
 import type { CompiledJob, Shard } from '../../../src/definition/compiled-job.ts';
 import type { Folder } from '../../support/cli.ts';
 import { writeInput, type Job } from '../../support/crash-jobs.ts';
@@ -85,8 +85,8 @@ export class InProcess {
     });
   }
 
-  #context(stop: AbortSignal): RunContext {
-    return { service: { baseUrl: this.service.url, apiKey: new RotatingKey(API_KEY) }, signals: { drain: stop, abort: stop } };
+  #context(stop: AbortSignal): CommandContext {
+    return { service: { baseUrl: this.service.url, apiKey: new RotatingKey(API_KEY) }, signals: { drain: stop, abort: stop }, env: {} };
   }
 
   /** The parts of a result that must not depend on the division into shards. */

@@ -28,6 +28,21 @@ export interface Prepared {
 
 export const LANGUAGES: readonly Prepared[] = [
   {
+    name: 'node',
+    prepare: () =>
+      Promise.resolve({
+        name: 'node',
+        variants: ['promises'],
+        unsupported: {},
+        // Node collects garbage late unless its heap is small.
+        runner: {
+          command: process.execPath,
+          args: ['--max-old-space-size=64', '--max-semi-space-size=2', 'conformance.ts'],
+          cwd: join(CLIENTS, 'node'),
+        },
+      }),
+  },
+  {
     name: 'python',
     async prepare() {
       const runner = await pythonRunner(join(CLIENTS, 'python'));

@@ -60,7 +60,7 @@ export interface Scenario {
   readonly same_key?: boolean;
   readonly other_keys?: boolean;
   readonly pauses?: readonly number[];
-  readonly connections?: number;
+  readonly connections_at_most?: number;
   readonly credits_left?: number;
   readonly memory_mib?: number;
 }

@@ -51,7 +51,7 @@ export const ENUM_NAMES: Readonly<Record<string, string>> = {
   'ContactFilters.sort': 'ContactSort',
   'ContactFilters.signal': 'SignalTypeFilter',
   'ContactPageMeta.total_relation': 'TotalRelation',
-  'Verification.result': 'VerificationResult',
+  'Verification.result': 'Verdict',
   'VerificationCheck.name': 'VerificationStage',
   'VerificationProgress.status': 'VerificationStatus',
   'VerifyOptions.mode': 'VerifyMode',

@@ -1,231 +1,231 @@
-/**
- * The typed client for the data service: one call is one attempt with one result. It neither paces nor repeats. The caller decides about
- * both, so that no call bypasses a limiter and none is charged twice.
- */
-import { readAnswer } from './answer.ts';
-import type { Answer } from './answer.ts';
+/** The client as a library: every operation of the service, with the behaviour of all client libraries (clients/BEHAVIOUR.md). */
+import { AttemptClient, type AttemptOptions, type CallOptions } from './attempt-client.ts';
 import { checkApiKey } from './api-key.ts';
 import { parseBaseUrl } from './base-url.ts';
-import { classify, isSuccess } from './classify.ts';
-import type { ClassifyOptions, Unsuccessful } from './classify.ts';
-import { toError } from './data-service-error.ts';
-import type { Exchange } from './exchange.ts';
-import { readCompany, readContact, readPerson } from './record.ts';
-import type { CompanyAnswer, EnrichAnswer, RevealAnswer } from './record.ts';
+import { DataServiceError } from './data-service-error.ts';
 import { Redactor } from './redactor.ts';
 import { RotatingKey } from './rotating-key.ts';
-import { Transport } from './transport.ts';
-import type { CallResult, CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from './types.ts';
-import { emailKey, readVerification } from './verify-answer.ts';
-import type { VerifyAnswer } from './verify-answer.ts';
+import { Batches, type WaitOptions } from './library/batches.ts';
+import { Caller, type Call } from './library/caller.ts';
+import type { LastResponse } from './library/last-response.ts';
+import type * as models from './library/models.ts';
+import { Pager } from './library/pager.ts';
+import type * as params from './library/params.ts';
+import { LONGEST_QUERY, pathOf, queryOf } from './library/paths.ts';
+import { EventStream, ndjson } from './library/streams.ts';
+import { Webhooks } from './library/webhooks.ts';
 import { packageVersion } from '../util/package-version.ts';
-
-export { DataServiceError } from './data-service-error.ts';
-export type { CompanyAnswer, EnrichAnswer, RecordAnswer, RevealAnswer } from './record.ts';
-export type { VerifyAnswer } from './verify-answer.ts';
-
-/** E-mails in one verify request, by the specification. */
-export const MAX_VERIFY_EMAILS = 1000;
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_CONNECTIONS = 128;
-const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
+const DEFAULT_ATTEMPTS = 4;
+const DEFAULT_RETRY_DELAY_MS = 500;
+/** Beyond the time that a verification may take on the service. */
+const VERIFY_SLACK_MS = 5_000;
+const POLL_MS = 1_000;
 
-const ENRICH_PATH = '/v1/enrich';
-const VERIFY_PATH = '/v1/emails/verify';
-const REVEAL_PATH = '/v1/contacts/reveal';
-const COMPANY_PATH = '/v1/companies/';
-
-export interface ClientOptions {
-  /** Address in front of `/v1`; http or https, a path prefix is kept; no credentials, no query. */
-  readonly baseUrl: string;
-  /** null for no Authorization header. With a RotatingKey, each call has the key of its moment. */
-  readonly apiKey: string | RotatingKey | null;
-  /** Until the headers are there, and between two pieces of the body; a whole call takes at most twice as long. Default 30,000. */
-  readonly timeoutMs?: number;
-  /** Sockets at most; further calls wait for one. Default 128. */
-  readonly connections?: number;
-  /** The name under which /v1/enrich takes a domain. Default `domain`. */
-  readonly domainField?: string;
-  /** Default `millrace/<version>`. */
-  readonly userAgent?: string;
-  /** A larger answer is unreadable. Default 16 MiB. */
-  readonly maxResponseBytes?: number;
+export interface ClientOptions extends Omit<AttemptOptions, 'baseUrl' | 'apiKey'> {
+  /** Address in front of `/v1`. Default: the environment variable `MILLRACE_BASE_URL`. */
+  readonly baseUrl?: string;
+  /** Default: the environment variable `MILLRACE_API_KEY`. Null sends no key. */
+  readonly apiKey?: string | RotatingKey | null;
+  /** Attempts of one call, the first included. Default 4. */
+  readonly maxAttempts?: number;
+  /** Upper bound of the first pause between attempts. Default 500. */
+  readonly retryDelayMs?: number;
+  /** Waits for the quota as long as the service says, up to 15 minutes a call. Default false. */
+  readonly waitForRateLimit?: boolean;
 }
 
-export interface CallOptions {
-  /** Sent as `Idempotency-Key`: a service that honours it charges a repeated call once. */
-  readonly idempotencyKey?: string;
-  readonly signal?: AbortSignal;
-}
+/** Verification of one address, or of many, and how. */
+export type VerifyCallOptions = CallOptions & params.VerifyOptions;
 
-export type EnrichKey = { readonly email: string } | { readonly domain: string };
-
-export interface RevealKey {
-  /** Address of a profile. */
-  readonly linkedin_url: string;
-}
-
-export class DataServiceClient {
-  readonly #transport: Transport;
-  readonly #apiKey: RotatingKey;
-  readonly #redactor = new Redactor(null);
-  readonly #maxResponseBytes: number;
+/** The data service. Methods throw a DataServiceError; those named `call...` make one attempt and throw nothing. */
+export class DataServiceClient extends AttemptClient {
+  readonly webhooks: Webhooks;
+  readonly batches: Batches;
+  readonly #caller: Caller;
   readonly #domainField: string;
-  readonly #enrichPath: string;
-  readonly #verifyPath: string;
-  readonly #revealPath: string;
-  readonly #companyPath: string;
-  readonly #enrichRules: ClassifyOptions;
-  readonly #verifyRules: ClassifyOptions;
-  readonly #revealRules: ClassifyOptions;
-  readonly #companyRules: ClassifyOptions;
 
   /** @throws ConfigError for an address or a key that cannot work; RangeError for a number out of bounds. */
-  constructor(options: ClientOptions) {
-    const base = parseBaseUrl(options.baseUrl);
-    const { apiKey } = options;
-    this.#apiKey = apiKey instanceof RotatingKey ? apiKey : new RotatingKey(apiKey === null ? null : checkApiKey(apiKey, 'apiKey'));
-    this.#apiKey.listen((key) => this.#redactor.add(key));
-    this.#maxResponseBytes = positive('maxResponseBytes', options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES);
+  constructor(options: ClientOptions = {}) {
+    const { env } = process;
+    const given = options.apiKey === undefined ? env['MILLRACE_API_KEY'] || '' : options.apiKey;
+    const apiKey = given instanceof RotatingKey ? given : new RotatingKey(given === null ? null : checkApiKey(given, 'apiKey'));
+    const baseUrl = options.baseUrl ?? env['MILLRACE_BASE_URL'] ?? '';
+    const userAgent = options.userAgent ?? `millrace-node/${packageVersion()} (Node ${process.versions.node})`;
+    super({ ...options, apiKey, baseUrl });
+    const redactor = new Redactor(null);
+    apiKey.listen((key) => redactor.add(key));
     this.#domainField = options.domainField ?? 'domain';
-    this.#enrichPath = base.prefix + ENRICH_PATH;
-    this.#verifyPath = base.prefix + VERIFY_PATH;
-    this.#revealPath = base.prefix + REVEAL_PATH;
-    this.#companyPath = base.prefix + COMPANY_PATH;
-    const rules = { redactor: this.#redactor, clock: Date.now };
-    this.#enrichRules = { ...rules, call: `POST ${base.origin}${this.#enrichPath}`, lookup: true };
-    this.#verifyRules = { ...rules, call: `POST ${base.origin}${this.#verifyPath}`, lookup: false };
-    this.#revealRules = { ...rules, call: `POST ${base.origin}${this.#revealPath}`, lookup: true };
-    this.#companyRules = { ...rules, call: `GET ${base.origin}${this.#companyPath}{domain}`, lookup: true };
-    this.#transport = new Transport({
-      base,
-      apiKey: this.#apiKey,
-      userAgent: options.userAgent ?? `millrace/${packageVersion()}`,
-      timeoutMs: positive('timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS),
-      connections: positive('connections', options.connections ?? DEFAULT_CONNECTIONS),
-      maxResponseBytes: this.#maxResponseBytes,
+    this.#caller = new Caller({
+      base: parseBaseUrl(baseUrl),
+      apiKey,
+      redactor,
+      userAgent,
+      timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      connections: options.connections ?? DEFAULT_CONNECTIONS,
+      maxAttempts: options.maxAttempts ?? DEFAULT_ATTEMPTS,
+      retryDelayMs: options.retryDelayMs ?? DEFAULT_RETRY_DELAY_MS,
+      waitForRateLimit: options.waitForRateLimit ?? false,
     });
+    this.webhooks = new Webhooks(this.#caller);
+    this.batches = new Batches(this.#caller);
   }
 
-  /**
-   * One attempt at /v1/enrich. `body` is the exact JSON text to send, see {@link enrichBody}. Whatever comes of it is in the result;
-   * rejects only for a call that cannot be put on the wire (such as a line break in `idempotencyKey`).
-   */
-  async callEnrich(body: string, options?: CallOptions): Promise<CallResult<EnrichAnswer>> {
-    const { version } = this.#apiKey;
-    const read = this.#read(await this.#transport.post(this.#enrichPath, body, options));
-    const answer = read instanceof Promise ? await read : read;
-    return isSuccess(answer) ? this.#taken(version, readPerson(answer)) : this.#judged(answer, this.#enrichRules, version);
+  /** Quota, credits and request id of the last answer; null before the first. Answers of `call...` do not count. */
+  get lastResponse(): LastResponse | null {
+    return this.#caller.lastResponse;
   }
 
-  /** One attempt at /v1/emails/verify; as {@link callEnrich}, with a body of {@link verifyBody}. */
-  async callVerify(body: string, options?: CallOptions): Promise<CallResult<VerifyAnswer>> {
-    const { version } = this.#apiKey;
-    const read = this.#read(await this.#transport.post(this.#verifyPath, body, options));
-    const answer = read instanceof Promise ? await read : read;
-    return isSuccess(answer) ? this.#taken(version, readVerification(answer, body)) : this.#judged(answer, this.#verifyRules, version);
+  /** A person by e-mail, profile, phone, id, or name with domain; by a domain alone its company. Null when the service knows nobody. */
+  async enrich({ domain, ...rest }: params.EnrichParams, options?: CallOptions): Promise<models.Person | null> {
+    const json = domain === undefined ? rest : { ...rest, [this.#domainField]: domain };
+    return (await this.#lookup({ method: 'POST', path: '/v1/enrich', json, ...options })) as models.Person | null;
   }
 
-  /** One attempt at /v1/contacts/reveal; as {@link callEnrich}, with a body of {@link revealBody}. */
-  async callReveal(body: string, options?: CallOptions): Promise<CallResult<RevealAnswer>> {
-    const { version } = this.#apiKey;
-    const read = this.#read(await this.#transport.post(this.#revealPath, body, options));
-    const answer = read instanceof Promise ? await read : read;
-    return isSuccess(answer) ? this.#taken(version, readContact(answer)) : this.#judged(answer, this.#revealRules, version);
+  /** Up to 100 people at once. The results have the order of the requests. */
+  async enrichBulk(requests: readonly params.BulkItem[], options?: CallOptions): Promise<models.BulkEnrichment> {
+    return (await this.#caller.json({ method: 'POST', path: '/v1/enrich/bulk', json: { requests }, ...options })) as models.BulkEnrichment;
   }
 
-  /** One attempt at /v1/companies/{domain}; as {@link callEnrich}. A GET: asking again changes nothing, and needs no `Idempotency-Key`. */
-  async callCompany(domain: string, options?: Pick<CallOptions, 'signal'>): Promise<CallResult<CompanyAnswer>> {
-    const { version } = this.#apiKey;
-    const read = this.#read(await this.#transport.get(this.#companyPath + encodeURIComponent(domain), options));
-    const answer = read instanceof Promise ? await read : read;
-    return isSuccess(answer) ? this.#taken(version, readCompany(answer)) : this.#judged(answer, this.#companyRules, version);
+  /** Address and number of a person; null when the service knows nobody. */
+  async reveal(reveal: params.RevealParams, options?: CallOptions): Promise<models.RevealedContact | null> {
+    return (await this.#lookup({ method: 'POST', path: '/v1/contacts/reveal', json: reveal, ...options })) as models.RevealedContact | null;
   }
 
-  /** The JSON text that asks for a person: the same text for the same key, always. */
-  enrichBody(key: EnrichKey): string {
-    return 'email' in key ? JSON.stringify({ email: key.email }) : JSON.stringify({ [this.#domainField]: key.domain });
+  /** The company of a domain; null when the service knows none. */
+  async company(domain: string, options?: Pick<CallOptions, 'signal'>): Promise<models.Company | null> {
+    return (await this.#lookup({ method: 'GET', path: pathOf`/v1/companies/${domain}`, ...options })) as models.Company | null;
   }
 
-  /** The JSON text that asks for a contact. */
-  revealBody(key: RevealKey): string {
-    return JSON.stringify({ linkedin_url: key.linkedin_url });
+  /** The verdict on one address; on a list of at most 1,000, a verdict on each, in order. */
+  verify(email: string, options?: VerifyCallOptions): Promise<models.Verification>;
+  verify(emails: readonly string[], options?: VerifyCallOptions): Promise<readonly models.Verification[]>;
+  async verify(what: string | readonly string[], options: VerifyCallOptions = {}): Promise<unknown> {
+    if (typeof what === 'string') return await this.#caller.json(this.#verification({ email: what }, options));
+    return what.length === 0 ? [] : (await this.verifyBatch(what, options)).data;
   }
 
-  /** The JSON text that asks for verdicts, in the order given. */
-  verifyBody(emails: readonly string[]): string {
-    return JSON.stringify({ emails });
+  /** Verdicts on at most 1,000 addresses, in order, with a summary. */
+  async verifyBatch(emails: readonly string[], options: VerifyCallOptions = {}): Promise<models.VerificationBatch> {
+    return (await this.#caller.json(this.#verification({ emails }, options))) as models.VerificationBatch;
   }
 
-  /**
-   * The record for an e-mail or a domain; null when the service knows none.
-   * @throws DataServiceError for any other answer, and when none came.
-   */
-  async enrich(key: EnrichKey, options?: CallOptions): Promise<PersonRecord | null> {
-    return recordOf(await this.callEnrich(this.enrichBody(key), options), this.#enrichRules);
+  /** The same in the background: mail servers that say "later" are asked again. Follow it with `waitForVerification`. */
+  async startVerification(emails: readonly string[], options: VerifyCallOptions = {}): Promise<models.VerificationProgress> {
+    const call = { ...this.#verification({ emails }, options), headers: { prefer: 'respond-async' } };
+    return (await this.#caller.json(call)) as models.VerificationProgress;
   }
 
-  /** The contact behind a profile, with address and number; null and errors as {@link enrich}. */
-  async reveal(key: RevealKey, options?: CallOptions): Promise<ContactRecord | null> {
-    return recordOf(await this.callReveal(this.revealBody(key), options), this.#revealRules);
+  /** The results, or the progress until then. */
+  async getVerification(
+    id: string,
+    options?: Pick<CallOptions, 'signal'>,
+  ): Promise<models.VerificationBatch | models.VerificationProgress> {
+    return (await this.#poll(id, options?.signal)).state;
   }
 
-  /** The company of a domain; null and errors as {@link enrich}. */
-  async company(domain: string, options?: Pick<CallOptions, 'signal'>): Promise<CompanyRecord | null> {
-    return recordOf(await this.callCompany(domain, options), this.#companyRules);
-  }
-
-  /**
-   * One verdict for each e-mail, in the order asked; for one that the service left out, `unknown` with the reason `not_answered`.
-   * @throws RangeError for more than 1,000; DataServiceError when there is no answer to read.
-   */
-  async verify(emails: readonly string[], options?: CallOptions): Promise<VerificationResult[]> {
-    if (emails.length > MAX_VERIFY_EMAILS) {
-      throw new RangeError(`verify: at most ${MAX_VERIFY_EMAILS} e-mails a call, got ${emails.length}; split the list`);
+  /** Waits for the results. @throws DataServiceError `timeout` when that takes longer than `timeoutMs` */
+  async waitForVerification(id: string, { signal, timeoutMs = Infinity }: WaitOptions = {}): Promise<models.VerificationBatch> {
+    const deadline = performance.now() + timeoutMs;
+    for (;;) {
+      const { state, pauseMs } = await this.#poll(id, signal);
+      if (pauseMs === null) return state as models.VerificationBatch;
+      if (performance.now() + pauseMs > deadline) {
+        throw new DataServiceError(`verification ${id} is not finished in time (timeout)`, { code: 'timeout', retryable: true });
+      }
+      await this.#caller.pause(pauseMs, signal);
     }
-    if (emails.length === 0) return [];
-    const result = await this.callVerify(this.verifyBody(emails), options);
-    if (result.kind !== 'ok') throw toError(this.#verifyRules.call, result);
-    const { byEmail } = result.value;
-    return emails.map((email) => byEmail.get(emailKey(email)) ?? { email, result: 'unknown', confidence: null, reason: 'not_answered' });
   }
 
-  /** Aborts nothing: waits for what is under way, then closes the sockets. Calls made after it come back as `aborted`. */
-  close(): Promise<void> {
-    return this.#transport.close();
+  /** The contacts that match all filters. Pages are requested during the iteration. */
+  searchContacts(filters: params.ContactFilters, options?: Pick<CallOptions, 'signal'>): Pager<models.Contact> {
+    return new Pager((cursor) => {
+      const sent = { ...filters, cursor };
+      const query = queryOf(sent);
+      return query.length > LONGEST_QUERY
+        ? this.#caller.json({ method: 'POST', path: '/v1/contacts/search', json: sent, ...options })
+        : this.#caller.json({ method: 'GET', path: `/v1/contacts/search${query}`, ...options });
+    }, filters.cursor);
   }
 
-  /** Cancels what is under way: those calls come back as `retryable` with the code `aborted`. */
-  destroy(): Promise<void> {
-    return this.#transport.destroy();
+  /** Signals, the newest first. Pages are requested during the iteration. */
+  signals(filters: params.SignalFilters = {}, options?: Pick<CallOptions, 'signal'>): Pager<models.Signal> {
+    const pathAt = (cursor: string | undefined): string => `/v1/signals${queryOf({ ...filters, cursor })}`;
+    return new Pager((cursor) => this.#caller.json({ method: 'GET', path: pathAt(cursor), ...options }), filters.cursor);
   }
 
-  #taken<T>(keyVersion: number, result: CallResult<T>): CallResult<T> {
-    this.#apiKey.accepted(keyVersion);
-    return result;
+  /** Every signal that matches, in the order in which they became known. */
+  exportSignals(filters: params.SignalFilters = {}, options?: Pick<CallOptions, 'signal'>): AsyncGenerator<models.Signal> {
+    return ndjson<models.Signal>(this.#caller, { method: 'GET', path: `/v1/signals${queryOf({ ...filters })}`, ...options }, null);
   }
 
-  #judged(answer: Answer, rules: ClassifyOptions, keyVersion: number): Unsuccessful {
-    const result = classify(answer, rules);
-    if (result.kind === 'denied') return { ...result, keyVersion };
-    if (['miss', 'suppressed', 'rejected'].includes(result.kind)) this.#apiKey.accepted(keyVersion);
-    return result;
+  /** Signals as they become known, without an end; with `since`, first the known ones. */
+  streamSignals(
+    filters: params.SignalFilters = {},
+    { lastEventId, ...options }: Pick<CallOptions, 'signal'> & { readonly lastEventId?: string } = {},
+  ): EventStream<models.Signal> {
+    const call: Call = { method: 'GET', path: `/v1/signals${queryOf({ ...filters })}`, ...options };
+    return new EventStream(this.#caller, call, lastEventId ?? null);
   }
 
-  /** A promise only for a compressed body: waiting for nothing would cost every call. */
-  #read(exchange: Exchange): Answer | Promise<Answer> {
-    return readAnswer(exchange, this.#redactor, this.#maxResponseBytes);
+  /** `data` and `errors` as they came: a field that fails throws nothing. */
+  async graphql(
+    query: string,
+    variables?: Readonly<Record<string, unknown>>,
+    { operationName, ...options }: CallOptions & { readonly operationName?: string } = {},
+  ): Promise<models.GraphQLResponse> {
+    const call: Call = { method: 'POST', path: '/v1/graphql', json: { query, variables, operationName }, ...options };
+    return (await this.#caller.json(call)) as models.GraphQLResponse;
   }
-}
 
-function recordOf<T>(result: CallResult<{ readonly record: T }>, { call }: ClassifyOptions): T | null {
-  if (result.kind === 'ok') return result.value.record;
-  if (result.kind === 'miss') return null;
-  throw toError(call, result);
-}
+  /** Whether the service lives. */
+  async health(options?: Pick<CallOptions, 'signal'>): Promise<models.Health> {
+    return (await this.#caller.json({ method: 'GET', path: '/healthz', ...options })) as models.Health;
+  }
 
-function positive(name: string, value: number): number {
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new RangeError(`${name}: expected a whole number above 0, got ${value}`);
+  /** Whether the service can work, and why not. */
+  async ready(options?: Pick<CallOptions, 'signal'>): Promise<models.Health> {
+    return (await this.#caller.json({ method: 'GET', path: '/readyz', also: 503, ...options })) as models.Health;
+  }
+
+  /** The description of the service. */
+  async openapi(options?: Pick<CallOptions, 'signal'>): Promise<Readonly<Record<string, unknown>>> {
+    return (await this.#caller.json({ method: 'GET', path: '/openapi.json', ...options })) as Readonly<Record<string, unknown>>;
+  }
+
+  /** Waits for calls under way, then closes the connections. */
+  override async close(): Promise<void> {
+    await Promise.all([super.close(), this.#caller.close()]);
+  }
+
+  /** Cancels calls under way. */
+  override async destroy(): Promise<void> {
+    await Promise.all([super.destroy(), this.#caller.destroy()]);
+  }
+
+  async #lookup(call: Call): Promise<unknown> {
+    try {
+      return (await this.#caller.json(call)) ?? null;
+    } catch (error) {
+      if (error instanceof DataServiceError && error.code === 'no_match') return null;
+      throw error;
+    }
+  }
+
+  #verification(what: object, { idempotencyKey, signal, ...options }: VerifyCallOptions): Call {
+    const needed = (options.timeout_ms ?? 0) + VERIFY_SLACK_MS;
+    const timeout = needed > this.#caller.timeoutMs ? { timeoutMs: needed } : {};
+    return { method: 'POST', path: '/v1/emails/verify', json: { ...what, ...options }, idempotencyKey, signal, ...timeout };
+  }
+
+  /** `pauseMs` is null when the results are there. */
+  async #poll(
+    id: string,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly state: models.VerificationBatch | models.VerificationProgress; readonly pauseMs: number | null }> {
+    const { status, json, retryAfterMs } = await this.#caller.answer({ method: 'GET', path: pathOf`/v1/emails/verify/${id}`, signal });
+    return { state: json as models.VerificationProgress, pauseMs: status === 200 ? null : (retryAfterMs ?? POLL_MS) };
+  }
 }

@@ -1,4 +1,4 @@
-import type { CompanyAnswer } from '../client/data-service-client.ts';
+import type { CompanyAnswer } from '../client/attempt-client.ts';
 import type { CallResult, CompanyRecord } from '../client/types.ts';
 import type { StepContext } from './step-context.ts';
 import { LookupStep, type StepLookup } from './lookup-step.ts';

@@ -1,4 +1,4 @@
-import type { EnrichAnswer } from '../client/data-service-client.ts';
+import type { EnrichAnswer } from '../client/attempt-client.ts';
 import type { CallResult, PersonRecord } from '../client/types.ts';
 import type { StepContext } from './step-context.ts';
 import type { EnrichLookup } from './lookup-keys.ts';

@@ -1,4 +1,4 @@
-import type { RecordAnswer } from '../client/data-service-client.ts';
+import type { RecordAnswer } from '../client/attempt-client.ts';
 import type { CallResult } from '../client/types.ts';
 import type { Step } from '../definition/compiled-job.ts';
 import type { LedgerAnswer } from '../ledger/ledger.ts';

@@ -1,4 +1,4 @@
-import type { RevealAnswer } from '../client/data-service-client.ts';
+import type { RevealAnswer } from '../client/attempt-client.ts';
 import type { CallResult, ContactRecord } from '../client/types.ts';
 import type { StepContext } from './step-context.ts';
 import { LookupStep, type StepLookup } from './lookup-step.ts';

@@ -1,12 +1,12 @@
 /** The context that the steps share. Types only. */
-import type { DataServiceClient } from '../client/data-service-client.ts';
+import type { AttemptClient } from '../client/attempt-client.ts';
 import type { RunLedger } from '../ledger/run-ledger.ts';
 import type { CallPool } from '../pool/call-pool.ts';
 import type { RequestSize } from './request-size.ts';
 import type { MissQuarantine } from './miss-quarantine.ts';
 
 export interface StepContext {
-  readonly client: DataServiceClient;
+  readonly client: AttemptClient;
   readonly pool: CallPool;
   readonly ledger: Pick<RunLedger, 'get' | 'ask' | 'put'>;
   readonly quarantine: MissQuarantine;

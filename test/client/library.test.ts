@@ -1,4 +1,4 @@
-/** The high-level calls. The examples of docs/library.md all compile, and the first one runs. */
+/** The high-level calls. The examples of docs/library.md compile and run. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { DataServiceClient, DataServiceError, MAX_VERIFY_EMAILS } from '../../src/index.ts';
+import { DataServiceClient, DataServiceError } from '../../src/index.ts';
+import { startService } from '../../src/service/app/start-service.ts';
 import { cleanUp } from '../support/clean-up.ts';
-import { answer, bodyOf, makeClient, PERSON, PERSON_TEXT, serve, serveCanned } from './servers.ts';
+import { makeClient, PERSON, PERSON_TEXT, serveCanned } from './servers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const entry = join(root, 'src/index.ts');
@@ -26,17 +27,18 @@ async function errorOf(promise: Promise<unknown>): Promise<DataServiceError> {
 describe('enrich', () => {
   it('returns the record, or null', async () => {
     expect(await makeClient(await serveCanned({ status: 200, body: PERSON_TEXT })).enrich({ email: 'ana@acme.example' })).toEqual(PERSON);
-    expect(await makeClient(await serveCanned({ status: 404, body: '{}' })).enrich({ domain: 'acme.example' })).toBeNull();
+    const miss = await serveCanned({ status: 404, body: '{"code":"no_match","status":404}' });
+    expect(await makeClient(miss).enrich({ domain: 'acme.example' })).toBeNull();
   });
 
   it.each([
     [401, {}, { code: 'http_401', retryable: false, retryAfterMs: null }],
     [404, { 'content-type': 'text/html' }, { code: 'wrong_address', retryable: false }],
     [422, {}, { code: 'http_422', retryable: false }],
-    [429, { 'retry-after': '3' }, { code: 'rate_limited', retryable: true, retryAfterMs: 3000 }],
-    [451, {}, { code: 'suppressed_person', retryable: false }],
+    [429, { 'retry-after': '3' }, { code: 'http_429', retryable: true, retryAfterMs: 3000 }],
+    [451, {}, { code: 'http_451', retryable: false }],
     [500, { 'retry-after': '4' }, { code: 'http_500', retryable: true, retryAfterMs: 4000 }],
-    [503, { 'retry-after': '5' }, { code: 'overloaded', retryable: true, retryAfterMs: 5000 }],
+    [503, { 'retry-after': '5' }, { code: 'http_503', retryable: true, retryAfterMs: 5000 }],
   ])('throws a DataServiceError for status %i', async (status, headers, expected) => {
     const url = await serveCanned({ status, headers: { 'x-request-id': 'req_7', ...headers } });
     const error = await errorOf(makeClient(url).enrich({ email: 'ana@acme.example' }));
@@ -60,36 +62,14 @@ describe('enrich', () => {
 });
 
 describe('verify', () => {
-  it('returns one verdict per address in the order of the request, for duplicates and unanswered ones too', async () => {
-    const data = [
-      { email: 'B@acme.example', result: 'risky', score: 0.4 },
-      { email: 'a@acme.example', result: 'deliverable', score: 1 },
-    ];
-    const client = makeClient(await serveCanned({ status: 200, body: JSON.stringify({ data }) }));
-    expect(await client.verify([' A@acme.example', 'c@acme.example', 'b@acme.example', 'a@acme.example'])).toMatchObject([
-      { email: 'a@acme.example', result: 'deliverable', confidence: 100 },
-      { email: 'c@acme.example', result: 'unknown', confidence: null, reason: 'not_answered' },
-      { email: 'B@acme.example', result: 'risky', confidence: 40 },
-      { email: 'a@acme.example', result: 'deliverable', confidence: 100 },
-    ]);
+  it('returns one verdict for one address, and a list for a list', async () => {
+    const data = [{ email: 'a@acme.example', result: 'risky' }];
+    expect(await makeClient(await serveCanned({ status: 200, body: JSON.stringify({ data }) })).verify(['a@acme.example'])).toEqual(data);
+    expect(await makeClient(await serveCanned({ status: 200, body: JSON.stringify(data[0]) })).verify('a@acme.example')).toEqual(data[0]);
   });
 
-  it('refuses too many addresses, and sends no request for none', async () => {
-    const client = makeClient('http://127.0.0.1:1');
-    await expect(client.verify(Array.from({ length: MAX_VERIFY_EMAILS + 1 }, () => 'a@acme.example'))).rejects.toThrow(RangeError);
-    expect(await client.verify([])).toEqual([]);
-  });
-
-  it('accepts an answer without any of the addresses', async () => {
-    const client = makeClient(await serveCanned({ status: 200, body: '{"data":[]}' }));
-    expect(await client.verify(['a@acme.example'])).toEqual([
-      { email: 'a@acme.example', result: 'unknown', confidence: null, reason: 'not_answered' },
-    ]);
-  });
-
-  it('throws when the answer is about another address', async () => {
-    const client = makeClient(await serveCanned({ status: 200, body: '{"email":"other@acme.example","result":"risky"}' }));
-    expect(await errorOf(client.verify(['a@acme.example']))).toMatchObject({ code: 'bad_body', retryable: true });
+  it('sends no request for an empty list', async () => {
+    expect(await makeClient('http://127.0.0.1:1').verify([])).toEqual([]);
   });
 });
 
@@ -123,24 +103,33 @@ describe('docs/library.md', () => {
     expect(output).toBe('');
   });
 
-  it('has a first example that runs and lets the process end', async () => {
-    const url = await serve(async (request, response) => {
-      const body = JSON.parse(await bodyOf(request)) as { emails?: string[] };
-      const known = request.headers.authorization === 'Bearer docs-key';
-      const verdicts = {
-        data: body.emails?.map((email) => ({ email, result: email.startsWith('ana') ? 'deliverable' : 'unknown', confidence: 50 })),
-      };
-      answer(
-        response,
-        known ? { status: 200, body: request.url === '/v1/enrich' ? PERSON_TEXT : JSON.stringify(verdicts) } : { status: 401 },
-      );
+  it('has examples that run against the real service and let the process end', async () => {
+    const path = folder();
+    const service = await startService({ store: join(path, 'store.sqlite'), sample: true, development: true });
+    cleanUp(() => service.close(AbortSignal.abort()));
+    const files = examples.map((example, i) => {
+      const file = join(path, `example-${i}.mts`);
+      writeFileSync(file, example.replace("'millrace'", `'${pathToFileURL(entry).href}'`).replace('https://api.example.com', service.url));
+      return file;
     });
-    const file = join(folder(), 'example.mts');
-    const source = examples[0] ?? '';
-    expect(source).toContain('https://api.example.com');
-    writeFileSync(file, source.replace("'millrace'", `'${pathToFileURL(entry).href}'`).replace('https://api.example.com', url));
-    const { stdout } = await run(process.execPath, [file], { env: { ...process.env, MILLRACE_API_KEY: 'docs-key' } });
-    expect(stdout).toBe('Ana Example, CTO at Acme\nana@acme.example: deliverable (50)\nnobody@acme.example: unknown (50)\n');
+    const all = join(path, 'all.mts');
+    writeFileSync(all, files.map((file) => `await import('${pathToFileURL(file).href}');\n`).join(''));
+    const env = { ...process.env, MILLRACE_API_KEY: 'sample-key', MILLRACE_BASE_URL: service.url };
+    const { stdout, stderr } = await run(process.execPath, [all], { env });
+    for (const line of [
+      'Jérôme Noël, Director of Sales at Tundra Logistics',
+      'risky imani.irving@gmail.com',
+      'jerome.noel@tundra-logistics.example: deliverable (',
+      'completed 0 1000',
+      '401',
+    ]) {
+      expect(stdout).toContain(line);
+    }
+    expect(stderr).toContain('422 validation_failed false null req_');
+  });
+
+  it('has a first example that docs/clients.md shows too', () => {
+    expect(readFileSync(join(root, 'docs/clients.md'), 'utf8')).toContain(examples[0]);
   });
 });
 

@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
-import { DataServiceError } from '../../src/client/data-service-client.ts';
+import { DataServiceError } from '../../src/client/data-service-error.ts';
 import { Redactor } from '../../src/client/redactor.ts';
 import { neverHangs } from '../support/never-hangs.ts';
 import { answer, EMAIL_BODY, makeClient, serve } from './servers.ts';

@@ -59,7 +59,7 @@ export function answer(response: ServerResponse, { status, body, headers }: Cann
 }
 
 export function makeClient(baseUrl: string, options: Partial<ClientOptions> = {}): DataServiceClient {
-  const client = new DataServiceClient({ baseUrl, apiKey: 'test-key-0123456789', timeoutMs: 30_000, ...options });
+  const client = new DataServiceClient({ baseUrl, apiKey: 'test-key-0123456789', timeoutMs: 30_000, maxAttempts: 1, ...options });
   cleanUp(() => client.destroy());
   return client;
 }

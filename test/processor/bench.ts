@@ -1,5 +1,5 @@
 /** The steps in front of a pool that a test answers by hand, and a ledger in memory. */
-import { DataServiceClient, type EnrichAnswer, type VerifyAnswer } from '../../src/client/data-service-client.ts';
+import { AttemptClient, type EnrichAnswer, type VerifyAnswer } from '../../src/client/attempt-client.ts';
 import type { CallResult, VerificationResult } from '../../src/client/types.ts';
 import type { CompiledJob, Step } from '../../src/definition/compiled-job.ts';
 import type { LedgerAnswer, LedgerEntry } from '../../src/ledger/ledger.ts';
@@ -52,7 +52,7 @@ export interface Bench {
 }
 
 export function makeBench(options: Partial<QuarantineState> = {}): Bench {
-  const client = new DataServiceClient({ baseUrl: 'http://service.test', apiKey: null });
+  const client = new AttemptClient({ baseUrl: 'http://service.test', apiKey: null });
   const ledger = new Map<string, LedgerAnswer>();
   let sending: { body: string; idempotencyKey: string | undefined } = { body: '', idempotencyKey: undefined };
   const note = (body: string, call: { idempotencyKey?: string } | undefined): Promise<never> => {
@@ -81,7 +81,7 @@ export function makeBench(options: Partial<QuarantineState> = {}): Bench {
         callVerify: note,
         callReveal: note,
         callCompany: note,
-      } as unknown as DataServiceClient,
+      } as unknown as AttemptClient,
       pool: {
         submit: (call: PoolCall<unknown>) => {
           void call.send();

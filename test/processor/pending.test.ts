@@ -1,7 +1,7 @@
 import * as fc from '../support/fast-check.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { VerificationResult } from '../../src/client/types.ts';
-import type { VerifyAnswer } from '../../src/client/data-service-client.ts';
+import type { VerifyAnswer } from '../../src/client/attempt-client.ts';
 import type { SettledCall } from '../../src/pool/call-pool.ts';
 import { pendingMs, readGroup, withGroup } from '../../src/processor/pending.ts';
 import type { VerifyOutcome } from '../../src/processor/verify-outcome.ts';

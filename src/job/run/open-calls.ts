@@ -1,5 +1,5 @@
 /** Client, limiter and pool: they carry the calls of a run, or of a list of keys. */
-import { DataServiceClient } from '../../client/data-service-client.ts';
+import { AttemptClient } from '../../client/attempt-client.ts';
 import type { RotatingKey } from '../../client/rotating-key.ts';
 import type { CompiledJob, StatedWindow } from '../../definition/compiled-job.ts';
 import { Limiter } from '../../limiter/limiter.ts';
@@ -57,7 +57,7 @@ interface CallsOptions {
 }
 
 export interface Calls {
-  readonly client: DataServiceClient;
+  readonly client: AttemptClient;
   readonly limiter: Limiter;
   readonly pool: CallPool;
   /** Sends nothing more. Resolves when calls in flight are answered; after `DRAIN_MS` they are cancelled. */
@@ -74,7 +74,7 @@ export function openCalls(options: CallsOptions): Calls {
   const wanted = concurrency === 'auto' ? AUTO_BOUNDS.max : concurrency;
   const maxConnections = connectionsAllowed(embedded);
   if (maxConnections < wanted) notices.fewFiles(maxConnections, concurrency);
-  const client = new DataServiceClient({
+  const client = new AttemptClient({
     baseUrl: service.baseUrl,
     apiKey: service.apiKey,
     timeoutMs,

@@ -11,7 +11,7 @@ TotalRelation: TypeAlias = Literal["eq", "gte"]
 
 SignalType: TypeAlias = Literal["funding", "hiring", "executive_move", "technology_change"]
 
-VerificationResult: TypeAlias = Literal["deliverable", "undeliverable", "risky", "unknown"]
+Verdict: TypeAlias = Literal["deliverable", "undeliverable", "risky", "unknown"]
 
 VerificationStage: TypeAlias = Literal["syntax", "lists", "evidence", "dns", "smtp"]
 
@@ -1049,7 +1049,7 @@ class Verification(Model):
     """As it was sent; `null`: of somebody who was erased after they were asked about."""
     normalized: str | None
     """The mailbox that is meant; `null`: it is no address, or its owner asked to be removed."""
-    result: VerificationResult | str
+    result: Verdict | str
     reason: str
     """Why; there may be others than those that the reference names."""
     confidence: int

@@ -1,0 +1,190 @@
+/**
+ * The pipeline's client for the data service: one call is one attempt with one result. It neither paces nor repeats. The caller decides
+ * about both, so that no call bypasses a limiter and none is charged twice.
+ */
+import { readAnswer } from './answer.ts';
+import type { Answer } from './answer.ts';
+import { checkApiKey } from './api-key.ts';
+import { parseBaseUrl } from './base-url.ts';
+import { classify, isSuccess } from './classify.ts';
+import type { ClassifyOptions, Unsuccessful } from './classify.ts';
+import type { Exchange } from './exchange.ts';
+import { readCompany, readContact, readPerson } from './record.ts';
+import type { CompanyAnswer, EnrichAnswer, RevealAnswer } from './record.ts';
+import { Redactor } from './redactor.ts';
+import { RotatingKey } from './rotating-key.ts';
+import { Transport } from './transport.ts';
+import type { CallResult } from './types.ts';
+import { readVerification } from './verify-answer.ts';
+import type { VerifyAnswer } from './verify-answer.ts';
+import { packageVersion } from '../util/package-version.ts';
+
+export type { CompanyAnswer, EnrichAnswer, RecordAnswer, RevealAnswer } from './record.ts';
+export type { VerifyAnswer } from './verify-answer.ts';
+
+/** E-mails in one verify request, by the specification. */
+export const MAX_VERIFY_EMAILS = 1000;
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_CONNECTIONS = 128;
+const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
+
+const ENRICH_PATH = '/v1/enrich';
+const VERIFY_PATH = '/v1/emails/verify';
+const REVEAL_PATH = '/v1/contacts/reveal';
+const COMPANY_PATH = '/v1/companies/';
+
+export interface AttemptOptions {
+  /** Address in front of `/v1`; http or https, a path prefix is kept; no credentials, no query. */
+  readonly baseUrl: string;
+  /** null for no Authorization header. With a RotatingKey, each call has the key of its moment. */
+  readonly apiKey: string | RotatingKey | null;
+  /** Until the headers are there, and between two pieces of the body; a whole call takes at most twice as long. Default 30,000. */
+  readonly timeoutMs?: number;
+  /** Sockets at most; further calls wait for one. Default 128. */
+  readonly connections?: number;
+  /** The name under which /v1/enrich takes a domain. Default `domain`. */
+  readonly domainField?: string;
+  /** Default `millrace/<version>`. */
+  readonly userAgent?: string;
+  /** A larger answer is unreadable. Default 16 MiB. */
+  readonly maxResponseBytes?: number;
+}
+
+export interface CallOptions {
+  /** Sent as `Idempotency-Key`: a service that honours it charges a repeated call once. */
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+export type EnrichKey = { readonly email: string } | { readonly domain: string };
+
+export interface RevealKey {
+  /** Address of a profile. */
+  readonly linkedin_url: string;
+}
+
+export class AttemptClient {
+  readonly #transport: Transport;
+  readonly #apiKey: RotatingKey;
+  readonly #redactor = new Redactor(null);
+  readonly #maxResponseBytes: number;
+  readonly #domainField: string;
+  readonly #enrichPath: string;
+  readonly #verifyPath: string;
+  readonly #revealPath: string;
+  readonly #companyPath: string;
+  readonly #enrichRules: ClassifyOptions;
+  readonly #verifyRules: ClassifyOptions;
+  readonly #revealRules: ClassifyOptions;
+  readonly #companyRules: ClassifyOptions;
+
+  /** @throws ConfigError for an address or a key that cannot work; RangeError for a number out of bounds. */
+  constructor(options: AttemptOptions) {
+    const base = parseBaseUrl(options.baseUrl);
+    const { apiKey } = options;
+    this.#apiKey = apiKey instanceof RotatingKey ? apiKey : new RotatingKey(apiKey === null ? null : checkApiKey(apiKey, 'apiKey'));
+    this.#apiKey.listen((key) => this.#redactor.add(key));
+    this.#maxResponseBytes = positive('maxResponseBytes', options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES);
+    this.#domainField = options.domainField ?? 'domain';
+    this.#enrichPath = base.prefix + ENRICH_PATH;
+    this.#verifyPath = base.prefix + VERIFY_PATH;
+    this.#revealPath = base.prefix + REVEAL_PATH;
+    this.#companyPath = base.prefix + COMPANY_PATH;
+    const rules = { redactor: this.#redactor, clock: Date.now };
+    this.#enrichRules = { ...rules, call: `POST ${base.origin}${this.#enrichPath}`, lookup: true };
+    this.#verifyRules = { ...rules, call: `POST ${base.origin}${this.#verifyPath}`, lookup: false };
+    this.#revealRules = { ...rules, call: `POST ${base.origin}${this.#revealPath}`, lookup: true };
+    this.#companyRules = { ...rules, call: `GET ${base.origin}${this.#companyPath}{domain}`, lookup: true };
+    this.#transport = new Transport({
+      base,
+      apiKey: this.#apiKey,
+      userAgent: options.userAgent ?? `millrace/${packageVersion()}`,
+      timeoutMs: positive('timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS),
+      connections: positive('connections', options.connections ?? DEFAULT_CONNECTIONS),
+      maxResponseBytes: this.#maxResponseBytes,
+    });
+  }
+
+  /**
+   * One attempt at /v1/enrich. `body` is the exact JSON text to send, see {@link enrichBody}. Whatever comes of it is in the result;
+   * rejects only for a call that cannot be put on the wire (such as a line break in `idempotencyKey`).
+   */
+  async callEnrich(body: string, options?: CallOptions): Promise<CallResult<EnrichAnswer>> {
+    const { version } = this.#apiKey;
+    const read = this.#read(await this.#transport.post(this.#enrichPath, body, options));
+    const answer = read instanceof Promise ? await read : read;
+    return isSuccess(answer) ? this.#taken(version, readPerson(answer)) : this.#judged(answer, this.#enrichRules, version);
+  }
+
+  /** One attempt at /v1/emails/verify; as {@link callEnrich}, with a body of {@link verifyBody}. */
+  async callVerify(body: string, options?: CallOptions): Promise<CallResult<VerifyAnswer>> {
+    const { version } = this.#apiKey;
+    const read = this.#read(await this.#transport.post(this.#verifyPath, body, options));
+    const answer = read instanceof Promise ? await read : read;
+    return isSuccess(answer) ? this.#taken(version, readVerification(answer, body)) : this.#judged(answer, this.#verifyRules, version);
+  }
+
+  /** One attempt at /v1/contacts/reveal; as {@link callEnrich}, with a body of {@link revealBody}. */
+  async callReveal(body: string, options?: CallOptions): Promise<CallResult<RevealAnswer>> {
+    const { version } = this.#apiKey;
+    const read = this.#read(await this.#transport.post(this.#revealPath, body, options));
+    const answer = read instanceof Promise ? await read : read;
+    return isSuccess(answer) ? this.#taken(version, readContact(answer)) : this.#judged(answer, this.#revealRules, version);
+  }
+
+  /** One attempt at /v1/companies/{domain}; as {@link callEnrich}. A GET: asking again changes nothing, and needs no `Idempotency-Key`. */
+  async callCompany(domain: string, options?: Pick<CallOptions, 'signal'>): Promise<CallResult<CompanyAnswer>> {
+    const { version } = this.#apiKey;
+    const read = this.#read(await this.#transport.get(this.#companyPath + encodeURIComponent(domain), options));
+    const answer = read instanceof Promise ? await read : read;
+    return isSuccess(answer) ? this.#taken(version, readCompany(answer)) : this.#judged(answer, this.#companyRules, version);
+  }
+
+  /** The JSON text that asks for a person: the same text for the same key, always. */
+  enrichBody(key: EnrichKey): string {
+    return 'email' in key ? JSON.stringify({ email: key.email }) : JSON.stringify({ [this.#domainField]: key.domain });
+  }
+
+  /** The JSON text that asks for a contact. */
+  revealBody(key: RevealKey): string {
+    return JSON.stringify({ linkedin_url: key.linkedin_url });
+  }
+
+  /** The JSON text that asks for verdicts, in the order given. */
+  verifyBody(emails: readonly string[]): string {
+    return JSON.stringify({ emails });
+  }
+
+  /** Aborts nothing: waits for what is under way, then closes the sockets. Calls made after it come back as `aborted`. */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  /** Cancels what is under way: those calls come back as `retryable` with the code `aborted`. */
+  destroy(): Promise<void> {
+    return this.#transport.destroy();
+  }
+
+  #taken<T>(keyVersion: number, result: CallResult<T>): CallResult<T> {
+    this.#apiKey.accepted(keyVersion);
+    return result;
+  }
+
+  #judged(answer: Answer, rules: ClassifyOptions, keyVersion: number): Unsuccessful {
+    const result = classify(answer, rules);
+    if (result.kind === 'denied') return { ...result, keyVersion };
+    if (['miss', 'suppressed', 'rejected'].includes(result.kind)) this.#apiKey.accepted(keyVersion);
+    return result;
+  }
+
+  /** A promise only for a compressed body: waiting for nothing would cost every call. */
+  #read(exchange: Exchange): Answer | Promise<Answer> {
+    return readAnswer(exchange, this.#redactor, this.#maxResponseBytes);
+  }
+}
+
+function positive(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new RangeError(`${name}: expected a whole number above 0, got ${value}`);
+}

@@ -1,0 +1,40 @@
+/** Quota, credits and request id of an answer. Pure. */
+import { headerOf } from '../answer.ts';
+import type { Redactor } from '../redactor.ts';
+import type { ResponseHeaders } from '../types.ts';
+
+/** The quota of the API key. */
+export interface RateLimit {
+  /** Requests a minute; 0 is unlimited. */
+  readonly limit: number;
+  /** Requests that may be sent at once now. */
+  readonly remaining: number;
+  /** Seconds until all of them may be sent at once again. */
+  readonly reset: number;
+}
+
+export interface LastResponse {
+  readonly status: number;
+  readonly requestId: string | null;
+  readonly creditsCharged: number;
+  /** It is the stored answer to an earlier request with the same `Idempotency-Key`. */
+  readonly replayed: boolean;
+  /** Null for a call without a quota. */
+  readonly rateLimit: RateLimit | null;
+}
+
+export function lastResponseOf(status: number, headers: ResponseHeaders, redactor: Redactor): LastResponse {
+  const numberOf = (name: string): number | null => {
+    const value = headerOf(headers, name);
+    return value !== undefined && /^\d{1,15}(?:\.\d{1,9})?$/.test(value) ? Number(value) : null;
+  };
+  const [limit, remaining, reset] = [numberOf('x-ratelimit-limit'), numberOf('x-ratelimit-remaining'), numberOf('x-ratelimit-reset')];
+  const requestId = headerOf(headers, 'x-request-id');
+  return {
+    status,
+    requestId: requestId === undefined ? null : redactor.words(requestId),
+    creditsCharged: numberOf('x-credits-charged') ?? 0,
+    replayed: headerOf(headers, 'idempotency-replayed') === 'true',
+    rateLimit: limit === null || remaining === null || reset === null ? null : { limit, remaining, reset },
+  };
+}

@@ -42,6 +42,8 @@ try {
       uris: [path],
       format: null,
       delimiter: null,
+      skipLines: 0,
+      header: true,
       encoding: null,
       columns: {},
       ifMissing: 'fail',

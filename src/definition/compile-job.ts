@@ -101,7 +101,9 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
     input: {
       uris,
       format: raw.input.format,
-      delimiter: raw.input.delimiter === 'tab' || raw.input.delimiter === String.raw`\t` ? '\t' : raw.input.delimiter,
+      delimiter: delimiterOf(raw.input.delimiter),
+      skipLines: raw.input.skipLines,
+      header: raw.input.header,
       encoding: raw.input.encoding === null ? null : encodingName(raw.input.encoding),
       columns: withoutUndefined(raw.input.columns),
       ifMissing: raw.input.ifMissing,
@@ -158,8 +160,26 @@ function compileOutput(raw: RawJob, context: CompileContext): CompiledJob['outpu
       'output.fields: a row of a jsonl output has its record under "input" already',
       'Give that column another name.',
     );
+  const table = (['delimiter', 'bom', 'lineEnds'] as const).map((key) => context.originOf(`output.${key}`)).find((one) => one !== null);
+  if (format === 'jsonl' && table !== undefined && table !== null)
+    throw refusal(
+      table,
+      'bad_value',
+      `${originName(table)} is for csv and tsv, and the output is jsonl`,
+      'Leave it out, or end output.uri in .csv.',
+    );
   const marker = raw.output.marker === null ? null : context.expand(raw.output.marker, 'output.marker');
-  return { uri, format, compression, fields: raw.output.fields, escapeFormulas: raw.output.escapeFormulas, marker };
+  return {
+    uri,
+    format,
+    compression,
+    fields: raw.output.fields,
+    escapeFormulas: raw.output.escapeFormulas,
+    delimiter: delimiterOf(raw.output.delimiter),
+    bom: raw.output.bom,
+    lineEnds: raw.output.lineEnds,
+    marker,
+  };
 }
 
 function missing(code: string, key: string, flag: string, context: CompileContext): Error {
@@ -250,6 +270,10 @@ function compileNotification(
       'Write https://host/path, or {env:NAME} for a secret URL.',
     );
   return notification;
+}
+
+function delimiterOf(text: string | null): string | null {
+  return text === 'tab' || text === String.raw`\t` ? '\t' : text;
 }
 
 function compileMaxErrors(value: number | string): CompiledJob['limits']['maxErrors'] {

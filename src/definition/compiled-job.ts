@@ -21,6 +21,10 @@ export interface JobInput {
   readonly uris: readonly string[];
   readonly format: InputFormat | null;
   readonly delimiter: string | null;
+  /** Lines above the header. */
+  readonly skipLines: number;
+  /** False when the first line is a record. */
+  readonly header: boolean;
   /** A name as `encodingName` returns it. Null: detected by the byte order mark, else utf-8. */
   readonly encoding: string | null;
   readonly columns: { readonly email?: string; readonly domain?: string; readonly linkedin_url?: string };
@@ -58,6 +62,11 @@ export interface CompiledJob {
     /** Column name -> dotted path into the result. Null is the standard set. */
     readonly fields: Readonly<Record<string, string>> | null;
     readonly escapeFormulas: boolean;
+    /** csv and tsv only, as are the next two. Null: by the format. */
+    readonly delimiter: string | null;
+    /** A byte order mark at the beginning. */
+    readonly bom: boolean;
+    readonly lineEnds: 'lf' | 'crlf';
     /** A path or `s3://bucket/key`; null without a completion marker. */
     readonly marker: string | null;
   };

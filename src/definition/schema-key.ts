@@ -26,6 +26,7 @@ export const BOUNDS = {
   windowLimit: 999_999_999,
   waitMs: 7 * 24 * 3_600_000,
   ageDays: 3650,
+  skipLines: 1000,
 } as const;
 
 /** A key of the schema with its description. @param notes or only the text that completes "must be ..." */

@@ -16,6 +16,11 @@ const waitMs = z.int().min(0).max(BOUNDS.waitMs);
 const WAIT = `milliseconds, a whole number from 0 to ${BOUNDS.waitMs} (7 days)`;
 const share = z.string().regex(/^(?:100(?:\.0+)?|\d{1,2}(?:\.\d{1,6})?)%$/);
 const SHARE = 'a share such as 40%, or null';
+const delimiter = z
+  .string()
+  .regex(/^(?:tab|\\t|[\t !#-/:-@[-`{-~])$/)
+  .nullable()
+  .default(null);
 const columnName = "a column's name as text";
 
 const input = z.strictObject({
@@ -27,14 +32,21 @@ const input = z.strictObject({
   ),
   format: key(z.enum(['csv', 'tsv', 'jsonl']).nullable().default(null), 'csv, tsv or jsonl', 'Format of the input. null: by extension.'),
   delimiter: key(
-    z
-      .string()
-      .regex(/^(?:tab|\\t|[\t !#-/:-@[-`{-~])$/)
-      .nullable()
-      .default(null),
+    delimiter,
     'one character such as , ; | or the word tab',
     'What stands between two fields: one ASCII character that is no letter, ' +
       'digit or double quote, or the word tab. null: found in the header.',
+  ),
+  skipLines: key(
+    z.int().min(0).max(BOUNDS.skipLines).default(0),
+    `a whole number from 0 to ${BOUNDS.skipLines}`,
+    'Lines above the header that are not read, such as a title (csv and tsv).',
+  ),
+  header: key(
+    z.boolean().default(true),
+    'true or false',
+    'false when the first line is a record (csv and tsv). The columns are then column_1, column_2 and so on, and keys are found by ' +
+      'their values.',
   ),
   encoding: key(
     z
@@ -83,6 +95,17 @@ const output = z.strictObject({
     'Column name to path (result.*, enrich.*, verify.*, company.*, reveal.* ' +
       'or input.<column>): these columns instead of the standard ones.',
   ),
+  delimiter: key(
+    delimiter,
+    'one character such as , ; | or the word tab',
+    'Put between two fields (csv and tsv). Excel in much of Europe expects ; here. null: a comma, or a tab in tsv.',
+  ),
+  bom: key(
+    z.boolean().default(false),
+    'true or false',
+    'Begin with a byte order mark, by which Excel knows that the file is UTF-8 (csv and tsv).',
+  ),
+  lineEnds: key(z.enum(['lf', 'crlf']).default('lf'), 'lf or crlf', 'How rows end (csv and tsv): crlf as on Windows.'),
   marker: key(
     uri.nullable().default(null),
     'a path, s3://bucket/key, or null',

@@ -38,8 +38,30 @@ export const ALIASES: Readonly<Record<KeyColumn, readonly string[]>> = {
     'mail address',
     'e mail 1 value',
     'email id',
+    'e mail adresse',
+    'mailadresse',
+    'e mail geschäftlich',
+    'geschäftliche e mail',
+    'e mail dienstlich',
+    'adresse e mail',
+    'adresse email',
+    'adresse électronique',
+    'courriel',
+    'adresse courriel',
+    'e mail professionnel',
+    'email professionnel',
+    'correo electrónico',
+    'correo',
+    'dirección de correo',
+    'dirección de correo electrónico',
+    'correo de trabajo',
+    'correo corporativo',
     'personal email',
     'home email',
+    'e mail privat',
+    'private e mail',
+    'e mail personnel',
+    'correo personal',
   ],
   domain: [
     'domain',
@@ -66,6 +88,24 @@ export const ALIASES: Readonly<Record<KeyColumn, readonly string[]>> = {
     'site',
     'web',
     'url',
+    'domäne',
+    'firmendomain',
+    'webseite',
+    'internetseite',
+    'internetadresse',
+    'firmenwebseite',
+    'firmenwebsite',
+    'unternehmenswebsite',
+    'domaine',
+    'nom de domaine',
+    'site web',
+    'site internet',
+    "site de l'entreprise",
+    'dominio',
+    'dominio de la empresa',
+    'sitio web',
+    'página web',
+    'web de la empresa',
   ],
   linkedin_url: [
     'linkedin url',
@@ -84,12 +124,20 @@ export const ALIASES: Readonly<Record<KeyColumn, readonly string[]>> = {
     'li url',
     'li profile url',
     'profile url',
+    'linkedin profil',
+    'profil linkedin',
+    'url linkedin',
+    'perfil de linkedin',
+    'perfil linkedin',
   ],
 };
 
-/** The name without its case, spaces, `_`, `-` and byte order mark. */
+/** The name without its case, accents, spaces, `_`, `-` and byte order mark. */
 export function normaliseColumnName(name: string): string {
-  return name.replace(/[\s_\-\ufeff]/g, '').toLowerCase();
+  return name
+    .normalize('NFD')
+    .replace(/[\s_\-\ufeff\p{M}]/gu, '')
+    .toLowerCase();
 }
 
 const PLAIN_ALIASES: ReadonlySet<string> = new Set(KEY_COLUMNS.flatMap((key) => ALIASES[key].map(normaliseColumnName)));
@@ -179,7 +227,7 @@ export function describeAliases(): string {
     '# Columns that are found by themselves',
     '',
     'Millrace looks for its keys in the header (for JSONL: in the top-level keys of the first 200 objects of each file).',
-    'Upper and lower case, spaces, `_` and `-` do not count: `Work E-Mail`, `work_email` and `WORKEMAIL` are one name.',
+    'Upper and lower case, accents, spaces, `_` and `-` do not count: `Work E-Mail`, `work_email` and `WORKEMAIL` are one name.',
     '',
     'Where a file has several of these columns, the one that stands **earlier in the list** is used. Any other column is named by hand:',
     '`--input.columns.email "Primary contact"`, or `input.columns` in the job file; a name given so wins over the list.',

@@ -1,9 +1,10 @@
 /** Inspects one file: compression, encoding, format, delimiter, header, and the position of its first record. */
 import { InputError } from '../util/errors.ts';
 import { readQuoted } from './csv/fields.ts';
+import { keysByValue } from './keys-by-value.ts';
 import { readFramed, type FramedRecord } from './framed-records.ts';
 import { parseObject, trimJson } from './jsonl/jsonl-records.ts';
-import { CHUNK_BYTES, MAX_COLUMNS, SAMPLE_BYTES, SAMPLE_OBJECTS } from './limits.ts';
+import { CHUNK_BYTES, MAX_COLUMNS, SAMPLE_BYTES, SAMPLE_OBJECTS, SAMPLE_ROWS } from './limits.ts';
 import { formatOfName } from '../sources/file-names.ts';
 import { COMPRESSION_MAGIC_BYTES, findCompression, readPieces, type Readable } from './compression/chunks.ts';
 import { createCodec } from './encodings/encoding.ts';
@@ -15,6 +16,10 @@ import type { Compression, Encoding, InputFile, InputFormat, Position } from './
 export interface InspectOptions {
   readonly format: InputFormat | null;
   readonly delimiter: string | null;
+  /** CSV and TSV: lines above the header; default 0. */
+  readonly skipLines?: number;
+  /** CSV and TSV: whether the first record has the columns' names; default true. */
+  readonly header?: boolean;
   /** A name from `encodingName`; null for that of the byte order mark, else UTF-8. */
   readonly encoding: string | null;
   readonly signal?: AbortSignal | undefined;
@@ -37,9 +42,10 @@ export async function inspectFile(found: SourceFile, index: number, options: Ins
   const readable: Readable = { uri, path, size, digest, compression };
   const sample = await takeSample(readable, options.signal);
   const { encoding, bom } = findEncoding(sample, options.encoding);
-  const text = textOf(sample.bytes.subarray(bom), encoding);
+  const above = bytesOfLines(sample, bom, options.skipLines ?? 0, encoding);
+  const text = textOf(sample.bytes.subarray(above.bytes), encoding);
   const format = options.format ?? formatOfName(uri) ?? findFormat(uri, text);
-  const begin: Position = { file: index, line: 1, offset: bom, frame: startFrame(compression) };
+  const begin: Position = { file: index, line: 1 + above.lines, offset: above.bytes, frame: startFrame(compression) };
   const stated = format === 'jsonl' ? null : statedDelimiter(text);
   const delimiter = format === 'jsonl' ? null : (options.delimiter ?? stated ?? (format === 'tsv' ? '\t' : findDelimiter(firstLine(text))));
   const draft: InputFile = {
@@ -62,15 +68,56 @@ export async function inspectFile(found: SourceFile, index: number, options: Ins
       hasRecords: format !== null && text.trim() !== '',
       sampledKeys: format === null ? [] : keysOfFirst(text, sample.isComplete),
     };
-  const above = stated === null ? 0 : 1;
-  const [header, first] = (await firstRecords(draft, above + 2, options.signal)).slice(above);
+  const told = stated === null ? 0 : 1;
+  const records = await firstRecords(draft, told + (options.header === false ? SAMPLE_ROWS : 2), options.signal);
+  const [header, first] = records.slice(told);
   if (header === undefined) return { file: draft, format, hasRecords: false, sampledKeys: [] };
+  if (options.header === false) return withoutHeader(draft, records, told, format);
   return {
     file: { ...draft, header: await headerNames(header, draft), start: header.end },
     format,
     hasRecords: first !== undefined,
     sampledKeys: [],
   };
+}
+
+/** A file whose first record is data. Its columns are named by their numbers, and its keys are found by their values. */
+async function withoutHeader(
+  draft: InputFile,
+  records: readonly FramedRecord[],
+  told: number,
+  format: InputFormat,
+): Promise<InspectedFile> {
+  const delimiter = draft.delimiter ?? ',';
+  const readable = records.slice(told).filter(({ kind, valid }) => valid && (kind === 'plain' || kind === 'quoted' || kind === 'dirty'));
+  const rows = await readQuoted(
+    readable.map(({ text }) => text),
+    readable.map(({ kind }) => kind !== 'dirty'),
+    delimiter,
+  );
+  const width = Math.min(MAX_COLUMNS, Math.max(1, ...rows.map((row) => row.length)));
+  const header = Array.from({ length: width }, (_, index) => `column_${index + 1}`);
+  // A line that states the delimiter stands above the first record.
+  const start = told === 0 ? draft.start : (records[told - 1]?.end ?? draft.start);
+  return { file: { ...draft, header, keys: keysByValue(header, rows), start }, format, hasRecords: true, sampledKeys: [] };
+}
+
+/** The bytes and the number of the lines above a header, the byte order mark included. @throws InputError when the file has fewer */
+function bytesOfLines({ uri, bytes }: Sample, bom: number, lines: number, encoding: Encoding): { bytes: number; lines: number } {
+  if (lines === 0) return { bytes: bom, lines };
+  const end = Buffer.from(encoding === 'utf-16be' ? [0, 10] : encoding === 'utf-16le' ? [10, 0] : [10]);
+  let at = bom;
+  for (let line = 0; line < lines; line++) {
+    let found = bytes.indexOf(end, at);
+    // Half of one character and half of the next are no line end.
+    while (found !== -1 && (found - bom) % end.length !== 0) found = bytes.indexOf(end, found + 1);
+    if (found === -1)
+      throw new InputError('input_header', `${uri} has no header after ${lines} skipped lines: it ends, or they are too long.`, {
+        hint: 'Check input.skipLines.',
+      });
+    at = found + end.length;
+  }
+  return { bytes: at, lines };
 }
 
 function textOf(bytes: Buffer, encoding: Encoding): string {

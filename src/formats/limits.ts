@@ -30,6 +30,9 @@ export const SAMPLE_BYTES = 256 * KIB;
 /** JSONL objects from which the key columns are detected. */
 export const SAMPLE_OBJECTS = 200;
 
+/** Rows of a table without a header from which the key columns are detected. */
+export const SAMPLE_ROWS = 50;
+
 /** Files inspected in parallel. Otherwise the latencies of thousands of S3 objects would add up. */
 export const FILES_AT_ONCE = 16;
 

@@ -104,12 +104,20 @@ function freezeCsv(
   const columns = unionOf(input.files.map(({ header }) => header));
   const filled = inspected.filter(({ hasRecords }) => hasRecords);
   const keyName =
-    columns.length === 0 || (filled.length === 0 && !hasKey(columns, options)) ? NO_KEYS : findKeyColumns(columns, options.columns);
-  const files = input.files.map((file) => ({ ...file, keys: keysIn(file.header, options) }));
+    columns.length === 0 || (filled.length === 0 && !hasKey(columns, options))
+      ? NO_KEYS
+      : orByValue(findKeyColumns(columns, options.columns), input.files[0]);
+  const files = input.files.map((file) => ({ ...file, keys: orByValue(keysIn(file.header, options), file) }));
   for (const { uri, header, keys } of files) {
     if (filled.some(({ file }) => file.uri === uri) && !KEY_COLUMNS.some((key) => keys[key] !== null)) throw noKeyError(uri, header, true);
   }
   return { ...input, files, columns, keyName };
+}
+
+/** Names by the header or the configuration, else those that the values of a table without a header have shown. */
+function orByValue(names: KeyNames, file: Pick<InputManifest['files'][number], 'keys'> | undefined): KeyNames {
+  const { email, domain, linkedin_url: profile } = file?.keys ?? NO_KEYS;
+  return { email: names.email ?? email, domain: names.domain ?? domain, linkedin_url: names.linkedin_url ?? profile };
 }
 
 /** The key columns of one file. A configured column that this file lacks may be in another file. */

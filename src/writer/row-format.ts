@@ -15,19 +15,24 @@ export interface RowFormat {
 
 /** The format that a job asks for. csv and tsv: the input's columns, then the result's. jsonl: one object a row. */
 export function rowFormat(job: CompiledJob, manifest: InputManifest): RowFormat {
-  return job.output.format === 'jsonl' ? jsonlRows(job, manifest) : delimitedRows(job, manifest, job.output.format === 'tsv' ? '\t' : ',');
+  return job.output.format === 'jsonl' ? jsonlRows(job, manifest) : delimitedRows(job, manifest);
 }
 
-function delimitedRows(job: CompiledJob, manifest: InputManifest, delimiter: string): RowFormat {
-  const row = csvRow(delimiter);
+/** A byte order mark, by which spreadsheets know UTF-8. */
+const BOM = Buffer.from('\ufeff');
+
+function delimitedRows(job: CompiledJob, manifest: InputManifest): RowFormat {
+  const { format, bom, lineEnds } = job.output;
+  const row = csvRow(job.output.delimiter ?? (format === 'tsv' ? '\t' : ','), lineEnds === 'crlf' ? '\r\n' : '\n');
   const columns = resultColumns(job, manifest.columns);
   const guard = job.output.escapeFormulas ? guardFormula : null;
   const cells = (own: readonly string[], added: readonly string[]): string[] => {
     const all = [...own, ...added];
     return guard === null ? all : all.map(guard);
   };
+  const header = row(cells(manifest.columns, columns.names));
   return {
-    header: row(cells(manifest.columns, columns.names)),
+    header: bom ? Buffer.concat([BOM, header]) : header,
     row: (record, result) => row(cells(record.values ?? ownValues(record, manifest), columns.read(result, record))),
   };
 }

@@ -7,7 +7,16 @@ test('the smallest job gets its defaults', () => {
   const { fingerprint: _, ...job } = compiled({ flags: LEAST });
   expect(job).toEqual({
     name: 'leads',
-    input: { uris: ['leads.csv'], format: null, delimiter: null, encoding: null, columns: {}, ifMissing: 'fail' },
+    input: {
+      uris: ['leads.csv'],
+      format: null,
+      delimiter: null,
+      skipLines: 0,
+      header: true,
+      encoding: null,
+      columns: {},
+      ifMissing: 'fail',
+    },
     steps: ['enrich', 'verify'],
     service: {
       baseUrl: null,
@@ -22,7 +31,17 @@ test('the smallest job gets its defaults', () => {
       creditPrice: null,
     },
     verify: { when: 'always', patienceMs: 0 },
-    output: { uri: 'out/leads.jsonl.gz', format: 'jsonl', compression: 'gzip', fields: null, escapeFormulas: false, marker: null },
+    output: {
+      uri: 'out/leads.jsonl.gz',
+      format: 'jsonl',
+      compression: 'gzip',
+      fields: null,
+      escapeFormulas: false,
+      delimiter: null,
+      bom: false,
+      lineEnds: 'lf',
+      marker: null,
+    },
     checkpoint: { uri: 'out/leads.jsonl.gz.checkpoint.json', everyMs: 1000 },
     ledger: { uri: 'out/leads.jsonl.gz.ledger', maxAgeDays: 0 },
     limits: {

@@ -27,6 +27,8 @@ export function freeze(uris: string | readonly string[], overrides: Partial<Free
     uris: typeof uris === 'string' ? [uris] : uris,
     format: null,
     delimiter: null,
+    skipLines: 0,
+    header: true,
     encoding: null,
     columns: {},
     ifMissing: 'fail',

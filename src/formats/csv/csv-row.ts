@@ -1,26 +1,26 @@
-/** Formats rows as CSV (RFC 4180): LF line ends, quotes only where needed, UTF-8 without a byte order mark. Pure. */
+/** Formats rows as CSV (RFC 4180): quotes only where needed, UTF-8. Pure. */
 
 /** Characters that require quotes, besides the delimiter. */
 const NEEDS_QUOTES = /["\r\n]/;
 
 /** A row with one empty cell. A bare line end would not be read back as a row. */
-const EMPTY_ROW = '""\n';
+const EMPTY_ROW = '""';
 
 /** Formats one row as bytes, line end included. */
-export function csvRow(delimiter: string): (cells: readonly string[]) => Buffer {
-  const text = csvText(delimiter);
+export function csvRow(delimiter: string, lineEnd = '\n'): (cells: readonly string[]) => Buffer {
+  const text = csvText(delimiter, lineEnd);
   return (cells) => Buffer.from(text(cells));
 }
 
 /** Formats one row as text, line end included. */
-export function csvText(delimiter: string): (cells: readonly string[]) => string {
+export function csvText(delimiter: string, lineEnd = '\n'): (cells: readonly string[]) => string {
   return (cells) => {
     // Fast path: most rows need no quotes, so their cells are simply joined.
     const line = cells.join(delimiter);
-    if (line === '') return EMPTY_ROW;
-    if (!NEEDS_QUOTES.test(line) && delimitersIn(line, delimiter) === cells.length - 1) return `${line}\n`;
+    if (line === '') return EMPTY_ROW + lineEnd;
+    if (!NEEDS_QUOTES.test(line) && delimitersIn(line, delimiter) === cells.length - 1) return line + lineEnd;
     const quoted = cells.map((cell) => (NEEDS_QUOTES.test(cell) || cell.includes(delimiter) ? `"${cell.replaceAll('"', '""')}"` : cell));
-    return `${quoted.join(delimiter)}\n`;
+    return quoted.join(delimiter) + lineEnd;
   };
 }
 

@@ -18,6 +18,8 @@ export async function previewRows(path: string, job: Pick<CompiledJob, 'input' |
       uris: [path],
       format: job.output.format,
       delimiter: null,
+      skipLines: 0,
+      header: true,
       encoding: null,
       columns,
       ifMissing: 'fail',

@@ -8,6 +8,9 @@ import type { Language } from './languages.ts';
 import type { Report, Scenario, ScenarioFault, Task } from './scenario.ts';
 import type { World } from './world.ts';
 
+/** Many times what a runner takes: a library that waits forever is ended. */
+const LONGEST_RUN_MS = 150_000;
+
 export interface Result {
   readonly scenario: string;
   readonly variant: string;
@@ -115,11 +118,18 @@ async function runRunner(
   const { command, args, cwd, env = {} } = language.runner;
   // NO_PROXY keeps all but the one scenario of the proxy from it.
   const proxies = { HTTP_PROXY: proxy, http_proxy: proxy, NO_PROXY: '127.0.0.1,localhost', no_proxy: '127.0.0.1,localhost' };
-  const child = spawn(command, args, { cwd, env: { ...process.env, ...env, ...proxies }, stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...process.env, ...env, ...proxies },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    timeout: LONGEST_RUN_MS,
+  });
   child.stdin.on('error', () => undefined);
   child.stdin.end(JSON.stringify({ scenarios: sets.map(({ task }) => task) }));
   const ended = new Promise<number | null>((resolve, reject) => void child.once('error', reject).once('close', resolve));
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  if (code === null)
+    throw new Error(`${language.name}: the runner did not end within ${LONGEST_RUN_MS} ms; it printed ${stdout.length} characters`);
   if (code !== 0) throw new Error(`${language.name}: the runner ended with ${code}\n${stderr.slice(-4000)}`);
   return { stdout, stderr };
 }
@@ -130,7 +140,7 @@ function check({ scenario, task, proxy, arrivals }: Set, report: Report, world: 
     scenario.through_proxy === true
       ? proxy.relayed.filter(({ headers }) => headers['authorization'] === `Bearer ${task.api_key}`)
       : proxy.relayed;
-  const failures = scenario.outcomes.flatMap((expected, i) => differences(expected, report.outcomes[i], `outcome ${i}`, values));
+  const failures = scenario.outcomes.flatMap((expected, i) => outcomeDifferences(expected, report.outcomes[i], `outcome ${i}`, values));
   const expect = (wanted: unknown, actual: unknown, what: string): void => {
     if (wanted !== undefined) failures.push(...differences(wanted, actual, what, values));
   };
@@ -167,6 +177,14 @@ function check({ scenario, task, proxy, arrivals }: Set, report: Report, world: 
     failures.push(`expected at most ${most} MiB of memory, got ${Math.round(report.memory_mib)}`);
   }
   return failures;
+}
+
+/** An expected null is also what a missing field reads as, so an error where a result is expected is a difference of its own. */
+function outcomeDifferences(expected: unknown, actual: unknown, at: string, values: World['values']): string[] {
+  const kindOf = (outcome: unknown): string => (typeof outcome === 'object' && outcome !== null && 'error' in outcome ? 'error' : 'result');
+  return kindOf(expected) === kindOf(actual)
+    ? differences(expected, actual, at, values)
+    : [`${at}: expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`];
 }
 
 function checkKeys(scenario: Scenario, seen: readonly Relayed[]): string[] {

@@ -142,10 +142,7 @@ export class World {
     values['too_large'] = `{"name":"${'x'.repeat(17 * 1024 * 1024)}"}`;
     values['receiver'] = this.#receiver.url;
     values['csv_file'] = join(this.#folder, 'lines.csv');
-    await writeFile(
-      String(values['csv_file']),
-      'custom_id,email\r\n"two\nlines",jerome.noel@tundra-logistics.example\r\nb,nobody@acme.example\r\n',
-    );
+    await writeFile(String(values['csv_file']), csvText());
     Object.assign(values, await deliveryValues(this.urlOf('usual'), key, this.#receiver));
   }
 
@@ -165,4 +162,10 @@ export class World {
     }
     throw new Error(`the service has fewer than ${number} signals`);
   }
+}
+
+/** 6 MiB: more than a part, and several blocks of a file. */
+function csvText(): string {
+  const long = Array.from({ length: 118 }, (_, i) => `long-${i},,"${'x ""y""\n'.repeat(6_500)}"\r\n`);
+  return `custom_id,email,name\r\n"two\nlines",jerome.noel@tundra-logistics.example,\r\nb,nobody@acme.example,\r\n${long.join('')}`;
 }

@@ -23,7 +23,7 @@ def main() -> None:
     for task in [task for task in tasks if task["alone"]]:
         report(task)
     rest = [task for task in tasks if not task["alone"]]
-    with ThreadPoolExecutor(8) as pool:
+    with ThreadPoolExecutor(16) as pool:
         done = pool.map(report, [task for task in rest if task["variant"] == "sync"])
         asyncio.run(together([task for task in rest if task["variant"] == "async"]))
         list(done)

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
 import { pythonTools } from '../../clients/conformance/python.ts';
+import { World } from '../../clients/conformance/world.ts';
 import { startService } from '../../src/service/app/start-service.ts';
 import { available } from '../services/debian.ts';
 import { cleanUp } from '../support/clean-up.ts';
@@ -21,9 +22,11 @@ beforeAll(async () => {
 });
 
 /** The output of a tool that is run in the folder of the library. A failed tool's output is the message of the error. */
-async function python(tool: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+async function python(tool: string, args: readonly string[], env: Record<string, string> = {}, input = ''): Promise<string> {
   try {
-    return (await run(join(bin, tool), args, { cwd: LIBRARY, env: { ...process.env, ...env } })).stdout;
+    const started = run(join(bin, tool), args, { cwd: LIBRARY, env: { ...process.env, ...env } });
+    started.child.stdin?.end(input);
+    return (await started).stdout;
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string };
     throw new Error(`${stdout}${stderr}`, { cause: error });
@@ -47,6 +50,24 @@ it('pip installs the Python library with its types', async ({ skip }) => {
     'print(millrace.__version__, pathlib.Path(millrace.__file__).with_name("py.typed").exists(), millrace.__file__)',
   ].join('\n');
   expect(await python('python', ['-P', '-c', code], { PYTHONPATH: folder })).toMatch(/^0\.\d+\.\d+ True .*millrace-python-/);
+});
+
+it('the public Standard Webhooks library of Python accepts our deliveries, and we accept its own', async ({ skip }) => {
+  if (bin === '') skip();
+  const world = await World.open();
+  cleanUp(() => world.close());
+  const code = `
+import datetime, json, sys, millrace, standardwebhooks
+delivery = json.load(sys.stdin)
+public = standardwebhooks.Webhook(delivery["secrets"])
+print("accepted", public.verify(delivery["body"], delivery["headers"])["type"])
+now = datetime.datetime.now(tz=datetime.timezone.utc)
+signed = {"webhook-id": "msg_1", "webhook-timestamp": str(int(now.timestamp()))}
+signed["webhook-signature"] = public.sign("msg_1", now, delivery["body"])
+print("accepts", millrace.verify_webhook(delivery["body"], signed, delivery["secrets"]).type)
+`;
+  const printed = await python('python', ['-c', code], {}, JSON.stringify(world.values['delivery']));
+  expect(printed).toBe('accepted funding.round\naccepts funding.round\n');
 });
 
 it('the examples of the README run', async ({ skip }) => {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, KeysView, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -27,6 +27,10 @@ class Model:
     def to_dict(self) -> dict[str, Any]:
         """The JSON object that was sent."""
         return dict(self._data)
+
+    def keys(self) -> KeysView[str]:
+        """The names of the fields that were sent: ``dict(record)`` is the JSON object too."""
+        return self._data.keys()
 
     def __getitem__(self, name: str) -> Any:
         return self._data[name]

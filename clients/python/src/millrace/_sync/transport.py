@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import platform
+import ssl
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -21,6 +23,12 @@ from .._version import __version__
 
 USER_AGENT = f"millrace-python/{__version__} (Python {platform.python_version()}; httpx {httpx.__version__})"
 _LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=4.0)
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    """One for all clients: reading the certificates takes longer than a call."""
+    return httpx.create_ssl_context()
 
 
 @dataclass
@@ -47,7 +55,7 @@ class Transport:
     def __init__(self, options: Options, http_client: httpx.Client | None) -> None:
         self.options = options
         self.last_response: LastResponse | None = None
-        self._http = http_client or httpx.Client(limits=_LIMITS, follow_redirects=False)
+        self._http = http_client or httpx.Client(limits=_LIMITS, verify=_tls())
         self._owned = http_client is None
 
     def close(self) -> None:

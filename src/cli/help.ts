@@ -25,7 +25,7 @@ docs/configuration.md. Exit codes: docs/exit-codes.md.
 
 Example: millrace run sample`;
 
-const JOB_FLAGS = `  --input FILE       path, glob, folder or -       --output FILE    csv, tsv, jsonl; .gz, .zst; or -
+const JOB_FLAGS = `  -i, --input FILE   path, glob, folder or -       -o, --output FILE  csv, tsv, jsonl; .gz, .zst; -
   --steps LIST       enrich,verify                 --base-url URL   the data service
   --region NAME      with --service.regions.NAME   --embedded       or one inside the run, to try it
   --plan NAME        growth, scale or enterprise   --rpm N          or requests a minute

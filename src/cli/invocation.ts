@@ -1,6 +1,6 @@
 /** The parsed command line, and the checks that yargs leaves out. */
 import { UsageError } from '../util/errors.ts';
-import { SWITCHES } from '../definition/flags.ts';
+import { LETTERS, SWITCHES } from '../definition/flags.ts';
 import { COMMAND_FLAGS, type CommandFlags } from './command-flags.ts';
 import type { FlagValue } from '../definition/layers.ts';
 
@@ -51,7 +51,7 @@ export function toInvocation(parsed: Readonly<Record<string, unknown>>, env: Nod
   }
   const flags = new Map<string, FlagValue>();
   for (const [name, value] of Object.entries(parsed)) {
-    if (['_', '$0', 'ACTION', 'JOB', 'help', 'h'].includes(name)) continue;
+    if (['_', '$0', 'ACTION', 'JOB', 'help', 'h', ...Object.values(LETTERS)].includes(name)) continue;
     if (typeof value === 'string' || typeof value === 'boolean') flags.set(name, value);
     if (Array.isArray(value)) flags.set(name, value.map(String));
   }

@@ -4,7 +4,7 @@ import yargs from 'yargs';
 import type { Argv, Options } from 'yargs';
 import { UsageError } from '../util/errors.ts';
 import type { ExitCode } from '../util/errors.ts';
-import { RETRY_FLAGS, RUN_FLAGS, SHORT_FLAGS, SWITCHES } from '../definition/flags.ts';
+import { LETTERS, RETRY_FLAGS, RUN_FLAGS, SHORT_FLAGS, SWITCHES } from '../definition/flags.ts';
 import { didYouMean, nearest } from '../util/nearest.ts';
 import { COMMAND_FLAGS, type CommandFlags, type CommandName } from './command-flags.ts';
 import { fail, tolerateClosedPipes, watchForBugs } from './failure.ts';
@@ -17,7 +17,7 @@ type Run = (invocation: Invocation) => Promise<ExitCode>;
 const value: Options = { type: 'string', nargs: 1 };
 const flag: Options = { type: 'boolean' };
 const JOB_OPTIONS = Object.fromEntries([
-  ...Object.values(SHORT_FLAGS).map((name) => [name, value] as const),
+  ...Object.values(SHORT_FLAGS).map((name) => [name, LETTERS[name] === undefined ? value : { ...value, alias: LETTERS[name] }] as const),
   ...SWITCHES.map((name) => [name, flag] as const),
 ]);
 const runOptions = (names: readonly string[]): Record<string, Options> => ({

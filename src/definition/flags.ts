@@ -22,6 +22,9 @@ export const SHORT_FLAGS: Readonly<Record<string, string>> = {
   'limits.limit': 'limit',
 };
 
+/** Flags that one letter stands for: `-i leads.csv -o enriched.csv`. */
+export const LETTERS: Readonly<Record<string, string>> = { input: 'i', output: 'o' };
+
 /** Flags without a value: `--embedded` alone is true, `--no-embedded` and `--embedded=false` are false. */
 export const SWITCHES: readonly string[] = ['embedded', 'input.header', 'output.escapeFormulas', 'output.bom', 'limits.trustMisses'];
 

@@ -1,33 +1,29 @@
 import { previewRows } from '../commands/preview.ts';
 import type { Reporter } from './reporter.ts';
 import { ownRpm } from '../shards/shard-job.ts';
-import { snapshots, type HeldUp, type Snapshot } from './snapshot.ts';
+import { paintFor, plain } from './colours.ts';
+import { LiveLines, sizeOf, type Terminal } from './live-lines.ts';
+import { progressLine, progressLines } from './progress-lines.ts';
+import { snapshots } from './snapshot.ts';
 import { summaryTable } from './summary.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
-import { count, duration } from '../../util/display.ts';
+import { count } from '../../util/display.ts';
 
 const REDRAW_MS = 200;
 /** Elsewhere than on a terminal the bar cannot be redrawn, so a plain line appears this often. */
 const PLAIN_LINE_MS = 5_000;
-const BAR_WIDTH = 24;
-const NARROWEST = 20;
-const USUAL_WIDTH = 100;
+const PLAIN_COLUMNS = 170;
 
-/** Where the bar is drawn: standard error, or a stand-in for it. */
-interface Terminal {
-  write(text: string): unknown;
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-}
-
-/** A progress bar for people. */
-export function barReporter(job: CompiledJob, out: Terminal): Reporter {
+/** A progress bar for people. @param env decides on colours */
+export function barReporter(job: CompiledJob, out: Terminal, env: NodeJS.ProcessEnv): Reporter {
   const live = out.isTTY === true;
+  const lines = new LiveLines(out);
+  const paint = paintFor(out, env);
   let timer: NodeJS.Timeout | null = null;
   let preview: Promise<string[]> = Promise.resolve([]);
   let draw: () => void = () => undefined;
   const erase = (): void => {
-    if (live && timer !== null) out.write('\r\x1b[2K');
+    if (live) lines.erase();
   };
   const say = (text: string): void => {
     erase();
@@ -48,8 +44,14 @@ export function barReporter(job: CompiledJob, out: Terminal): Reporter {
       if (resumed) say(`Resuming ${job.name} after ${soFar(checkpoint.mark.tally.total, checkpoint.totals.lookups.unique)}.`);
       const snapshot = snapshots(parts, ownRpm(parts.job, parts.checkpoint), parts.job.limits.limit, () => performance.now());
       draw = () => {
-        const line = progressLine(job.name, snapshot());
-        out.write(live ? `\r\x1b[2K${line.slice(0, Math.max(NARROWEST, widthOf(out) - 1))}` : `${line}\n`);
+        const now = snapshot();
+        if (!live) {
+          out.write(`${progressLine(job.name, now)}\n`);
+          return;
+        }
+        const size = sizeOf(out);
+        const lengths = progressLines(job.name, now, size, plain).map(({ length }) => length);
+        lines.draw(progressLines(job.name, now, size, paint), lengths);
       };
       timer = setInterval(draw, live ? REDRAW_MS : PLAIN_LINE_MS);
     },
@@ -61,16 +63,16 @@ export function barReporter(job: CompiledJob, out: Terminal): Reporter {
     finished: (report, paths) => {
       stop();
       say(summaryTable(report, paths));
-      if (paths !== null) preview = previewRows(paths.output, job);
+      if (paths !== null) preview = previewRows(paths.output, job, live ? sizeOf(out).columns : PLAIN_COLUMNS);
     },
     done: (report, paths, why) => {
       say(`${why.charAt(0).toUpperCase()}${why.slice(1)}.\n${summaryTable(report, paths)}`);
-      preview = previewRows(paths.output, job);
+      preview = previewRows(paths.output, job, live ? sizeOf(out).columns : PLAIN_COLUMNS);
     },
     close: async () => {
       stop();
-      const lines = await preview;
-      if (lines.length > 0) say(`\n${lines.join('\n')}`);
+      const rows = await preview;
+      if (rows.length > 0) say(`\n${rows.join('\n')}`);
     },
   };
 }
@@ -78,59 +80,4 @@ export function barReporter(job: CompiledJob, out: Terminal): Reporter {
 /** With verify the first rows come late: the lookups show that the work before them is not lost. */
 function soFar(rows: number, lookups: number): string {
   return `${count(rows)} rows and ${count(lookups)} lookups`;
-}
-
-/** Some terminals, such as a container's, report 0 columns: then the usual width counts. */
-function widthOf({ columns = 0 }: Terminal): number {
-  return columns > 0 ? columns : USUAL_WIDTH;
-}
-
-/** One line: name, bar, share, the wait (early, so that a narrow terminal shows it), rows, rate, quota used, ETA, outcomes. */
-export function progressLine(name: string, now: Snapshot): string {
-  const parts = [
-    `${name} [${barOf(now)}] ${Math.floor(now.share * 100)}%`,
-    ...(now.heldUp === null ? [] : [formatWait(now.heldUp)]),
-    `${formatDone(now)}${now.inProgress > 0 ? ` + ${count(now.inProgress)} in progress` : ''}`,
-    `${count(Math.round(now.callsPerSecond))} requests/s`,
-  ];
-  if (now.quotaShare !== null) parts.push(`quota ${Math.round(now.quotaShare * 100)}%`);
-  if (now.heldUp === null && now.etaMs !== null && now.share < 1) parts.push(`ETA ${duration(now.etaMs)}`);
-  const outcomes = Object.entries(now.tally.outcomes).filter(([, n]) => n > 0);
-  if (outcomes.length > 0) parts.push(outcomes.map(([outcome, n]) => `${outcome} ${count(n)}`).join(' '));
-  if (now.retries > 0) parts.push(`retries ${count(now.retries)}`);
-  if (now.throttled.events > 0) parts.push(`throttled ${count(now.throttled.events)} (${duration(now.throttled.waitedMs)})`);
-  if (now.verifyRequests !== undefined)
-    parts.push(`verify ${count(now.verifyRequests.addresses)} a request (${count(now.verifyRequests.tooLarge)} too large)`);
-  return parts.join(' · ');
-}
-
-/** Written records, then records in progress: with verify, thousands are looked up before the first row can be written. */
-function barOf({ share, expected, inProgress }: Snapshot): string {
-  const filled = Math.round(share * BAR_WIDTH);
-  const begun = expected === null || expected.records === 0 ? share : Math.min(1, share + inProgress / expected.records);
-  const shaded = Math.max(0, Math.round(begun * BAR_WIDTH) - filled);
-  return `${'█'.repeat(filled)}${'▒'.repeat(shaded)}${'░'.repeat(BAR_WIDTH - filled - shaded)}`;
-}
-
-/** Such as `1,024 of 2,500 records`. */
-function formatDone({ done, expected }: Snapshot): string {
-  return `${count(done)}${expected === null ? '' : ` of ${expected.isExact ? '' : 'about '}${count(expected.records)}`} records`;
-}
-
-function formatWait(held: HeldUp): string {
-  const left = held.leftMs === null ? '' : `, ${duration(held.leftMs)} left`;
-  switch (held.by) {
-    case 'outage':
-      return (
-        ((held.lastLookups ?? null) === null ? 'SERVICE DOWN' : `LAST LOOKUPS FAIL (${held.lastLookups})`) +
-        `, ${held.leftMs !== null && held.leftMs > 0 ? `next probe in ${duration(held.leftMs)}` : 'probing'}` +
-        ` (for ${duration(held.forMs)})`
-      );
-    case 'throttled':
-      return `THROTTLED${left}`;
-    case 'quota':
-      return `quota used up${left}`;
-    default:
-      return `waiting for ${held.what}${left}`;
-  }
 }

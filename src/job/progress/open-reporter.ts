@@ -7,7 +7,7 @@ export async function openReporter(job: CompiledJob, options: Pick<RunOptions, '
   switch (mode) {
     case 'bar': {
       const { barReporter } = await import('./bar-reporter.ts');
-      return barReporter(job, process.stderr);
+      return barReporter(job, process.stderr, process.env);
     }
     case 'log': {
       const { logReporter } = await import('./log-reporter.ts');

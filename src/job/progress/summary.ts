@@ -1,12 +1,16 @@
-import { count, printable } from '../../util/display.ts';
+import { count, duration, printable } from '../../util/display.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
 import { moneyText } from '../../definition/credit-price.ts';
 import type { Report } from '../report/report.ts';
+import { deliverableRate, matchRate } from '../../writer/rates.ts';
+
+/** Error codes that are shown. */
+const MOST_ERRORS = 3;
 
 /** The table at the end of a run, with the names of its files. */
 export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'errors' | 'output'> | null): string {
   const { records, calls } = report;
-  const share = (n: number): string => (records.total === 0 ? '' : `${((n / records.total) * 100).toFixed(1)} %`);
+  const share = (n: number): string => (records.total === 0 ? '' : inPercent(n / records.total));
   const rows: [string, string, string][] = [
     [
       'records',
@@ -19,6 +23,9 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
       share(records[name]),
     ]),
     ...Object.entries(report.verification).map(([name, n]): [string, string, string] => [`  ${printable(name)}`, count(n), share(n)]),
+    ...rate('match rate', matchRate({ outcomes: records }), 'of the records that were answered'),
+    ...rate('deliverable', deliverableRate(report), 'of all verdicts'),
+    ['duration', duration(report.activeMs), speed(report)],
     [
       'requests',
       count(Object.values(calls).reduce((sum, n) => sum + n, 0)),
@@ -42,6 +49,8 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
     rows.push(['latency', `${report.latencyMs.p50} ms`, `p95 ${report.latencyMs.p95} ms, p99 ${report.latencyMs.p99} ms`]);
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = ['', ...rows.map(([name, value, note]) => `${name.padEnd(width)}  ${value.padStart(10)}  ${note}`.trimEnd()), ''];
+  const leading = leadingErrors(report);
+  if (leading !== '') lines.push(`Most errors: ${leading}`);
   for (const reason of report.exitReasons ?? []) lines.push(`Exit code ${report.exitCode}: ${reason}.`);
   if (paths !== null) {
     lines.push(`Result: ${report.output.uri}`);
@@ -51,4 +60,26 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
       lines.push('To ask again for the failed ones, and for nothing else: millrace retry, with the same job and flags.');
   }
   return lines.join('\n');
+}
+
+/** With one decimal, so that numbers in a column are alike. */
+function inPercent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}
+
+function rate(name: string, share: number | null, note: string): [string, string, string][] {
+  return share === null ? [] : [[name, inPercent(share), note]];
+}
+
+function speed({ records, activeMs }: Report): string {
+  return activeMs < 1_000 || records.total === 0 ? '' : `${count(Math.round((records.total / activeMs) * 1_000))} records a second`;
+}
+
+/** The most frequent error codes, such as `enrich:http_500 30, verify:timeout 2`. */
+function leadingErrors({ errors }: Report): string {
+  return Object.entries(errors)
+    .toSorted(([, one], [, other]) => other - one)
+    .slice(0, MOST_ERRORS)
+    .map(([name, n]) => `${printable(name)} ${count(n)}`)
+    .join(', ');
 }

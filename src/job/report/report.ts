@@ -15,8 +15,12 @@ export interface Report {
   readonly exitCode: number | null;
   /** Why a finished run exits with 1, a sentence each without its full stop. Left out where it exits with 0. */
   readonly exitReasons?: readonly string[];
+  /** Running time over all resumes, milliseconds. */
+  readonly activeMs: number;
   readonly records: Readonly<Record<'total' | 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed', number>>;
   readonly verification: Readonly<Record<string, number>>;
+  /** Rows of the errors file by `<step>:<code>`. */
+  readonly errors: Readonly<Record<string, number>>;
   readonly calls: Readonly<Record<string, number>>;
   readonly lookups: { readonly unique: number; readonly fromLedger: number };
   readonly retries: number;
@@ -81,6 +85,8 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
     },
     latencyMs: { p50: latency.percentile(0.5), p95: latency.percentile(0.95), p99: latency.percentile(0.99) },
     output: { uri, rows: tally.total, bytes: result?.bytes ?? mark.bytes, sha256: result?.sha256 ?? null },
+    activeMs: totals.activeMs,
+    errors: tally.errors ?? {},
   };
 }
 

@@ -17,9 +17,9 @@ function jobOf(format: string, columns: CompiledJob['input']['columns'] = {}): C
   return { input: { columns }, output: { format } } as unknown as CompiledJob;
 }
 
-async function preview(name: string, text: string | Buffer, columns: CompiledJob['input']['columns'] = {}): Promise<string[]> {
+async function preview(name: string, text: string | Buffer, columns: CompiledJob['input']['columns'] = {}, room = 118): Promise<string[]> {
   await writeFile(join(folder, name), text);
-  return previewRows(join(folder, name), jobOf(name.split('.')[1] ?? '', columns));
+  return previewRows(join(folder, name), jobOf(name.split('.')[1] ?? '', columns), room);
 }
 
 const HEADER = 'id,Work Email,result.outcome,enrich.name,enrich.title,verify.result';
@@ -103,7 +103,7 @@ describe('the preview', () => {
   });
 
   it('has no text when the output has no rows', async () => {
-    expect(await previewRows(join(folder, 'nothing.csv'), jobOf('csv'))).toEqual([]);
+    expect(await previewRows(join(folder, 'nothing.csv'), jobOf('csv'), 100)).toEqual([]);
     expect(await preview('empty.csv', '')).toEqual([]);
     expect(await preview('noise.csv', Buffer.from([0, 1, 2, 0, 255, 254, 0]))).toEqual([]);
   });

@@ -14,6 +14,8 @@ const FULL: Report = {
   retries: 12,
   throttled: { events: 3, waitedMs: 61_400 },
   credits: 9_999,
+  activeMs: 200_000,
+  errors: { 'enrich:http_500': 40, 'verify:timeout': 5, 'input:bad_row': 300 },
   latencyMs: { p50: 20.5, p95: 80, p99: 120 },
 };
 
@@ -28,6 +30,9 @@ records              12,345  the shares are of these
   failed                 45  0.4 %
   deliverable         9,000  72.9 %
   undeliverable       1,000  8.1 %
+match rate           83.3 %  of the records that were answered
+deliverable          90.0 %  of all verdicts
+duration         3 min 20 s  62 records a second
 requests             11,010  enrich 11,000, verify 10
 lookups              11,500  490 already paid for
 credits               9,999
@@ -35,6 +40,7 @@ retries                  12
 throttled                 3  61 s waited
 latency             20.5 ms  p95 80 ms, p99 120 ms
 
+Most errors: input:bad_row 300, enrich:http_500 40, verify:timeout 5
 Result: out.csv
 Report: out.csv.report.html (.report.json for programs)
 Errors: out.csv.errors.jsonl
@@ -43,7 +49,7 @@ To ask again for the failed ones, and for nothing else: millrace retry, with the
 
   it('has no shares for an empty input, and no lines for events that did not happen', () => {
     const text = summaryTable(EMPTY, PATHS);
-    expect(text).not.toMatch(/NaN|%|retries|throttled|latency|Errors:/);
+    expect(text).not.toMatch(/NaN|%|rate|Most errors|a second|retries|throttled|latency|Errors:/);
     expect(text).toMatch(/^records +0$/m);
   });
 

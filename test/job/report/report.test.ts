@@ -67,6 +67,8 @@ describe('the report', () => {
       'quota',
       'latencyMs',
       'output',
+      'activeMs',
+      'errors',
     ]);
     expect(Object.keys(report.records)).toEqual(['total', 'matched', 'no_match', 'invalid', 'suppressed', 'failed']);
     expect([report.lookups, report.throttled, report.quota, report.latencyMs, report.output].map((part) => Object.keys(part))).toEqual([

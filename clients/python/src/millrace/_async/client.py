@@ -31,7 +31,7 @@ from .transport import AsyncTransport, Request
 from .webhooks import AsyncWebhooks
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Self, Unpack
 
     from ..params import BulkItem, ContactFilters, EnrichParams, RevealParams, SignalFilters, VerifyOptions
 
@@ -207,7 +207,7 @@ class AsyncClient:
         """Ends the connections."""
         await self._transport.close()
 
-    async def __aenter__(self) -> AsyncClient:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from types import TracebackType
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 import httpx
 
@@ -13,6 +13,9 @@ from .._lines import EventReader, LineReader
 from .._model import Page, T
 from .._policy import Retries, bad_body, parse_json
 from .transport import AsyncTransport, Request
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _HEARTBEATS_MISSED = 45.0
 
@@ -62,7 +65,7 @@ class AsyncStream(Generic[T]):
     async def close(self) -> None:
         await self._records.aclose()
 
-    async def __aenter__(self) -> AsyncStream[T]:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:

@@ -33,7 +33,7 @@ from .transport import Request, Transport
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Self, Unpack
 
     from ..params import BulkItem, ContactFilters, EnrichParams, RevealParams, SignalFilters, VerifyOptions
 
@@ -209,7 +209,7 @@ class Client:
         """Ends the connections."""
         self._transport.close()
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 import httpx
 
@@ -15,6 +15,9 @@ from .._lines import EventReader, LineReader
 from .._model import Page, T
 from .._policy import Retries, bad_body, parse_json
 from .transport import Request, Transport
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _HEARTBEATS_MISSED = 45.0
 
@@ -64,7 +67,7 @@ class Stream(Generic[T]):
     def close(self) -> None:
         self._records.close()
 
-    def __enter__(self) -> Stream[T]:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:

@@ -163,8 +163,8 @@ function check({ scenario, task, proxy, arrivals }: Set, report: Report, world: 
     failures.push(`expected at most ${scenario.connections_at_most} connections, got ${proxy.connections}`);
   }
   if (scenario.credits_left !== undefined) expect(scenario.credits_left, world.creditsLeft(task.api_key), 'credits left');
-  if (seen.length < (scenario.requests_at_least ?? 0))
-    failures.push(`expected ${scenario.requests_at_least} requests or more, got ${seen.length}`);
+  const { requests_at_least: least = 0, requests_at_most: most = Infinity } = scenario;
+  if (seen.length < least || seen.length > most) failures.push(`expected ${least} to ${most} requests, got ${seen.length}`);
   for (const [i, seconds] of (scenario.pauses ?? []).entries()) {
     const pause = (arrivals[i + 1] ?? NaN) - (arrivals[i] ?? NaN);
     // Two clocks, and timers that fire a little early.
@@ -172,9 +172,9 @@ function check({ scenario, task, proxy, arrivals }: Set, report: Report, world: 
       failures.push(`expected a pause of ${seconds} s after request ${i + 1}, got ${Math.round(pause)} ms`);
   }
   failures.push(...checkKeys(scenario, seen));
-  const { memory_mib: most } = scenario;
-  if (most !== undefined && typeof report.memory_mib === 'number' && report.memory_mib > most) {
-    failures.push(`expected at most ${most} MiB of memory, got ${Math.round(report.memory_mib)}`);
+  const { memory_mib: mostMib = Infinity } = scenario;
+  if (typeof report.memory_mib === 'number' && report.memory_mib > mostMib) {
+    failures.push(`expected at most ${mostMib} MiB of memory, got ${Math.round(report.memory_mib)}`);
   }
   return failures;
 }

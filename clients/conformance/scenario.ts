@@ -55,6 +55,7 @@ export interface Scenario {
   readonly outcomes: readonly unknown[];
   readonly requests?: readonly string[];
   readonly requests_at_least?: number;
+  readonly requests_at_most?: number;
   readonly queries?: readonly string[];
   readonly headers?: readonly Readonly<Record<string, string>>[];
   readonly same_key?: boolean;

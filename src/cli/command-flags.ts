@@ -32,6 +32,9 @@ export const COMMAND_FLAGS = {
     ],
     switches: ['sample', 'development', 'take-over', 'smtp'],
   },
+  init: { values: ['to'], switches: [] },
+  jobs: { values: [], switches: ['json'] },
+  completion: { values: [], switches: [] },
   import: {
     values: [
       'store',

@@ -8,17 +8,17 @@ Enrich and verify files of contacts: as fast as the plan permits, never over it,
   plan [JOB]     check everything and call nothing: records, lookups, requests, time
   status [JOB]   progress of a running, stopped or finished job
   retry [JOB]    call again only for what failed, and put the results in their places
+  init FILE      write a commented job file for an input
+  jobs [FOLDER]  the jobs of a folder: state, age, cost
   ledger         answers already paid for: what is there (stats), take some out (purge)
-  enrich KEY     look people and companies up one by one
-  verify EMAIL   check addresses one by one
+  enrich, verify look people, companies and addresses up one by one
   serve          the data service, on this machine
   import, export its store: load files into it, and write them out again
   suppress EMAIL remove a person from it for good
-  check          damage in it: what is hit, and restoring that from a backup
-  keys           its API keys: create, list, update, rotate, revoke
+  check, keys    damage in it, and a restore from a backup; its API keys
+  completion     complete commands and flags in bash, zsh or fish
 
-  --help         of each command: its flags and an example
-  --version      the version of Millrace
+  --help, --version   --help of each command names its flags, with an example
 
 JOB is a path, or a name under jobs/. Every key of a job has a flag and an environment variable:
 docs/configuration.md. Exit codes: docs/exit-codes.md.
@@ -63,6 +63,34 @@ ${JOB_FLAGS}
 
 Example: millrace plan sample --plan growth`;
 
+const INIT = `Usage: millrace init INPUT [--to FILE]
+
+Writes a commented job file for an input, with the columns that it finds. An existing file is left
+as it is. INPUT is a path, a glob, a folder or an object in S3.
+
+  --to FILE          the job file; default: named after the input, in this folder
+
+Example: millrace init leads.csv`;
+
+const JOBS = `Usage: millrace jobs [FOLDER] [--json]
+
+Lists the jobs whose checkpoints lie in a folder, or up to three folders below it: running, stopped
+or finished, when each was active last, its rows and failures, and what it cost. Default: this one.
+
+  --json             print JSON
+
+Example: millrace jobs results`;
+
+const COMPLETION = `Usage: millrace completion bash|zsh|fish
+
+Prints a script that completes commands, flags and their words.
+
+  bash   millrace completion bash > ~/.local/share/bash-completion/completions/millrace
+  zsh    millrace completion zsh > a folder of $fpath, as _millrace
+  fish   millrace completion fish > ~/.config/fish/completions/millrace.fish
+
+Example: millrace completion bash`;
+
 const STATUS = `Usage: millrace status [JOB] [flags]
 
 Progress of a running, stopped or finished job, from its checkpoint. It takes the flags that the run
@@ -71,6 +99,7 @@ was given, so that it finds the same checkpoint; those of the run itself change 
 ${JOB_FLAGS}
 
   --date DAY         what {date} stands for        --json           print JSON
+  --watch            again and again, until it ends
 
 Example: millrace status sample --json`;
 
@@ -252,6 +281,9 @@ export const HELP: Readonly<Record<string, string>> = {
   '': MAIN,
   run: RUN,
   plan: PLAN,
+  init: INIT,
+  jobs: JOBS,
+  completion: COMPLETION,
   status: STATUS,
   retry: RETRY,
   ledger: LEDGER,

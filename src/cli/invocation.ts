@@ -17,7 +17,7 @@ export interface Invocation {
 }
 
 /** The switches that are no keys of a job. */
-const OTHER_SWITCHES = ['fresh', 'json', ...Object.values(COMMAND_FLAGS).flatMap(({ switches }: CommandFlags) => switches)];
+const OTHER_SWITCHES = ['fresh', 'json', 'watch', ...Object.values(COMMAND_FLAGS).flatMap(({ switches }: CommandFlags) => switches)];
 
 /**
  * Refuses arguments that yargs misreads: a switch with a value other than true and false, which yargs takes for false, and names that every

@@ -10,6 +10,7 @@ import { COMMAND_FLAGS, type CommandFlags, type CommandName } from './command-fl
 import { fail, tolerateClosedPipes, watchForBugs } from './failure.ts';
 import { HELP } from './help.ts';
 import { checkArguments, toInvocation } from './invocation.ts';
+import type { CompletedCommand } from './completion.ts';
 import type { Invocation } from './invocation.ts';
 
 type Run = (invocation: Invocation) => Promise<ExitCode>;
@@ -52,7 +53,23 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   run: { usage: 'run [JOB]', options: runOptions(RUN_FLAGS), load: async () => (await import('./commands/run.ts')).run },
   retry: { usage: 'retry [JOB]', options: runOptions(RETRY_FLAGS), load: async () => (await import('./commands/retry.ts')).retry },
   plan: { usage: 'plan [JOB]', options: { ...REPORT_OPTIONS, shard: value }, load: async () => (await import('./commands/plan.ts')).plan },
-  status: { usage: 'status [JOB]', options: REPORT_OPTIONS, load: async () => (await import('./commands/status.ts')).status },
+  status: {
+    usage: 'status [JOB]',
+    options: { ...REPORT_OPTIONS, watch: flag },
+    load: async () => (await import('./commands/status.ts')).status,
+  },
+  init: { usage: 'init', keys: true, options: optionsOf('init'), load: async () => (await import('./commands/init.ts')).init },
+  jobs: { usage: 'jobs', keys: true, options: optionsOf('jobs'), load: async () => (await import('./commands/jobs.ts')).jobs },
+  completion: {
+    usage: 'completion',
+    keys: true,
+    options: optionsOf('completion'),
+    load: async () => {
+      const [{ completion }, { KEYS }] = await Promise.all([import('./commands/completion.ts'), import('../definition/keys.ts')]);
+      const keys = KEYS.map((key) => key.flag);
+      return async (invocation) => completion(invocation, completedCommands(keys));
+    },
+  },
   ledger: {
     usage: 'ledger [ACTION] [JOB]',
     options: { ...REPORT_OPTIONS, email: value, 'older-than': value },
@@ -103,6 +120,24 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     load: async () => (await import('./commands/verify.ts')).verify,
   },
 };
+
+/** Commands that take every key of a job as a flag. */
+const JOB_COMMANDS: ReadonlySet<string> = new Set(['run', 'plan', 'status', 'retry']);
+/** Words that follow a command. */
+const ACTIONS: Readonly<Record<string, readonly string[]>> = {
+  ledger: ['stats', 'purge'],
+  keys: ['create', 'list', 'update', 'rotate', 'revoke'],
+  completion: ['bash', 'zsh', 'fish'],
+};
+
+/** The commands as a shell completes them. @param keys the flags of all keys of a job */
+function completedCommands(keys: readonly string[]): CompletedCommand[] {
+  return Object.entries(COMMANDS).map(([name, { options }]) => ({
+    name,
+    flags: [...new Set([...Object.keys(options), ...(JOB_COMMANDS.has(name) ? keys : []), 'help'])],
+    actions: ACTIONS[name] ?? [],
+  }));
+}
 
 /** Runs the command line (without node and the script); sets the exit code and returns when all is closed. */
 export async function main(argv: readonly string[]): Promise<void> {

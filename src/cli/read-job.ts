@@ -14,7 +14,7 @@ const OWN_FLAGS = {
   run: RUN_FLAGS,
   retry: RETRY_FLAGS,
   plan: [...RUN_FLAGS, 'json', 'match-rate'],
-  status: [...RUN_FLAGS, 'json'],
+  status: [...RUN_FLAGS, 'json', 'watch'],
   'ledger stats': ['date', 'json'],
   'ledger purge': ['date', 'json', 'email', 'older-than'],
 } as const;
@@ -23,6 +23,8 @@ interface ReadJob {
   readonly job: CompiledJob;
   readonly options: RunOptions;
   readonly json: boolean;
+  /** `--watch` of `status`. */
+  readonly watches: boolean;
   /** `--match-rate` of `plan`, 0 to 1; null without it. */
   readonly matchRate: number | null;
 }
@@ -33,7 +35,7 @@ export async function readJob(command: keyof typeof OWN_FLAGS, invocation: Invoc
   const ownFlags = new Map<string, FlagValue>();
   const jobFlags = new Map<string, FlagValue>();
   for (const [flag, value] of invocation.flags) {
-    if (!own.includes(flag) && (RUN_FLAGS.includes(flag) || flag === 'json' || flag === 'match-rate')) throw elsewhere(flag, command);
+    if (!own.includes(flag) && (RUN_FLAGS.includes(flag) || ['json', 'match-rate', 'watch'].includes(flag))) throw elsewhere(flag, command);
     (own.includes(flag) ? ownFlags : jobFlags).set(flag, value);
   }
   for (const flag of jobFlags.keys()) {
@@ -47,7 +49,13 @@ export async function readJob(command: keyof typeof OWN_FLAGS, invocation: Invoc
   const { job, warnings } = compileJob({ file, env: invocation.env, flags: jobFlags, date, today });
   for (const warning of warnings) process.stderr.write(`millrace: ${warning}\n`);
   if (options.shard !== null) checkShardable(job, options, ownFlags.has('shard') ? UsageError : ConfigError);
-  return { job, options, json: ownFlags.get('json') === true, matchRate: matchRateOf(ownFlags.get('match-rate')) };
+  return {
+    job,
+    options,
+    json: ownFlags.get('json') === true,
+    watches: ownFlags.get('watch') === true,
+    matchRate: matchRateOf(ownFlags.get('match-rate')),
+  };
 }
 
 /** @throws UsageError */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readCheckpoint, type Checkpoint, type ExpectedRecords } from '../../checkpoint/checkpoint-file.ts';
 import { currentHolder } from '../../lock/job-lock.ts';
 import { EXIT, MillraceError, type ExitCode } from '../../util/errors.ts';
@@ -8,9 +9,12 @@ import { shardsUnderWay } from '../shards/in-one-piece.ts';
 import { statusOfShards, type ShardsStatus } from '../shards/status.ts';
 import { expectedRecords, recordsDone, shareDone, formatShare } from '../../checkpoint/expected-records.ts';
 import { newCheckpoint } from '../lifecycle/new-checkpoint.ts';
+import { LiveLines, sizeOf } from '../progress/live-lines.ts';
 import { summaryTable } from '../progress/summary.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { count, formatClock } from '../../util/display.ts';
+
+const WATCH_EVERY_MS = 1_000;
 
 /**
  * Progress of a running, stopped or finished job, from its checkpoint. `--json`: the report's shape plus `state`
@@ -19,19 +23,66 @@ import { count, formatClock } from '../../util/display.ts';
  * `shards`: only for a job that runs in shards.
  */
 export async function statusCommand(job: CompiledJob, options: { json: boolean }): Promise<ExitCode> {
+  process.stdout.write((await statusOf(job, options)).text);
+  return EXIT.ok;
+}
+
+/**
+ * Shows the status again and again, in place on a terminal, until the job no longer runs. Elsewhere than on a terminal each change is
+ * printed once.
+ * @param signal ends it
+ */
+export async function watchStatus(job: CompiledJob, options: { json: boolean }, signal: AbortSignal): Promise<ExitCode> {
+  const { stdout } = process;
+  const lines = new LiveLines(stdout);
+  let shown = '';
+  for (;;) {
+    const { text, state } = await statusOf(job, options);
+    const isLive = stdout.isTTY && !options.json;
+    if (isLive) {
+      const { columns, rows } = sizeOf(stdout);
+      const fitting = text
+        .trimEnd()
+        .split('\n')
+        .slice(0, rows - 1)
+        .map((line) => line.slice(0, columns - 1));
+      const lengths = fitting.map(({ length }) => length);
+      lines.draw(fitting, lengths);
+    } else if (text !== shown) stdout.write(text);
+    shown = text;
+    if (state !== 'running' || signal.aborted) {
+      if (isLive) {
+        lines.erase();
+        stdout.write(text);
+      }
+      return EXIT.ok;
+    }
+    await sleep(WATCH_EVERY_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+interface ShownStatus {
+  readonly text: string;
+  readonly state: string;
+}
+
+async function statusOf(job: CompiledJob, options: { json: boolean }): Promise<ShownStatus> {
   if (job.output.uri === '-')
     throw new MillraceError(EXIT.usage, 'no_checkpoint', 'a run to standard output keeps no checkpoint, so there is no status', {
       hint: 'Name a file as --output.',
     });
   const paths = jobPaths(job, { scratch: null });
   const plan = await shardsUnderWay(paths);
-  if (plan !== null) return inShards(job, await statusOfShards(job, paths, plan, Date.now()), options);
+  if (plan !== null) {
+    const status = await statusOfShards(job, paths, plan, Date.now());
+    return { text: inShards(job, status, options), state: status.state };
+  }
   const checkpoint = await readCheckpoint(paths.checkpoint);
   if (checkpoint === null) {
-    process.stdout.write(
-      options.json ? `${JSON.stringify(notStarted(job, paths))}\n` : `${job.name}: not started (no checkpoint at ${paths.checkpoint})\n`,
-    );
-    return EXIT.ok;
+    const text = options.json
+      ? `${JSON.stringify(notStarted(job, paths))}\n`
+      : `${job.name}: not started (no checkpoint at ${paths.checkpoint})\n`;
+    return { text, state: 'not_started' };
   }
   const holder = await currentHolder(paths.lock, Date.now());
   const state = checkpoint.state === 'finished' ? 'finished' : holder === null ? 'stopped' : 'running';
@@ -48,18 +99,9 @@ export async function statusCommand(job: CompiledJob, options: { json: boolean }
       position === null
         ? null
         : { file: checkpoint.manifest.files[position.file]?.uri ?? null, line: position.line, offset: position.offset };
-    process.stdout.write(
-      JSON.stringify({
-        ...report,
-        state,
-        position: where,
-        share,
-        expected,
-        retry: retry === null ? null : { failed },
-        updatedAt: checkpoint.updatedAt,
-      }) + '\n',
-    );
-    return EXIT.ok;
+    const failures = retry === null ? null : { failed };
+    const status = { ...report, state, position: where, share, expected, retry: failures, updatedAt: checkpoint.updatedAt };
+    return { text: `${JSON.stringify(status)}\n`, state };
   }
   const held = state === 'running' && holder !== null ? ` by process ${holder.pid} on ${holder.host} since ${holder.since}` : '';
   const what =
@@ -71,31 +113,23 @@ export async function statusCommand(job: CompiledJob, options: { json: boolean }
     goesOnAt === null || Date.parse(goesOnAt) <= Date.now()
       ? ''
       : `, the service lets it go on at ${formatClock(Date.parse(goesOnAt), Date.now())}`;
-  process.stdout.write(
-    `${job.name}: ${state}${held}${until}, ${formatShare(share, expected)}, ${what}, checkpoint of ${checkpoint.updatedAt}\n`,
-  );
-  process.stdout.write(`${summaryTable(report, state === 'finished' ? paths : null)}\n`);
-  return EXIT.ok;
+  const head = `${job.name}: ${state}${held}${until}, ${formatShare(share, expected)}, ${what}, checkpoint of ${checkpoint.updatedAt}`;
+  return { text: `${head}\n${summaryTable(report, state === 'finished' ? paths : null)}\n`, state };
 }
 
 /** The status of a job whose shards are not joined yet: the sum, and each of them in `shards`. */
-function inShards(job: CompiledJob, { shards, checkpoint, state, share }: ShardsStatus, options: { json: boolean }): ExitCode {
+function inShards(job: CompiledJob, { shards, checkpoint, state, share }: ShardsStatus, options: { json: boolean }): string {
   const report = buildReport(checkpoint, job.output.uri, job.service.rpm, job.service.creditPrice);
   const expected: ExpectedRecords = { records: shards.reduce((sum, { of }) => sum + of, 0), isExact: true };
-  if (options.json) {
-    process.stdout.write(
-      `${JSON.stringify({ ...report, state, position: null, share, expected, retry: null, updatedAt: checkpoint.updatedAt, shards })}\n`,
-    );
-    return EXIT.ok;
-  }
-  process.stdout.write(
+  const { updatedAt } = checkpoint;
+  if (options.json) return `${JSON.stringify({ ...report, state, position: null, share, expected, retry: null, updatedAt, shards })}\n`;
+  const head =
     `${job.name}: ${state}, in ${shards.length} shards, ${formatShare(share, expected)}, ${count(report.records.total)} rows written, ` +
-      `checkpoint of ${checkpoint.updatedAt}\n`,
+    `checkpoint of ${checkpoint.updatedAt}`;
+  const each = shards.map(
+    ({ shard, state, rows, of }) => `  ${shard}  ${state.replace('_', ' ').padEnd(11)}  ${count(rows)} of ${count(of)} rows`,
   );
-  for (const { shard, state, rows, of } of shards)
-    process.stdout.write(`  ${shard}  ${state.replace('_', ' ').padEnd(11)}  ${count(rows)} of ${count(of)} rows\n`);
-  process.stdout.write(`${summaryTable(report, null)}\n`);
-  return EXIT.ok;
+  return `${[head, ...each, summaryTable(report, null)].join('\n')}\n`;
 }
 
 /** The last estimate of the run; before its first one, an estimate from the written rows. */

@@ -114,6 +114,29 @@ test('the live page, the status and the report agree on the records done and the
   expect(await status()).toEqual({ state: 'finished', share: 1, rows: records.total, records: { records: records.total, isExact: true } });
 });
 
+test('an open page gets the final picture of a resumed run, with the numbers of its report', async () => {
+  const { folder, service, args } = await makeWorld(toCsv(leads(60, 7)));
+  const port = await freePort();
+  const job = { concurrency: '2', 'max-errors': '100%' };
+  expect((await folder.run(args({ ...job, 'max-calls': '20' }))).code).toBe(77);
+  service.latencyMs = 5;
+  const run = folder.start(args({ ...job, monitor: String(port) }));
+  let shown: Record<string, unknown> = {};
+  // As the page does: again and again, until the run has ended.
+  while (shown['state'] !== 'finished') {
+    const response = await fetch(`http://127.0.0.1:${port}/progress.json`).catch(() => null);
+    if (response !== null) shown = (await response.json()) as typeof shown;
+    await new Promise(setImmediate);
+  }
+  expect((await run.ended).code).toBe(0);
+  const report = await folder.json('out.csv.report.json');
+  const { total, ...outcomes } = report['records'] as Record<string, number>;
+  const { verification, errors, credits, exitCode, calls } = report as Record<string, unknown> & { calls: Record<string, number> };
+  expect(shown).toMatchObject({ rows: total, outcomes, verification, errors, credits, exitCode, share: 1 });
+  const { requests } = shown['series'] as { requests: number[] };
+  expect(requests.reduce((sum, n) => sum + n, 0)).toBe(Object.values(calls).reduce((sum, n) => sum + n, 0));
+});
+
 test('a --monitor port in use ends the run before it has made any file', async () => {
   const { folder, service, args } = await makeWorld(toCsv(leads(3, 8)));
   const ended = await folder.run(args({ monitor: String(service.port) }));

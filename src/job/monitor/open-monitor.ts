@@ -1,5 +1,8 @@
 /** `--monitor`: shows a run over HTTP, for probes, for Prometheus and for people. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readSlots } from '../../checkpoint/call-slots.ts';
 import type { Reporter } from '../progress/reporter.ts';
+import type { Report } from '../report/report.ts';
 import type { RunParts } from '../progress/snapshot.ts';
 import type { SilenceWatch } from '../progress/silence.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
@@ -11,7 +14,12 @@ import { startedAtMs } from '../../telemetry/process-metrics.ts';
 import { viewsOf, type RunView } from './run-view.ts';
 import { plain, servePages, type ServedPages } from '../../telemetry/probe-server.ts';
 
-type MonitorState = 'starting' | 'running' | 'ending';
+type MonitorState = 'starting' | 'running' | 'ending' | 'finished' | 'stopped';
+
+/** A page that asked this recently is open, and gets the final picture. Milliseconds. */
+const OPEN_MS = 3_000;
+/** The longest wait for it: after a signal the process has little time. */
+const FINAL_MS = { finished: 3_000, other: 1_000 };
 
 export interface Monitor extends ServedPages {
   /** A reporter that also tells the monitor of the run. */
@@ -27,6 +35,11 @@ export async function openMonitor(
   const begunMs = startedAtMs();
   let state: MonitorState = 'starting';
   let look: (() => RunView) | null = null;
+  /** The last picture of the run, which stays as it is. */
+  let last: Record<string, unknown> | null = null;
+  let askedMs = -Infinity;
+  const taken = Promise.withResolvers<void>();
+  const progress = (): Record<string, unknown> => ({ ...(last ?? progressOf(job.name, look?.() ?? null)), state });
   const served = await servePages(
     {
       '/': () => ({ status: 200, type: 'text/html; charset=utf-8', body: PAGE, policy: MONITOR_PAGE_POLICY }),
@@ -37,43 +50,78 @@ export async function openMonitor(
         type: CONTENT_TYPE,
         body: exposition(familiesOf(job.name, look?.() ?? null, begunMs, silence?.silence?.wait.reason ?? null)),
       }),
-      '/progress.json': () => ({
-        status: 200,
-        type: 'application/json',
-        body: JSON.stringify(progressOf(job.name, state, look?.() ?? null)),
-      }),
+      '/progress.json': () => {
+        askedMs = performance.now();
+        if (isFinal(state)) taken.resolve();
+        return { status: 200, type: 'application/json', body: JSON.stringify(progress()) };
+      },
     },
     address,
   );
+  /** The run has ended: what is shown from now on. */
+  const end = (how: MonitorState, report: Report): void => {
+    const whole = how === 'finished' ? { share: 1, records: { records: report.records.total, isExact: true } } : {};
+    last = { ...(last ?? progressOf(job.name, null)), ...finalOf(report), ...whole };
+    state = how;
+  };
   return {
     ...served,
     watching: (reporter) => ({
       ...reporter,
       start: (parts: RunParts) => {
         look = viewsOf(parts, () => performance.now(), Date.now);
+        last = null;
         state = 'running';
         reporter.start(parts);
       },
       stop: () => {
+        if (look !== null) last = { ...progressOf(job.name, look()), etaMs: null, inFlight: 0, waiting: 0, heldUp: null };
         state = 'ending';
         reporter.stop();
       },
+      stopped: (report) => {
+        end('stopped', report);
+        reporter.stopped(report);
+      },
+      finished: (report, paths) => {
+        end('finished', report);
+        reporter.finished(report, paths);
+      },
     }),
+    close: async () => {
+      const isOpen = performance.now() - askedMs < OPEN_MS;
+      if (state !== 'finished') state = 'stopped';
+      if (isOpen) await Promise.race([taken.promise, sleep(state === 'finished' ? FINAL_MS.finished : FINAL_MS.other)]);
+      await served.close();
+    },
   };
 }
 
-/** `/progress.json`, which the live page shows: the job and its state, and its progress once it runs. */
-function progressOf(job: string, state: MonitorState, view: RunView | null): Record<string, unknown> {
-  if (view === null) return { job, state };
+function isFinal(state: MonitorState): boolean {
+  return state === 'finished' || state === 'stopped';
+}
+
+/** The numbers of a report, in the places where the page looks for them. */
+function finalOf({ records, verification, errors, credits, exitCode, activeMs }: Report): Record<string, unknown> {
+  const { total, ...outcomes } = records;
+  return { rows: total, outcomes, verification, errors, credits, exitCode, activeMs };
+}
+
+/** `/progress.json`, which the live page shows: the job, and its progress once it runs. Counts and times are over all resumes. */
+function progressOf(job: string, view: RunView | null): Record<string, unknown> {
+  if (view === null) return { job };
   const { snapshot, pool, ownRpm, quota, lag, checkpointAgeMs, latencyMs, heldUpUntilMs } = view;
   return {
     job,
-    state,
     share: snapshot.share,
     records: snapshot.expected,
     etaMs: snapshot.etaMs,
+    activeMs: view.activeMs,
     rows: snapshot.tally.total,
     outcomes: snapshot.tally.outcomes,
+    verification: snapshot.tally.verification,
+    errors: snapshot.tally.errors ?? {},
+    credits: view.creditsInAll,
     rowsPerSecond: snapshot.rowsPerSecond,
     requestsPerSecond: snapshot.callsPerSecond,
     rpm: ownRpm,
@@ -86,9 +134,17 @@ function progressOf(job: string, state: MonitorState, view: RunView | null): Rec
     latencyMs,
     retries: snapshot.retries,
     throttled: snapshot.throttled,
+    series: seriesOf(view),
     heldUp:
       snapshot.heldUp === null
         ? null
         : { ...snapshot.heldUp, until: heldUpUntilMs === null ? null : new Date(heldUpUntilMs).toISOString() },
   };
+}
+
+/** Requests of the whole run, one number a slot of `widthMs`; null where none are counted. */
+function seriesOf({ series }: RunView): { readonly widthMs: number; readonly requests: readonly number[] } | null {
+  if (series === null) return null;
+  const { widthMs, slots } = readSlots(series);
+  return { widthMs, requests: slots.map(({ calls }) => calls) };
 }

@@ -28,11 +28,15 @@ const TILES: readonly (readonly [id: string, title: string])[] = [
   ['latency', 'Latency, median'],
   ['lag', 'Read, not yet written'],
   ['checkpoint', 'Last checkpoint'],
+  ['elapsed', 'Running for'],
+  ['credits', 'Credits'],
+  ['verdicts', 'Verdicts'],
+  ['errors', 'Errors'],
 ];
 
 const SCRIPT = `
 'use strict';
-const EVERY_MS = 1000, KEPT = 300;
+const EVERY_MS = 1000, WIDTH = 300;
 const $ = (id) => document.getElementById(id);
 const say = (id, text, more = '') => { $(id).textContent = text; $(id + '-more').textContent = more; };
 const count = (n) => Math.round(n).toLocaleString('en-US');
@@ -50,14 +54,26 @@ const held = (h) => {
   if (h.by === 'quota') return 'The quota is used up: ' + left;
   return 'Nothing is sent for ' + duration(h.forMs) + '. Waiting for ' + h.what + (left === '' ? '' : ': ' + left);
 };
-const points = [];
-const draw = (top) => {
-  $('rate').setAttribute('points', points.map((y, i) => (KEPT - points.length + i) + ',' + (100 - 95 * y / top).toFixed(2)).join(' '));
+const listed = (counts) => Object.entries(counts).filter(([, n]) => n > 0).sort(([, a], [, b]) => b - a)
+  .map(([name, n]) => name + ' ' + count(n));
+const total = (counts) => Object.values(counts).reduce((sum, n) => sum + n, 0);
+const draw = (now) => {
+  const { widthMs, requests } = now.series;
+  // The last slot is not over yet.
+  const rates = requests.slice(0, Math.max(1, requests.length - 1)).map((n) => n / (widthMs / 1000));
+  const plan = now.rpm === null ? 0 : now.rpm / 60;
+  const top = Math.max(0.1, plan, ...rates);
+  const x = (i) => rates.length < 2 ? WIDTH : WIDTH * i / (rates.length - 1), y = (n) => (100 - 95 * n / top).toFixed(2);
+  $('rate').setAttribute('points', rates.map((n, i) => x(i).toFixed(1) + ',' + y(n)).join(' '));
+  $('plan').setAttribute('points', plan === 0 ? '' : '0,' + y(plan) + ' ' + WIDTH + ',' + y(plan));
+  $('most').textContent = 'top: ' + rate(top) + ' a second; each point: ' + duration(widthMs) + (plan === 0 ? '' : '; dashed: the plan');
 };
+const ENDED = { finished: 'finished', stopped: 'stopped: the same command resumes' };
 const show = (now) => {
   document.title = (now.share === undefined ? '' : Math.floor(now.share * 100) + ' % ') + now.job + ' - Millrace';
   $('job').textContent = now.job;
-  $('state').textContent = now.state;
+  $('state').textContent = (ENDED[now.state] || now.state) + (now.state === 'finished' && now.exitCode ? ' with exit code '
+  + now.exitCode : '');
   if (now.share === undefined) return;
   $('done').value = now.share;
   $('notice').textContent = held(now.heldUp);
@@ -72,18 +88,20 @@ const show = (now) => {
   say('lag', count(now.lag.records), now.lag.records === 0 ? '' : 'the oldest for ' + duration(now.lag.oldestMs));
   say('checkpoint', now.checkpointAgeMs === null ? 'none' : duration(now.checkpointAgeMs) + ' ago', 'retries ' + count(now.retries)
   + ', throttled ' + count(now.throttled.events));
-  points.push(now.requestsPerSecond);
-  if (points.length > KEPT) points.shift();
-  const top = Math.max(0.1, now.rpm === null ? 0 : now.rpm / 60, ...points);
-  draw(top);
-  $('plan').setAttribute('points', now.rpm === null ? '' : [0, KEPT].map((x) => x + ','
-  + (100 - 95 * now.rpm / 60 / top).toFixed(2)).join(' '));
-  $('most').textContent = 'top: ' + rate(top) + ' a second' + (now.rpm === null ? '' : '; dashed: the plan');
+  say('elapsed', duration(now.activeMs));
+  say('credits', count(now.credits));
+  const verdicts = listed(now.verification), errors = listed(now.errors);
+  say('verdicts', count(total(now.verification)), verdicts.join(', '));
+  say('errors', count(total(now.errors)), errors.slice(0, 4).join(', ') + (errors.length > 4 ? ' and more' : ''));
+  if (now.series !== null) draw(now);
 };
 const turn = async () => {
   try {
     const response = await fetch('progress.json', { cache: 'no-store', signal: AbortSignal.timeout(5000) });
-    show(await response.json());
+    const now = await response.json();
+    show(now);
+    // The final picture stays.
+    if (ENDED[now.state]) return;
   } catch {
     $('state').textContent = 'not reached: it has ended, or this page lost it';
   }
@@ -107,7 +125,7 @@ export const PAGE = `<!doctype html>
 <div id="tiles">
 ${TILES.map(([id, title]) => `<section><h2>${title}</h2><b id="${id}">-</b><small id="${id}-more"></small></section>`).join('\n')}
 </div>
-<figure><h2>Requests a second, the last five minutes</h2><svg viewBox="0 0 300 100" preserveAspectRatio="none" aria-hidden="true">
+<figure><h2>Requests a second, over the whole run</h2><svg viewBox="0 0 300 100" preserveAspectRatio="none" aria-hidden="true">
   <polyline id="plan"/><polyline id="rate"/></svg><small id="most"></small></figure>
 <footer>Also here: <a href="metrics">/metrics</a>, <a href="progress.json">/progress.json</a>, <a href="healthz">/healthz</a>, <a
   href="readyz">/readyz</a></footer>

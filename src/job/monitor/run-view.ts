@@ -1,5 +1,6 @@
 /** The view of a run that a monitor shows. It is taken when a request comes, and nothing runs by itself. */
 import type { Meter } from '../run/meter.ts';
+import type { StoredSlots } from '../../checkpoint/call-slots.ts';
 import type { WaitTotals } from '../../checkpoint/wait-log.ts';
 import { ownRpm } from '../shards/shard-job.ts';
 import { bytesBefore } from '../../checkpoint/expected-records.ts';
@@ -29,6 +30,10 @@ export interface RunView {
   /** This and the next two count this execution only. */
   readonly throttled: { readonly events: number; readonly waitedMs: number };
   readonly credits: number;
+  /** The next three are over all resumes. Milliseconds. */
+  readonly activeMs: number;
+  readonly creditsInAll: number;
+  readonly series: StoredSlots | null;
   /** `addresses`: in a full request; null before the first answer. */
   readonly verify: { readonly addresses: number | null; readonly tooLarge: number };
   readonly bytes: { readonly read: number; readonly written: number };
@@ -72,6 +77,9 @@ export function viewsOf(source: RunParts, now: () => number, wallNow: () => numb
       checkpointAgeMs: keepsCheckpoint && lastSaved !== null ? at - lastSaved.atMs : null,
       throttled: { events: counters.throttledEvents - begun.events, waitedMs: counters.waitedMs - begun.waitedMs },
       credits: counters.credits - begun.credits,
+      activeMs: counters.activeMs,
+      creditsInAll: counters.credits,
+      series: counters.series,
       verify: { addresses: counters.verifySize?.size ?? null, tooLarge: counters.verifyTooLarge - begun.tooLarge },
       bytes: {
         read: bytesBefore(manifest, loop.lastStarted ?? mark.position) - bytesBefore(manifest, mark.position),

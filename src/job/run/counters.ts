@@ -6,6 +6,7 @@ import { wasNeverSent } from '../../pool/circuit.ts';
 import type { KeptSize } from '../../processor/request-size.ts';
 import type { RecordOutcome } from '../../processor/result.ts';
 import type { CallSeries } from '../../checkpoint/call-series.ts';
+import type { StoredSlots } from '../../checkpoint/call-slots.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 import { Meter } from './meter.ts';
 import { addWaits, NO_WAITS, type WaitTotals } from '../../checkpoint/wait-log.ts';
@@ -75,6 +76,16 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     const latency = this.meter.steps.get('verify')?.latency;
     const answers = latency?.counts.reduce((sum, count) => sum + count, 0) ?? 0;
     return { ...this.#verify, latencyMs: latency === undefined || answers === 0 ? 0 : (latency.sumS * 1_000) / answers };
+  }
+
+  /** Calls over time, over all resumes; null where none are counted. */
+  get series(): StoredSlots | null {
+    return this.#series?.keep(this.#now()) ?? null;
+  }
+
+  /** Running time over all resumes, milliseconds. */
+  get activeMs(): number {
+    return this.#activeBefore + Math.round(this.#now() - this.#startedAt);
   }
 
   get allCalls(): number {
@@ -183,7 +194,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
       beyondPlan: this.#beyondPlanBefore + Math.round(this.beyondPlanNow()),
       credits: this.credits,
       latency: this.latency.toJSON(),
-      activeMs: this.#activeBefore + Math.round(this.#now() - this.#startedAt),
+      activeMs: this.activeMs,
       ...(this.verifySize === null ? {} : { verifyRequests: { ...this.verifySize, tooLarge: this.verifyTooLarge } }),
       ...(this.#series === null ? {} : { series: this.#series.keep(this.#now()) }),
     };

@@ -120,6 +120,11 @@ test('the page of the monitor runs its script, has every element that it writes 
     retries: 4,
     throttled: { events: 1, waitedMs: 900 },
     heldUp: { by: 'quota', leftMs: 31_000 },
+    activeMs: 65_000,
+    credits: 1_500,
+    verification: { risky: 1, deliverable: 900 },
+    errors: { 'enrich:http_500': 3 },
+    series: { widthMs: 2_000, requests: [10, 20, 5] },
   };
   const turns: (() => void)[] = [];
   runInNewContext(script, {
@@ -146,7 +151,21 @@ test('the page of the monitor runs its script, has every element that it writes 
     'the oldest for 2 s',
     '1 s ago',
   ]);
-  expect([document.title, elements.get('rate')?.['points']]).toEqual(['42 % <b>x</b> - Millrace', '299,5.95']);
+  expect(['elapsed', 'credits', 'verdicts', 'verdicts-more', 'errors', 'errors-more'].map(text)).toEqual([
+    '1 min 5 s',
+    '1,500',
+    '901',
+    'deliverable 900, risky 1',
+    '3',
+    'enrich:http_500 3',
+  ]);
+  // The slots of the whole run, without the last, which is not over. The plan's 16.7 requests a second are the top.
+  expect([document.title, elements.get('rate')?.['points']]).toEqual(['42 % <b>x</b> - Millrace', '0.0,71.50 300.0,43.00']);
+  // The final picture stays: nothing is asked for again.
+  Object.assign(now, { state: 'finished', exitCode: 1, share: 1 });
+  turns.pop()?.();
+  await new Promise(setImmediate);
+  expect([turns, text('state')]).toEqual([[], 'finished with exit code 1']);
 });
 
 test('the monitor is ready while the run lasts, and passes reporter events on', async () => {
@@ -167,6 +186,8 @@ test('the monitor is ready while the run lasts, and passes reporter events on', 
     throttledEvents: 0,
     waitedMs: 0,
     credits: 0,
+    series: null,
+    latency: { percentile: () => null },
   };
   const checkpoint = { retry: null, manifest: { files: [] }, mark: { position: null } };
   watched.start({

@@ -111,6 +111,8 @@ export function buildApp(dependencies: AppDependencies): App {
   // Features
   addFeatures((operation, handler) => routes.add(operation, handler), dependencies, { jobs, uploads, readiness });
 
+  routes.redirect('/', '/docs');
+
   // Stop
   app.addHook('preClose', async () => streams.close());
   app.addHook('onClose', async () => jobs.close());

@@ -33,6 +33,12 @@ export class RouteTable {
     });
   }
 
+  /** Sends who opens `from` in a browser to `to`. No operation of the document, because no client needs it. */
+  redirect(from: string, to: string): void {
+    this.#methods.set(from, ['GET', 'HEAD']);
+    this.#app.get(from, { config: { open: true, parameters: {} } }, (_request, reply) => reply.redirect(to));
+  }
+
   /** The refusal of a request without a route: 405 with the methods of its path, or 404 with the path that was probably meant. */
   refusalOf(url: string): ServiceError {
     const path = pathOf(url);

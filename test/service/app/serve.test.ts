@@ -27,6 +27,15 @@ afterEach(() => {
 });
 
 describe('serve', () => {
+  it('leads from its address to the reference, and refuses any other method there', async () => {
+    const { url } = await serveStore();
+    const answer = await fetch(url, { redirect: 'manual' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, '/docs']);
+    expect((await fetch(url)).headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const refused = await fetch(url, { method: 'POST' });
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+
   it('prints one line of JSON once it is ready, serves the sample set, and returns when it is stopped', async () => {
     const stop = new AbortController();
     let lines = '';

@@ -10,6 +10,8 @@ import type { World } from './world.ts';
 
 /** Many times what a runner takes: a library that waits forever is ended. */
 const LONGEST_RUN_MS = 150_000;
+/** The stream is usually open by then; if not, it begins with these signals. */
+const STREAM_OPENS_MS = 300;
 
 export interface Result {
   readonly scenario: string;
@@ -91,6 +93,10 @@ function faultOf(fault: ScenarioFault, url: string, key: string, world: World): 
   if (fault.stall !== undefined) return { kind: 'stall', afterBytes: fault.stall };
   if (fault.dribble !== undefined) return { kind: 'dribble', everyMs: fault.dribble * 1000 };
   if (fault.add_people !== undefined) return { kind: 'held', until: Promise.resolve(world.addPeople(fault.add_people)) };
+  if (fault.add_signals !== undefined) {
+    setTimeout(() => world.addSignals(fault.add_signals ?? 0), STREAM_OPENS_MS).unref();
+    return null;
+  }
   if (fault.problem !== undefined) {
     const body = problem(fault.problem, 'as the scenario wants', url, 'req_of_body', [{ pointer: '/why', code: 'why', detail: 'here' }]);
     const { status } = JSON.parse(body) as { status: number };

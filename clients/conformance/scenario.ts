@@ -32,6 +32,8 @@ export type ScenarioFault =
       readonly dribble?: number;
       /** People who are stored before the request goes on. */
       readonly add_people?: number;
+      /** Signals that are stored after the request has gone on. */
+      readonly add_signals?: number;
     };
 
 export type KeyWish = 'unknown' | 'without_credits' | 'of_eu' | 'trial' | 'growth' | { readonly credits: number };

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createKey, listKeys, type NewKey } from '../../src/service/accounts/keys.ts';
 import { startService, type RunningService } from '../../src/service/app/start-service.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
-import { loadPeople } from '../../src/service/store/rows/load.ts';
+import { loadPeople, loadSignals } from '../../src/service/store/rows/load.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import { deliveryValues, Receiver } from './deliveries.ts';
 import type { KeyWish } from './scenario.ts';
@@ -37,6 +37,7 @@ export class World {
   /** Ids of keys by the key. */
   readonly #keys = new Map<string, { readonly id: string; readonly store: Store }>();
   #added = 0;
+  #isClosed = false;
 
   private constructor(folder: string, served: Readonly<Record<'usual' | 'flaky', Served>>, receiver: Receiver) {
     this.#folder = folder;
@@ -90,6 +91,20 @@ export class World {
     loadPeople(this.#served.usual.store, people, 'arrival');
   }
 
+  /** Stores signals of the year 2031. */
+  addSignals(count: number): void {
+    if (this.#isClosed) return;
+    const signals = Array.from({ length: count }, () => ({
+      id: `sg_live_${++this.#added}`,
+      type: 'technology_change',
+      occurred_at: '2031-02-03',
+      detected_at: '2031-02-03T00:00:00Z',
+      company: { name: 'Cobalt Materials', domain: 'cobalt-materials.example' },
+      data: { change: 'added', technology: `Tool ${this.#added}`, category: 'tools' },
+    }));
+    loadSignals(this.#served.usual.store, signals, 'arrival');
+  }
+
   /** Calls the service with a key until it answers 429. */
   async spendQuota(key: string): Promise<void> {
     const call = async (): Promise<number> => {
@@ -101,6 +116,7 @@ export class World {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#receiver.close();
     for (const { service, store } of Object.values(this.#served)) {
       store.close();

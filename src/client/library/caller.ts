@@ -10,6 +10,7 @@ import { headerOf } from '../answer.ts';
 import type { Redactor } from '../redactor.ts';
 import type { RotatingKey } from '../rotating-key.ts';
 import { answerError } from './answer-error.ts';
+import { CallSignal } from './call-signal.ts';
 import { lastResponseOf, type LastResponse } from './last-response.ts';
 import { Retries, type RetryOptions } from './retries.ts';
 
@@ -96,22 +97,29 @@ export class Caller {
 
   /** @throws DataServiceError `aborted` */
   async pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#signal(signal) }).catch(() => {
+    const ends = this.#signal(signal, null);
+    try {
+      await sleep(ms, undefined, { signal: ends.signal });
+    } catch {
       throw aborted('the call', signal);
-    });
+    } finally {
+      ends.dispose();
+    }
   }
 
   /** One attempt at an answer that is read piece by piece. @param idleMs between two pieces. @throws DataServiceError */
   async *pieces(call: Call, idleMs = this.#options.timeoutMs): AsyncGenerator<Buffer> {
-    const shown = this.#shown(call);
-    const response = await this.#send(call, this.#signal(call.signal), idleMs);
-    if (response.statusCode >= 300) throw this.#refused(shown, response, await this.#text(shown, response));
+    const ends = this.#signal(call.signal, null);
+    let response: Dispatcher.ResponseData | null = null;
     try {
+      response = await this.#send(call, ends.signal, idleMs);
+      if (response.statusCode >= 300) throw this.#refused(call, response, await this.#text(call, response));
       for await (const piece of response.body) yield piece as Buffer;
     } catch (error) {
-      throw this.#failed(shown, error, response.statusCode, call.signal);
+      throw this.#failed(call, error, response?.statusCode ?? 0);
     } finally {
-      response.body.destroy();
+      response?.body.destroy();
+      ends.dispose();
     }
   }
 
@@ -139,23 +147,21 @@ export class Caller {
   }
 
   async #attempt(call: Call): Promise<CallAnswer> {
-    const shown = this.#shown(call);
-    const overdue = AbortSignal.timeout((call.timeoutMs ?? this.#options.timeoutMs) * TOTAL_FACTOR);
-    const response = await this.#send(call, AbortSignal.any([this.#signal(call.signal), overdue]), null);
-    let text: string;
+    const ends = this.#signal(call.signal, (call.timeoutMs ?? this.#options.timeoutMs) * TOTAL_FACTOR);
+    let response: Dispatcher.ResponseData | null = null;
     try {
-      text = await this.#text(shown, response);
+      response = await this.#send(call, ends.signal, null);
+      const text = await this.#text(call, response);
+      const { statusCode: status, headers } = response;
+      if (status >= 300 && status !== call.also) throw this.#refused(call, response, text);
+      const retryAfter = Number(headerOf(headers, 'retry-after'));
+      const retryAfterMs = Number.isNaN(retryAfter) ? null : retryAfter * 1000;
+      return { status, retryAfterMs, json: status === 204 ? undefined : this.parse(call, text) };
     } catch (error) {
-      throw error instanceof DataServiceError ? error : this.#failed(shown, error, response.statusCode, call.signal);
+      throw this.#failed(call, error, response?.statusCode ?? 0);
+    } finally {
+      ends.dispose();
     }
-    const { statusCode: status } = response;
-    if (status >= 300 && status !== call.also) throw this.#refused(shown, response, text);
-    const retryAfter = Number(headerOf(response.headers, 'retry-after'));
-    return {
-      status,
-      retryAfterMs: Number.isNaN(retryAfter) ? null : retryAfter * 1000,
-      json: status === 204 ? undefined : this.parse(call, text),
-    };
   }
 
   async #send(call: Call, signal: AbortSignal, idleMs: number | null): Promise<Dispatcher.ResponseData> {
@@ -172,26 +178,22 @@ export class Caller {
     };
     const body = json === undefined ? (content ?? null) : JSON.stringify(json);
     const limits = { headersTimeout: timeoutMs, bodyTimeout: idleMs ?? timeoutMs };
-    try {
-      const request = { origin: base.origin, path: base.prefix + call.path, method, headers, body, signal, ...limits };
-      const response = await this.#dispatcher.request(request);
-      // A body that nobody reads to its end fails without a listener.
-      response.body.on('error', () => undefined);
-      this.lastResponse = lastResponseOf(response.statusCode, response.headers, this.#options.redactor);
-      return response;
-    } catch (error) {
-      throw this.#failed(this.#shown(call), error, 0, call.signal);
-    }
+    const request = { origin: base.origin, path: base.prefix + call.path, method, headers, body, signal, ...limits };
+    const response = await this.#dispatcher.request(request);
+    // A body that nobody reads to its end fails without a listener.
+    response.body.on('error', () => undefined);
+    this.lastResponse = lastResponseOf(response.statusCode, response.headers, this.#options.redactor);
+    return response;
   }
 
-  async #text(shown: string, { body, statusCode }: Dispatcher.ResponseData): Promise<string> {
+  async #text(call: Call, { body, statusCode }: Dispatcher.ResponseData): Promise<string> {
     const pieces: Buffer[] = [];
     let size = 0;
     for await (const piece of body) {
       pieces.push(piece as Buffer);
       size += (piece as Buffer).length;
       if (size <= MAX_ANSWER_BYTES) continue;
-      throw new DataServiceError(`${shown}: the answer is larger than ${MAX_ANSWER_BYTES} bytes (bad_body)`, {
+      throw new DataServiceError(`${this.#shown(call)}: the answer is larger than ${MAX_ANSWER_BYTES} bytes (bad_body)`, {
         code: 'bad_body',
         status: statusCode,
         retryable: true,
@@ -200,18 +202,18 @@ export class Caller {
     return Buffer.concat(pieces, size).toString();
   }
 
-  #refused(call: string, { statusCode: status, headers }: Dispatcher.ResponseData, text: string): DataServiceError {
-    return answerError(
-      { call, status, headers, text, requestId: this.lastResponse?.requestId ?? null },
-      this.#options.redactor,
-      Date.now(),
-    );
+  #refused(call: Call, { statusCode: status, headers }: Dispatcher.ResponseData, text: string): DataServiceError {
+    const requestId = this.lastResponse?.requestId ?? null;
+    return answerError({ call: this.#shown(call), status, headers, text, requestId }, this.#options.redactor, Date.now());
   }
 
-  /** @param status of an answer that broke off; 0 when none came */
-  #failed(shown: string, error: unknown, status: number, signal: AbortSignal | undefined): DataServiceError {
+  /** @param status of an answer that broke off; 0 when none came. @throws the error of a call that cannot be put on the wire */
+  #failed(call: Call, error: unknown, status: number): DataServiceError {
+    if (error instanceof DataServiceError) return error;
+    const shown = this.#shown(call);
     const { code = '', name } = error as NodeJS.ErrnoException;
-    if (signal?.aborted === true || this.#destroyed.signal.aborted || CLOSED.has(code)) return aborted(shown, signal);
+    if (code === 'UND_ERR_INVALID_ARG') throw error;
+    if (call.signal?.aborted === true || this.#destroyed.signal.aborted || CLOSED.has(code)) return aborted(shown, call.signal);
     if (TIMEOUTS.has(code) || name === 'TimeoutError') {
       return new DataServiceError(`${shown}: no complete answer in time (timeout)`, { code: 'timeout', retryable: true });
     }
@@ -221,8 +223,8 @@ export class Caller {
     return new DataServiceError(`${shown}: ${what}`, { code: isCut ? 'bad_body' : 'network', status: isCut ? status : 0, retryable: true });
   }
 
-  #signal(signal: AbortSignal | undefined): AbortSignal {
-    return signal === undefined ? this.#destroyed.signal : AbortSignal.any([this.#destroyed.signal, signal]);
+  #signal(signal: AbortSignal | undefined, limitMs: number | null): CallSignal {
+    return new CallSignal([this.#destroyed.signal, signal], limitMs);
   }
 
   /** Without the query. */

@@ -18,6 +18,8 @@ const PAIRS: readonly (readonly [RegExp, string])[] = [
   [/Awaitable\[Any\]/g, 'Any'],
   [/asynccontextmanager/g, 'contextmanager'],
   [/await anyio\.sleep/g, 'time.sleep'],
+  [/anyio\.Semaphore/g, 'threading.Semaphore'],
+  [/^import ssl\n/gm, 'import ssl\nimport threading\n'],
   [/\baiter_bytes\b/g, 'iter_bytes'],
   [/\baclose\b/g, 'close'],
   [/__a(iter|next|enter|exit)__/g, '__$1__'],

@@ -21,7 +21,8 @@ from .._policy import MAX_BYTES, LastResponse, Options, Retries, bad_body, last_
 from .._version import __version__
 
 USER_AGENT = f"millrace-python/{__version__} (Python {platform.python_version()}; httpx {httpx.__version__})"
-_LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=4.0)
+_CONNECTIONS = 100
+_LIMITS = httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=20, keepalive_expiry=4.0)
 
 
 @functools.cache
@@ -56,6 +57,8 @@ class AsyncTransport:
         self.last_response: LastResponse | None = None
         self._http = http_client or httpx.AsyncClient(limits=_LIMITS, verify=_tls())
         self._owned = http_client is None
+        # httpx takes four times as long when hundreds of calls wait for a connection.
+        self._places = anyio.Semaphore(_CONNECTIONS)
 
     async def close(self) -> None:
         if self._owned:
@@ -105,6 +108,7 @@ class AsyncTransport:
         limit = request.timeout or self.options.timeout
         prepared.extensions = {"timeout": httpx.Timeout(limit, read=idle or limit, pool=None).as_dict()}
         response: httpx.Response | None = None
+        await self._places.acquire()
         try:
             response = await self._http.send(prepared, stream=True, follow_redirects=False)
             self.last_response = last_response(response.status_code, response.headers, self.options.api_key)
@@ -121,6 +125,7 @@ class AsyncTransport:
                 ) from error
             raise ConnectionFailedError(f"{request.call}: {words} (network)", code="network", retryable=True) from error
         finally:
+            self._places.release()
             if response is not None:
                 await response.aclose()
 

@@ -8,6 +8,7 @@ import functools
 import json
 import platform
 import ssl
+import threading
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,8 @@ from .._policy import MAX_BYTES, LastResponse, Options, Retries, bad_body, last_
 from .._version import __version__
 
 USER_AGENT = f"millrace-python/{__version__} (Python {platform.python_version()}; httpx {httpx.__version__})"
-_LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=4.0)
+_CONNECTIONS = 100
+_LIMITS = httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=20, keepalive_expiry=4.0)
 
 
 @functools.cache
@@ -57,6 +59,8 @@ class Transport:
         self.last_response: LastResponse | None = None
         self._http = http_client or httpx.Client(limits=_LIMITS, verify=_tls())
         self._owned = http_client is None
+        # httpx takes four times as long when hundreds of calls wait for a connection.
+        self._places = threading.Semaphore(_CONNECTIONS)
 
     def close(self) -> None:
         if self._owned:
@@ -106,6 +110,7 @@ class Transport:
         limit = request.timeout or self.options.timeout
         prepared.extensions = {"timeout": httpx.Timeout(limit, read=idle or limit, pool=None).as_dict()}
         response: httpx.Response | None = None
+        self._places.acquire()
         try:
             response = self._http.send(prepared, stream=True, follow_redirects=False)
             self.last_response = last_response(response.status_code, response.headers, self.options.api_key)
@@ -122,6 +127,7 @@ class Transport:
                 ) from error
             raise ConnectionFailedError(f"{request.call}: {words} (network)", code="network", retryable=True) from error
         finally:
+            self._places.release()
             if response is not None:
                 response.close()
 

@@ -152,7 +152,9 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     // A checkpoint stores the time in whole milliseconds, by another clock.
     expect((seen.arrivedAt ?? 0) - seen.toldAt).toBeGreaterThanOrEqual(WAIT_S * 1_000 - 20);
     expect(seen.beforeItsAnswer).toBe(0);
-    expect(service.requests).toHaveLength(60 + AT_ONCE);
+    // A kill may repeat what was answered a moment before it.
+    expect(service.requests.length).toBeGreaterThanOrEqual(60 + AT_ONCE);
+    expect(service.requests.length).toBeLessThanOrEqual(60 + AT_ONCE + (signal === 'SIGKILL' ? 20 : 0));
     await expectAllFound(folder, 60);
     expect(((await folder.json('out.csv.report.json')) as unknown as { throttled: Throttled }).throttled.events).toBe(1);
   },

@@ -1,5 +1,6 @@
 /** Every language of the suite. To add one, write its runner and add its row. */
 import { join } from 'node:path';
+import { goRunner } from './go.ts';
 import { pythonRunner } from './python.ts';
 
 export interface Runner {
@@ -52,6 +53,13 @@ export const LANGUAGES: readonly Prepared[] = [
         sync: ['a cancelled call ends at once and is not repeated', 'a call that is cancelled during a pause ends at once'],
       };
       return { name: 'python', variants: ['sync', 'async'], unsupported, runner };
+    },
+  },
+  {
+    name: 'go',
+    async prepare() {
+      const runner = await goRunner(join(CLIENTS, 'go'));
+      return typeof runner === 'string' ? runner : { name: 'go', variants: ['contexts'], unsupported: {}, runner };
     },
   },
 ];

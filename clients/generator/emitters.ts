@@ -1,10 +1,12 @@
 /** Every language that is generated. To add one, write its emitter and add its row. */
 import type { Emitter } from './model.ts';
+import { emitGo } from './go.ts';
 import { emitNode } from './node.ts';
 import { synchronousPython } from './python-sync.ts';
 import { emitPython } from './python.ts';
 
 export const EMITTERS: Readonly<Record<string, Emitter>> = {
+  go: emitGo,
   node: emitNode,
   python: (api) => [...emitPython(api), ...synchronousPython()],
 };

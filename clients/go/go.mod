@@ -1,0 +1,3 @@
+module millrace.example/millrace
+
+go 1.23

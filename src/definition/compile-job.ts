@@ -168,6 +168,17 @@ function compileOutput(raw: RawJob, context: CompileContext): CompiledJob['outpu
       `${originName(table)} is for csv and tsv, and the output is jsonl`,
       'Leave it out, or end output.uri in .csv.',
     );
+  const split = context.originOf('output.split');
+  if (raw.output.split !== null && split !== null) {
+    const wanted = raw.output.fields === null ? raw.steps.includes('verify') : Object.values(raw.output.fields).includes('verify.result');
+    if (!wanted || uri === '-')
+      throw refusal(
+        split,
+        'bad_value',
+        `${originName(split)} needs ${uri === '-' ? 'a file as the output' : 'the verdicts in the output'}`,
+        'Add the step verify, and verify.result to output.fields where that is set; name a file as --output.',
+      );
+  }
   const marker = raw.output.marker === null ? null : context.expand(raw.output.marker, 'output.marker');
   return {
     uri,
@@ -177,6 +188,7 @@ function compileOutput(raw: RawJob, context: CompileContext): CompiledJob['outpu
     escapeFormulas: raw.output.escapeFormulas,
     delimiter: delimiterOf(raw.output.delimiter),
     bom: raw.output.bom,
+    split: raw.output.split,
     lineEnds: raw.output.lineEnds,
     marker,
   };

@@ -67,6 +67,8 @@ export interface CompiledJob {
     /** A byte order mark at the beginning. */
     readonly bom: boolean;
     readonly lineEnds: 'lf' | 'crlf';
+    /** Files beside the output that have a part of its rows; null for none. */
+    readonly split: 'verdict' | null;
     /** A path or `s3://bucket/key`; null without a completion marker. */
     readonly marker: string | null;
   };

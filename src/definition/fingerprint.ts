@@ -41,6 +41,7 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     'output.delimiter': job.output.delimiter,
     'output.bom': job.output.bom,
     'output.lineEnds': job.output.lineEnds,
+    'output.split': job.output.split,
     'output.marker': job.output.marker === null ? null : absolutePlace(job.output.marker),
     'checkpoint.uri': absolutePlace(job.checkpoint.uri),
     'checkpoint.everyMs': job.checkpoint.everyMs,

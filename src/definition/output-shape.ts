@@ -30,6 +30,16 @@ export function bareName(uri: string): string {
   return plain === '' ? base : plain;
 }
 
+/** The verdicts of the specification. With `output.split` each has a file, and rows with another verdict are in the whole alone. */
+export const SPLIT_VERDICTS = ['deliverable', 'undeliverable', 'risky', 'unknown'] as const;
+
+/** The file with the rows of one verdict: `out/leads.csv.gz` is `out/leads.risky.csv.gz`. */
+export function splitPath(output: string, verdict: string): string {
+  const folder = output.slice(0, Math.max(output.lastIndexOf('/'), output.lastIndexOf('\\')) + 1);
+  const name = bareName(output);
+  return `${folder}${name}.${verdict}${output.slice(folder.length + name.length)}`;
+}
+
 /** Format and compression by the extensions of an output's name. */
 export function shapeByName(uri: string): { format: OutputFormat | null; compression: Compression } {
   const extensions = uri

@@ -106,6 +106,11 @@ const output = z.strictObject({
     'Begin with a byte order mark, by which Excel knows that the file is UTF-8 (csv and tsv).',
   ),
   lineEnds: key(z.enum(['lf', 'crlf']).default('lf'), 'lf or crlf', 'How rows end (csv and tsv): crlf as on Windows.'),
+  split: key(
+    z.enum(['verdict']).nullable().default(null),
+    'verdict, or null',
+    'verdict: beside the whole, one file for each of deliverable, undeliverable, risky and unknown, such as leads.risky.csv.',
+  ),
   marker: key(
     uri.nullable().default(null),
     'a path, s3://bucket/key, or null',

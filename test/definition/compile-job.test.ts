@@ -39,6 +39,7 @@ test('the smallest job gets its defaults', () => {
       escapeFormulas: false,
       delimiter: null,
       bom: false,
+      split: null,
       lineEnds: 'lf',
       marker: null,
     },

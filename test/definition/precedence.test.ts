@@ -46,6 +46,7 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown, unknown]>> = 
   'output.delimiter': [';', '|', ','],
   'output.bom': [true, false, true],
   'output.lineEnds': ['lf', 'crlf', 'lf'],
+  'output.split': ['verdict', 'verdict', 'verdict'],
   'output.marker': ['a.done', 'b.done', 'c.done'],
   'alerts.matchRateBelow': ['1%', '2%', '3%'],
   'alerts.deliverableBelow': ['1%', '2%', '3%'],

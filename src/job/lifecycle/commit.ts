@@ -16,6 +16,7 @@ import { buildReport, writeReports, type Report } from '../report/report.ts';
 import { pageData } from '../report/page/page-data.ts';
 import { reportPage } from '../report/page/report-page.ts';
 import { ownRpm } from '../shards/shard-job.ts';
+import { splitOutput } from './split-output.ts';
 import { exists, isUnchanged } from './start-checks.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { judgeFinished } from '../commands/exit-code.ts';
@@ -63,14 +64,12 @@ export async function putInPlace(
   fence: Fence,
 ): Promise<Report> {
   await commit();
+  const result = await inPlace(paths, checkpoint.result);
+  if (job.output.split !== null && result !== null) await splitOutput(job, paths.output, checkpoint.manifest, result, fence);
   const report = buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint), job.service.creditPrice);
   await writeReports(paths, report, reportPage(pageData(job, checkpoint, report)), fence);
   await markDone(job, checkpoint, fence);
-  await writeCheckpoint(
-    paths.checkpoint,
-    { ...checkpoint, state: 'finished', retry: null, result: await inPlace(paths, checkpoint.result) },
-    fence,
-  );
+  await writeCheckpoint(paths.checkpoint, { ...checkpoint, state: 'finished', retry: null, result }, fence);
   await dropRemains(paths, checkpoint, fence);
   return report;
 }

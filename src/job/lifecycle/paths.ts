@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { temporaryOf } from '../../storage/fence.ts';
+import { SPLIT_VERDICTS, splitPath } from '../../definition/output-shape.ts';
 import { isShared, ledgerLocation, type LedgerLocation } from '../../definition/ledger-location.ts';
 import { withoutSecret } from '../../redis/uri.ts';
 import { isS3Uri } from '../../s3/uri.ts';
@@ -16,6 +17,8 @@ export interface JobPaths {
   /** The report as a page. */
   readonly reportPage: string;
   readonly checkpoint: string;
+  /** Further files of a finished output: one for each verdict, and the completion marker. */
+  readonly beside: readonly string[];
   readonly lock: string;
   /** The shard plan, while the job runs in shards. */
   readonly shards: string;
@@ -27,6 +30,12 @@ export interface JobPaths {
   readonly spool: string;
   /** The copy while it arrives. It takes the spool's name once the run is sure to use it. */
   readonly arriving: string;
+}
+
+/** The files that a job wants beside its finished output. */
+function besideOutput({ split, marker }: CompiledJob['output'], output: string): string[] {
+  const verdicts = split === null ? [] : SPLIT_VERDICTS.map((verdict) => splitPath(output, verdict));
+  return [...verdicts, ...(marker === null ? [] : [absolute(marker)])];
 }
 
 /** Between the name of a job's output or checkpoint and the number of a shard. */
@@ -46,6 +55,7 @@ export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>)
     report: `${output}.report.json`,
     reportPage: `${output}.report.html`,
     checkpoint,
+    beside: besideOutput(job.output, output),
     lock: `${checkpoint}.lock`,
     shards: `${checkpoint}.shards`,
     ledger,
@@ -92,10 +102,11 @@ export function ownFiles(paths: JobPaths): (absolutePath: string) => boolean {
     paths.lock,
     paths.ledger,
     paths.spool,
+    ...paths.beside,
   ]);
   const prefixes = [paths.report, paths.reportPage, paths.checkpoint, paths.lock, paths.ledger, paths.spool].map((path) => `${path}.`);
   if (paths.sharedLedger !== null) prefixes.push(`${paths.sharedLedger.replace(/\/+$/, '')}/`);
-  for (const path of [paths.output, paths.errors]) own.add(partialPath(path));
+  for (const path of [paths.output, paths.errors, ...paths.beside]) own.add(partialPath(path));
   for (const suffix of ['-wal', '-shm', '-journal']) own.add(`${paths.ledger}${suffix}`);
   return (path) =>
     own.has(path) ||

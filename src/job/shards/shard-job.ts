@@ -33,7 +33,7 @@ export function shardJob(job: CompiledJob, sharing: Sharing, index: number): Com
   const suffix = `${SHARD_MARK}${index}-of-${of}`;
   return {
     ...job,
-    output: { ...job.output, uri: `${job.output.uri}${suffix}`, marker: null },
+    output: { ...job.output, uri: `${job.output.uri}${suffix}`, marker: null, split: null },
     checkpoint: { ...job.checkpoint, uri: `${job.checkpoint.uri}${suffix}` },
     limits: {
       ...job.limits,

@@ -64,7 +64,7 @@ describe('the files of a job', () => {
 
   it('have absolute paths', () => {
     const { sharedLedger, ...paths } = pathsOf({ output: 'out.csv', checkpoint: 'c', ledger: '../l' }, 's');
-    for (const path of Object.values(paths)) expect(isAbsolute(path)).toBe(true);
+    for (const path of Object.values(paths).flat()) expect(isAbsolute(path)).toBe(true);
     expect(sharedLedger).toBeNull();
   });
 

@@ -58,6 +58,8 @@ const WINDOWED: readonly { readonly name: RegExp; readonly part?: Part }[] = [
   { name: new RegExp(`^x-(?<period>${PERIOD_NAME})-usage$`), part: 'used' },
 ];
 
+const UNLIMITED: QuotaReading = { plan: { limit: 0, remaining: null, reset: null }, windows: [], unreadableReset: null };
+
 const QUOTA_HEADER = /rate-?limit|-requests-left$|-usage$/;
 
 /**
@@ -66,9 +68,11 @@ const QUOTA_HEADER = /rate-?limit|-requests-left$|-usage$/;
  * @param nowMs epoch milliseconds of the local clock, for an answer without a readable `Date`
  */
 export function readQuotaHeaders(headers: ResponseHeaders, nowMs: number): QuotaReading | null {
+  // An unlimited plan states this on ten thousand answers a second. A quota that is used up leaves 0.
+  if (headers['x-ratelimit-limit'] === '0' && headers['x-ratelimit-remaining'] !== '0')
+    return headers['x-ratelimit-remaining'] === undefined ? null : UNLIMITED;
   const names = Object.keys(headers).filter((name) => QUOTA_HEADER.test(name));
-  // An unlimited plan may state nothing but this, on ten thousand answers a second.
-  if (names.length === 0 || (names.length === 1 && headers['x-ratelimit-limit'] === '0')) return null;
+  if (names.length === 0) return null;
   const needsServiceTime = names.some((name) => name.includes('reset') && !DELTA.test(firstValue(headers[name]) ?? ''));
   const serviceMs = (needsServiceTime ? parseHttpDate(firstValue(headers['date']) ?? '', nowMs) : null) ?? nowMs;
   const named = new Map<number, Partial<Record<Part, string>>>();

@@ -22,8 +22,7 @@ const ROOM_TO_GROW = '--heap-growing-percent=200';
  */
 const NEW_OBJECTS_ARE_YOUNG = '--no-allocation-site-pretenuring';
 
-/** The flags of the service were tried with this Node. Another one might refuse to start with them. */
-const SERVICE_FLAGS = [ROOM_TO_GROW, NEW_OBJECTS_ARE_YOUNG];
+/** These flags were tried with this Node. Another one might refuse to start with them. */
 const TRIED_WITH = '24.';
 
 /** The arguments for a new start of Node; null when it is not needed or not possible. */
@@ -35,6 +34,10 @@ export function restartArguments(process: Pick<NodeJS.Process, 'argv' | 'execArg
   if (env['LISTEN_FDS'] !== undefined || env['MILLRACE_SOCKET_FD'] !== undefined) return null;
   // A profiler or debugger has already opened its files and ports.
   if (execArgv.some((flag) => flag.startsWith('--inspect') || flag.startsWith('--cpu-prof') || flag.startsWith('--heap-prof'))) return null;
-  const more = argv[2] === 'serve' && versions.node.startsWith(TRIED_WITH) ? SERVICE_FLAGS : [];
+  const more = versions.node.startsWith(TRIED_WITH) ? flagsOf(argv[2]) : [];
   return [argv[0] || '', `${FLAG}=${SEMI_SPACE_MIB}`, ...more, ...execArgv, ...argv.slice(1)];
+}
+
+function flagsOf(command: string | undefined): readonly string[] {
+  return command === 'serve' ? [ROOM_TO_GROW, NEW_OBJECTS_ARE_YOUNG] : [NEW_OBJECTS_ARE_YOUNG];
 }

@@ -5,7 +5,7 @@ import { leads, toCsv } from '../support/leads.ts';
 import { makeFolder, makeWorld } from '../support/world.ts';
 
 test.runIf(process.platform === 'linux').each([
-  ['restarts Node in its own process with small semi-spaces, and signals still stop it', '', true],
+  ['restarts Node in its own process with small semi-spaces and young objects, and signals still stop it', '', true],
   ['does not restart Node when NODE_OPTIONS chooses the semi-space size', '--max-semi-space-size=8', false],
 ])('a run %s', async (_, chosen, again) => {
   const { folder, service, args } = await makeWorld(toCsv(leads(20, 5)));
@@ -14,6 +14,7 @@ test.runIf(process.platform === 'linux').each([
   await service.sees(1);
   const words = (await readFile(`/proc/${run.child.pid}/cmdline`, 'utf8')).split('\0');
   expect(words.includes('--max-semi-space-size=16')).toBe(again);
+  expect(words.includes('--no-allocation-site-pretenuring')).toBe(again && process.versions.node.startsWith('24.'));
   run.kill('SIGTERM');
   // Two signals of one kind may arrive as one, and the drain would take its 25 s.
   run.kill('SIGINT');

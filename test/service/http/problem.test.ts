@@ -125,7 +125,6 @@ describe('the service', () => {
       '/v1/enrichment': '/v1/enrich',
       '/v1/companies//acme.example/': '/v1/companies/acme.example',
       '/v1/contact/search': '/v1/contacts/search',
-      '/': null,
       '/nothing-like-it': null,
     };
     for (const [instance, near] of Object.entries(meant)) {

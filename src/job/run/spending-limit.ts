@@ -21,8 +21,10 @@ export class SpendingLimit {
   readonly #options: SpendingLimitOptions;
   readonly #claims: boolean;
   #step: number;
-  /** How much the job may have spent in all by now. */
+  /** How much the job may have spent in all by now: the durable claim. */
   #claimed: number;
+  /** The highest claim so far, durable or being written. */
+  #highest = 0;
 
   constructor(options: SpendingLimitOptions) {
     this.#options = options;
@@ -54,10 +56,15 @@ export class SpendingLimit {
     return true;
   }
 
-  /** The upper bound of what is spent before the next checkpoint, for a checkpoint that is written now. */
+  /**
+   * The upper bound of what is spent before the next checkpoint, for a checkpoint that is written now. It never falls: calls that turn out
+   * to be free lower what is spent, and others may already use the claim of before.
+   */
   claim(): number {
     const spent = this.#options.spent();
-    return this.#claims ? Math.max(spent, Math.min(this.#options.most ?? Infinity, spent + this.#step)) : spent;
+    if (!this.#claims) return spent;
+    this.#highest = Math.max(this.#highest, spent, Math.min(this.#options.most ?? Infinity, spent + this.#step));
+    return this.#highest;
   }
 
   /** The checkpoint with this claim is durable. */

@@ -2,10 +2,13 @@ import * as fc from '../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { SpendingLimit } from '../../../src/job/run/spending-limit.ts';
 
-type Action = { readonly spend: number } | 'checkpoint' | 'durable' | 'kill';
+type Action = { readonly spend: number } | (typeof EVENTS)[number];
+/** Calls in flight end, a checkpoint is written or becomes durable, the process is killed. */
+const EVENTS = ['charged', 'free', 'checkpoint', 'durable', 'kill'] as const;
 const spend = fc.record({ spend: fc.integer({ min: 1, max: 30 }) });
-const actions = fc.array(fc.oneof({ weight: 4, arbitrary: spend }, fc.constantFrom<Action>('checkpoint', 'durable', 'kill')), {
+const actions = fc.array(fc.oneof<fc.MaybeWeightedArbitrary<Action>[]>({ weight: 4, arbitrary: spend }, fc.constantFrom(...EVENTS)), {
   maxLength: 400,
+  size: 'max',
 });
 
 it('a spending limit permits nothing beyond itself or without a claim, and a kill at any moment costs at most one claim', async () => {
@@ -17,7 +20,7 @@ it('a spending limit permits nothing beyond itself or without a claim, and a kil
       let lost = 0;
       const start = () => {
         const uncounted = disk.atMost - disk.counted;
-        const state = { counted: disk.counted };
+        const state = { counted: disk.counted, inFlight: 0 };
         const pending: (() => void)[] = [];
         const write = (): void => {
           const record = { counted: state.counted, atMost: limit.claim() };
@@ -28,7 +31,7 @@ it('a spending limit permits nothing beyond itself or without a claim, and a kil
         };
         const limit: SpendingLimit = new SpendingLimit({
           most,
-          spent: () => state.counted + uncounted,
+          spent: () => state.counted + state.inFlight + uncounted,
           record: () =>
             new Promise((resolve) => {
               write();
@@ -44,8 +47,12 @@ it('a spending limit permits nothing beyond itself or without a claim, and a kil
         else if (action === 'kill') {
           lost += disk.atMost - disk.counted;
           run = start();
+        } else if (action === 'charged' || action === 'free') {
+          if (action === 'charged') run.state.counted += run.state.inFlight;
+          else spentInAll -= run.state.inFlight;
+          run.state.inFlight = 0;
         } else if (run.limit.ask(action.spend) === true) {
-          run.state.counted += action.spend;
+          run.state.inFlight += action.spend;
           spentInAll += action.spend;
           expect(disk.atMost).toBeGreaterThanOrEqual(spentInAll);
         }
@@ -65,6 +72,23 @@ it('a spending limit permits nothing beyond itself or without a claim, and a kil
       expect(spentInAll).toBeGreaterThanOrEqual(most - lost);
     }),
   );
+});
+
+it('a checkpoint that is written after free calls still claims what calls may spend without another one', async () => {
+  let spent = 0;
+  let disk = 0;
+  const write = (): void => {
+    disk = limit.claim();
+    limit.claimedUpTo(disk);
+  };
+  const limit: SpendingLimit = new SpendingLimit({ most: 100, spent: () => spent, record: async () => write() });
+  for (; spent < 20; spent++) if (limit.ask(1) !== true) await limit.ask(1);
+  spent = 0;
+  write();
+  for (; spent < 20; spent++) {
+    if (limit.ask(1) !== true) await limit.ask(1);
+    expect(disk).toBeGreaterThan(spent);
+  }
 });
 
 it('no limit claims nothing and never waits', () => {

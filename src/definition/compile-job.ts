@@ -6,6 +6,7 @@ import { isS3Uri } from '../s3/uri.ts';
 import { STEPS, type Step } from './steps.ts';
 import type { CompiledJob } from './compiled-job.ts';
 import { checkDistinct, URI_CHECKS } from './check-uris.ts';
+import { compileConditions } from './conditions.ts';
 import { compileService } from './compile-service.ts';
 import { expand, isDate } from './expand.ts';
 import { fingerprintOf } from './fingerprint.ts';
@@ -107,6 +108,7 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
       encoding: raw.input.encoding === null ? null : encodingName(raw.input.encoding),
       columns: withoutUndefined(raw.input.columns),
       ifMissing: raw.input.ifMissing,
+      where: compileConditions(raw.input.where),
     },
     steps,
     service: { ...service, quota: compileQuota(raw.service.quota, context) },

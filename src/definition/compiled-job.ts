@@ -1,6 +1,7 @@
 /** The compiled job: validated, with defaults, frozen, with a unit in the name of every quantity. Types only. */
 import type { MonitorAddress } from '../telemetry/listen-address.ts';
 import type { Compression, InputFormat } from '../formats/input-record.ts';
+import type { Conditions } from './conditions.ts';
 import type { CreditPrice } from './credit-price.ts';
 import type { Notification } from './notification.ts';
 import type { Step } from './steps.ts';
@@ -29,6 +30,8 @@ export interface JobInput {
   readonly encoding: string | null;
   readonly columns: { readonly email?: string; readonly domain?: string; readonly linkedin_url?: string };
   readonly ifMissing: 'fail' | 'succeed';
+  /** Records for which one of these does not hold are skipped; null when all are looked up. */
+  readonly where: Conditions | null;
 }
 
 export interface CompiledJob {

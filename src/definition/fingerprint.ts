@@ -27,6 +27,7 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     'input.columns.domain': job.input.columns.domain ?? null,
     'input.columns.linkedin_url': job.input.columns.linkedin_url ?? null,
     'input.ifMissing': job.input.ifMissing,
+    'input.where': job.input.where,
     steps: job.steps,
     'service.baseUrl': job.service.baseUrl,
     'service.embedded': job.service.embedded,

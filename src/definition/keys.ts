@@ -16,6 +16,7 @@ export interface JobKey {
   readonly kind: Kind;
   readonly nullable: boolean;
   readonly split: ',' | '\n' | null;
+  readonly hasJsonEntries: boolean;
   readonly expected: string;
   /** The permitted words, for keys that have few. */
   readonly words: readonly string[];
@@ -84,6 +85,7 @@ function describeKey(path: string, schema: z.ZodType): JobKey {
     kind: kindOf(inner),
     nullable: nullable || definition(inner).type === 'null',
     split: notes.split ?? null,
+    hasJsonEntries: notes.hasJsonEntries ?? false,
     expected: notes.expected,
     words: wordsOf(inner),
     description: schema.description ?? '',

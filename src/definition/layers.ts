@@ -79,7 +79,7 @@ function putEntriesOfEnvironment(layer: Layer, key: JobKey, env: NodeJS.ProcessE
     if (!variable.startsWith(`${key.variable}_`) || value === undefined || value === '') continue;
     const entry = variable.slice(key.variable.length + 1).toLowerCase();
     const origin: Origin = { layer: 'env', variable };
-    put(layer, key, { [entry]: value }, origin, () => origin);
+    put(layer, key, { [entry]: entryFromText(key, value) }, origin, () => origin);
   }
 }
 
@@ -97,7 +97,7 @@ export function flagLayer(flags: ReadonlyMap<string, FlagValue>): Layer {
     if (entry === null) throw unknownFlag(flag);
     if (Array.isArray(given)) throw repeated(flag);
     if (typeof given === 'boolean') throw valueless(flag, 'text');
-    put(layer, entry.key, { [entry.entry]: given }, origin, () => origin);
+    put(layer, entry.key, { [entry.entry]: entryFromText(entry.key, String(given)) }, origin, () => origin);
   }
   return layer;
 }
@@ -138,6 +138,16 @@ function fromText(key: JobKey, text: string): unknown {
       return text;
     default:
       return key.kind satisfies never;
+  }
+}
+
+/** Converts the text of one entry of a map. A list or an object may be written as JSON. */
+function entryFromText({ hasJsonEntries }: JobKey, text: string): unknown {
+  if (!hasJsonEntries || !/^\s*[[{]/.test(text)) return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
   }
 }
 

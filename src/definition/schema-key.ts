@@ -7,6 +7,8 @@ interface KeyNotes {
   readonly expected: string;
   /** The separator by which one text (a flag, a variable) becomes several values. */
   readonly split?: ',' | '\n';
+  /** Whether an entry of a map may be JSON in a flag or a variable. */
+  readonly hasJsonEntries?: boolean;
 }
 
 /** The notes of each key, by its schema. */

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { encodingName } from '../formats/encodings/encoding.ts';
+import { conditionsSchema } from './conditions.ts';
 import { BOUNDS, key, uri } from './schema-key.ts';
 import { notificationSchema } from './notification.ts';
 import { service } from './service-schema.ts';
@@ -71,6 +72,17 @@ const input = z.strictObject({
     'fail or succeed',
     'What to do when no file is there: fail (exit 65), or succeed, as there is nothing to do.',
   ),
+  where: key(
+    conditionsSchema,
+    {
+      expected:
+        'a mapping of columns to a value, a list of values, {not: value or list}, or null; the word empty stands for a cell without text',
+      hasJsonEntries: true,
+    },
+    'Look up only the records for which all of these hold, such as {opted_out: {not: [yes, "true"]}, email: empty}. ' +
+      'The others stay in the output with the outcome skipped, and cost nothing. ' +
+      'A name is a column, or the key email, domain or linkedin_url. Upper and lower case do not count.',
+  ),
 });
 
 const output = z.strictObject({
@@ -134,7 +146,8 @@ const limits = z.strictObject({
   maxErrors: key(
     z.union([z.int().min(0).max(Number.MAX_SAFE_INTEGER), share]).default('5%'),
     'a whole number from 0, or a share such as 5%',
-    'More failed records than this, as a number or a share of all records, and the finished run exits with 1. Never stops a run.',
+    'More failed records than this, as a number or a share of all records that were not skipped, and the finished run exits with 1. ' +
+      'Never stops a run.',
   ),
   limit: key(count, COUNT, 'Records at most, from the beginning of the input: a pilot. A higher limit resumes.'),
   maxWaitMs: key(waitMs.default(900_000), WAIT, 'Longest pause that the service may ask for, in milliseconds; beyond it, exit 69.'),

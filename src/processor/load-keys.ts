@@ -1,8 +1,17 @@
-import type { Step } from '../definition/steps.ts';
-import { keysFor, type KeysOf } from './lookup-keys.ts';
+import type { CompiledJob } from '../definition/compiled-job.ts';
+import type { InputManifest } from '../formats/input-record.ts';
+import { keysFor, type KeyRule, type KeysOf } from './lookup-keys.ts';
+import { rowFilter } from './row-filter.ts';
 
-/** Loads the key rule of a job. The lists of free providers take a fifth of a second to load, and only company needs them. */
-export async function loadKeys(steps: readonly Step[]): Promise<KeysOf> {
+/** Loads the key rule of a job. */
+export async function loadKeys({ steps, input }: Pick<CompiledJob, 'steps' | 'input'>, manifest: InputManifest): Promise<KeysOf> {
+  const rule = await loadRule(steps);
+  const isWanted = rowFilter(manifest, input.where);
+  return (record) => (isWanted(record) ? rule(record) : 'skipped');
+}
+
+/** The lists of free providers take a fifth of a second to load, and only company needs them. */
+async function loadRule(steps: CompiledJob['steps']): Promise<KeyRule> {
   if (!steps.includes('company')) return keysFor(steps, () => false);
   const { namesNoEmployer } = await import('../verification/lists.ts');
   return keysFor(steps, namesNoEmployer);

@@ -24,7 +24,11 @@ export interface RecordKeys {
   readonly decides: Step;
 }
 
-export type KeysOf = (record: Pick<InputRecord, 'email' | 'domain' | 'linkedinUrl'>) => RecordKeys | NoKey;
+/** The keys of any record with these cells. */
+export type KeyRule = (record: Pick<InputRecord, 'email' | 'domain' | 'linkedinUrl'>) => RecordKeys | NoKey;
+
+/** The keys of a record, why it has nothing to look up, or `skipped` when `input.where` leaves it out. */
+export type KeysOf = (record: InputRecord) => RecordKeys | NoKey | 'skipped';
 
 /** Whether a mailbox at this domain names no employer, as at free providers and relays. @param domain ASCII, lower case */
 type IsFreeProvider = (domain: string) => boolean;
@@ -36,7 +40,7 @@ const LONGEST_SENT_ADDRESS = 1_024;
  * The key rule of a job. The first of enrich, reveal and company that has a key decides the outcome; verify decides where none has. A
  * record that cannot be enriched is not verified alone.
  */
-export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider): KeysOf {
+export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider): KeyRule {
   const has = {
     enrich: steps.includes('enrich'),
     verify: steps.includes('verify'),

@@ -5,7 +5,7 @@ import { isBlank } from '../verification/clean-keys.ts';
 import { verifyKeyAsSpelled, type KeysOf, type RecordKeys } from './lookup-keys.ts';
 import type { LookupOutcome } from './lookup-step.ts';
 import type { Steps } from './open-steps.ts';
-import { errorOf, invalid, NO_ANSWERS, SUPPRESSED, type StepAnswers, type RecordResult } from './result.ts';
+import { errorOf, invalid, NO_ANSWERS, SKIPPED, SUPPRESSED, type StepAnswers, type RecordResult } from './result.ts';
 import type { VerifyOutcome } from './verify-outcome.ts';
 
 /** Follows one record through the steps. */
@@ -66,7 +66,7 @@ export class RecordProcessor {
     const keys = record.bad === null ? this.#keysOf(record) : 'bad_row';
     if (typeof keys === 'string') {
       this.skip(number);
-      listener.done(invalid(keys));
+      listener.done(keys === 'skipped' ? SKIPPED : invalid(keys));
       return;
     }
     const result: DraftResult = {

@@ -2,7 +2,7 @@
 import type { CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from '../client/types.ts';
 import type { Step } from '../definition/steps.ts';
 
-export type RecordOutcome = 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed';
+export type RecordOutcome = 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed' | 'skipped';
 
 /** An answer's parsed record and its own JSON text, on one line. */
 export interface StepAnswer<T> {
@@ -43,6 +43,9 @@ export const KEPT: RecordResult = { outcome: 'failed', error: null, ...NO_ANSWER
 
 /** The result of a suppressed person, whichever step reports it. */
 export const SUPPRESSED: RecordResult = { outcome: 'suppressed', error: null, ...NO_ANSWERS, failure: null };
+
+/** The result of a record that `input.where` leaves out. */
+export const SKIPPED: RecordResult = { outcome: 'skipped', error: null, ...NO_ANSWERS, failure: null };
 
 export function invalid(code: string): RecordResult {
   return { outcome: 'invalid', error: code, ...NO_ANSWERS, failure: { step: null, key: null, code, attempts: 0, requestId: null } };

@@ -15,7 +15,7 @@ import type { InputFormat, InputManifest } from '../formats/input-record.ts';
 
 export { compareManifests, describeChange } from './input-changes.ts';
 
-export interface FreezeOptions extends JobInput {
+export interface FreezeOptions extends Omit<JobInput, 'where'> {
   /** True for the job's own files (output, partial, checkpoint, ledger ...), which no glob or directory matches. */
   readonly isOwn: (path: string) => boolean;
   /** Column names that the output adds. An input column with such a name is an InputError. */

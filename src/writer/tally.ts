@@ -5,7 +5,8 @@ import { NamedCounts } from './named-counts.ts';
 
 export interface Tally {
   readonly total: number;
-  readonly outcomes: Readonly<Record<RecordOutcome, number>>;
+  /** `skipped` is left out while it is 0. */
+  readonly outcomes: Readonly<Record<Exclude<RecordOutcome, 'skipped'>, number>> & { readonly skipped?: number };
   /** Rows by `verify.result`, without rows that failed at a later step: a retry replaces them and cannot know their old verdict. */
   readonly verification: Readonly<Record<string, number>>;
   /** `failed` and `invalid` rows by `<step>:<code>`, see `errorName`. Optional in older checkpoints. */
@@ -34,7 +35,7 @@ export class Tallying {
 
   constructor(from: Tally) {
     this.#total = from.total;
-    this.#outcomes = { ...from.outcomes };
+    this.#outcomes = { skipped: 0, ...from.outcomes };
     this.#verification = new NamedCounts(from.verification);
     this.#errors = new NamedCounts(from.errors);
   }
@@ -58,15 +59,16 @@ export class Tallying {
   /** Adds totals that were counted elsewhere. */
   addAll({ total, outcomes, verification, errors = {} }: Tally): void {
     this.#total += total;
-    for (const outcome of Object.keys(outcomes) as RecordOutcome[]) this.#outcomes[outcome] += outcomes[outcome];
+    for (const outcome of Object.keys(outcomes) as RecordOutcome[]) this.#outcomes[outcome] += outcomes[outcome] ?? 0;
     this.#verification.addAll(verification);
     this.#errors.addAll(errors);
   }
 
   snapshot(): Tally {
+    const { skipped, ...others } = this.#outcomes;
     return {
       total: this.#total,
-      outcomes: { ...this.#outcomes },
+      outcomes: skipped === 0 ? others : { ...others, skipped },
       verification: this.#verification.snapshot(),
       errors: this.#errors.snapshot(),
     };

@@ -16,6 +16,7 @@ test('the smallest job gets its defaults', () => {
       encoding: null,
       columns: {},
       ifMissing: 'fail',
+      where: null,
     },
     steps: ['enrich', 'verify'],
     service: {

@@ -59,7 +59,7 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown, unknown]>> = 
   'service.quota': ['redis://a', 'rediss://b:1/2', 'redis://c'],
 };
 /** Tested separately: maps merge, and the other keys take one value only or depend on another key. */
-const APART = new Set(['output.fields', 'service.regions', 'service.region']);
+const APART = new Set(['output.fields', 'service.regions', 'service.region', 'input.where']);
 
 const asText = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value));
 
@@ -104,6 +104,20 @@ describe('a flag wins over the environment, which wins over the file', () => {
       }),
       { numRuns: 400 },
     );
+  });
+
+  test('conditions are merged by column, and may be JSON in a flag or a variable', () => {
+    const job = compiled({
+      file: { input: { where: { out: { not: ['Yes', true] }, email: 'empty' } } },
+      env: { MILLRACE_INPUT_WHERE_STATUS: '["New", " open "]' },
+      flags: { ...LEAST, 'input.where.email': '{"not":"empty"}', 'input.where.note': '[draft' },
+    });
+    expect(job.input.where).toEqual({
+      out: { isNot: true, values: ['yes', 'true'] },
+      status: { isNot: false, values: ['new', 'open'] },
+      email: { isNot: true, values: [''] },
+      note: { isNot: false, values: ['[draft'] },
+    });
   });
 
   test('entries of maps are merged one by one', () => {

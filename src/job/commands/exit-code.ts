@@ -14,13 +14,14 @@ export interface Judgement {
 export function judgeFinished({ limits: { maxErrors }, alerts }: Pick<CompiledJob, 'limits' | 'alerts'>, tally: Tally): Judgement {
   const {
     total,
-    outcomes: { failed },
+    outcomes: { failed, skipped = 0 },
   } = tally;
+  const lookedUp = total - skipped;
   // The share is divided, and not multiplied: 0.29 * 100 is less than 29, and 29 / 100 is 0.29.
-  const isOver = 'count' in maxErrors ? failed > maxErrors.count : failed / total > maxErrors.share;
+  const isOver = 'count' in maxErrors ? failed > maxErrors.count : failed / lookedUp > maxErrors.share;
   const allowed = 'count' in maxErrors ? count(maxErrors.count) : percent(maxErrors.share);
   const exitReasons = [
-    ...(isOver ? [`${count(failed)} of ${count(total)} records failed, and limits.maxErrors allows ${allowed}`] : []),
+    ...(isOver ? [`${count(failed)} of ${count(lookedUp)} records failed, and limits.maxErrors allows ${allowed}`] : []),
     ...below('the match rate', matchRate(tally), 'alerts.matchRateBelow', alerts.matchRateBelow),
     ...below('the deliverable rate', deliverableRate(tally), 'alerts.deliverableBelow', alerts.deliverableBelow),
   ];

@@ -54,6 +54,8 @@ interface RunForecast {
   readonly secondsWithBurst: PlanTimes['secondsWithBurst'];
   /** Whether a run would have an API key. */
   readonly apiKey: ApiKeyState['state'];
+  /** Records that `input.where` leaves out; left out without it. */
+  readonly skipped?: number;
 }
 
 /** The API key as `millrace run` would find it. `problem` and `hint`: why it would end with 78. */
@@ -102,7 +104,7 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
     job.ledger.uri === '' ? null : await openReadOnlyLedger(place, { ...ledgerRights(job, start.checkpoint), tell: silentTeller });
   const seen = new KeySet(join(scratch, 'keys'));
   try {
-    const counting = new PlanCounting(job, await loadKeys(job.steps), seen, ledger, serviceOrigin);
+    const counting = new PlanCounting(job, await loadKeys(job, manifest), seen, ledger, serviceOrigin);
     // A retry has as many records as its output has rows.
     const limit = start.checkpoint.retry?.before.result.tally.total ?? job.limits.limit ?? Infinity;
     reading: for await (const batch of readRecords(manifest, start.checkpoint.shard?.from ?? null, signal)) {
@@ -142,6 +144,7 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
       rpm,
       ...planTimes(requests.total, rpm, start.checkpoint.shard === null || job.service.quota !== null, ownWindows(job, start.checkpoint)),
       apiKey: apiKey.state,
+      ...(job.input.where === null ? {} : { skipped: counting.skipped }),
     };
   } finally {
     await ledger?.close();
@@ -196,6 +199,7 @@ function describe(
         (mapped.length > 0 ? `; ${mapped.join(', ')}` : ''),
     ],
     ['records', `${count(plan.records)}${plan.invalid > 0 ? `, of them ${count(plan.invalid)} with nothing to look up` : ''}`],
+    ...(plan.skipped === undefined ? [] : [['skipped', `${count(plan.skipped)}, by input.where`] satisfies [string, string]]),
     ...(surplus === null
       ? []
       : [

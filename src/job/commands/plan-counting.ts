@@ -25,6 +25,8 @@ interface Seen {
 export class PlanCounting {
   records = 0;
   invalid = 0;
+  /** Records that `input.where` leaves out. */
+  skipped = 0;
   /** Records with fields beyond the header's last column, and the position of the first. */
   surplus = 0;
   firstSurplus: Pick<InputRecord, 'file' | 'line'> | null = null;
@@ -80,7 +82,8 @@ export class PlanCounting {
       this.firstSurplus ??= { file: record.file, line: record.line };
     }
     const keys = record.bad === null ? this.#keysOf(record) : 'bad_row';
-    if (typeof keys === 'string') this.invalid++;
+    if (keys === 'skipped') this.skipped++;
+    else if (typeof keys === 'string') this.invalid++;
     else {
       if (keys.cleanedEmail !== null) this.cleaned++;
       this.#follow(record, keys);

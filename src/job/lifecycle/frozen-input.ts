@@ -6,6 +6,7 @@ import { describeChange, freezeInput } from '../../reader/freeze.ts';
 import { spool } from '../../sources/stdin-spool.ts';
 import { KEY_COLUMNS, listNames, meantColumn } from '../../formats/header-aliases.ts';
 import type { InputManifest, KeyColumn } from '../../formats/input-record.ts';
+import { unknownColumn } from '../../processor/row-filter.ts';
 import { resultColumnNames } from '../../writer/result-columns.ts';
 import { ownFiles, type JobPaths } from './paths.ts';
 import type { Step } from '../../definition/steps.ts';
@@ -37,7 +38,8 @@ const COLUMNS_OF: Readonly<Record<Step, readonly KeyColumn[]>> = {
 };
 
 /** Refuses an input without the columns that the job needs or names, before anything is paid for. @throws InputError 65 */
-function checkColumns({ steps, output }: CompiledJob, { format, files, columns, keyName }: InputManifest): void {
+function checkColumns({ steps, input, output }: CompiledJob, manifest: InputManifest): void {
+  const { format, files, columns, keyName } = manifest;
   if (columns.length === 0 || files.every(({ header }) => header.length === 0)) return;
   const found = (key: KeyColumn): boolean => keyName[key] !== null || files.some(({ keys }) => keys[key] !== null);
   for (const step of format === 'jsonl' || !KEY_COLUMNS.some(found) ? [] : steps) {
@@ -50,6 +52,15 @@ function checkColumns({ steps, output }: CompiledJob, { format, files, columns, 
       {
         hint: `Name it with ${wanted.map((key) => `--input.columns.${key}`).join(' or ')}, or choose other --steps.`,
       },
+    );
+  }
+  const unknown = format === 'jsonl' ? null : unknownColumn(manifest, input.where);
+  if (unknown !== null) {
+    throw new InputError(
+      'input_no_columns',
+      `input.where names ${JSON.stringify(unknown)}, and the input has no such column` +
+        `${meantColumn(unknown, columns)} It has ${listNames(columns)}.`,
+      { hint: `Write the name of a column, or ${KEY_COLUMNS.join(', ')} where the input has such a key.` },
     );
   }
   for (const path of Object.values(output.fields ?? {})) {

@@ -22,6 +22,9 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
       count(records[name]),
       share(records[name]),
     ]),
+    ...(records.skipped === undefined
+      ? []
+      : [['  skipped', count(records.skipped), `${share(records.skipped)} by input.where`.trim()] satisfies [string, string, string]]),
     ...Object.entries(report.verification).map(([name, n]): [string, string, string] => [`  ${printable(name)}`, count(n), share(n)]),
     ...rate('match rate', matchRate({ outcomes: records }), 'of the records that were answered'),
     ...rate('deliverable', deliverableRate(report), 'of all verdicts'),

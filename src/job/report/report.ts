@@ -5,6 +5,8 @@ import { storageOf } from '../../storage/storage-of.ts';
 import { costOf, type CreditPrice, type Money } from '../../definition/credit-price.ts';
 import { LatencyHistogram } from '../run/latency-histogram.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
+import type { RecordOutcome } from '../../processor/result.ts';
+import type { Tally } from '../../writer/tally.ts';
 import type { WaitTotals } from '../../checkpoint/wait-log.ts';
 
 /** `report.json`. Totals cover all resumes; the outcomes sum to `records.total`. */
@@ -17,7 +19,8 @@ export interface Report {
   readonly exitReasons?: readonly string[];
   /** Running time over all resumes, milliseconds. */
   readonly activeMs: number;
-  readonly records: Readonly<Record<'total' | 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed', number>>;
+  /** `skipped` is left out without `input.where`. */
+  readonly records: Readonly<Record<'total' | Exclude<RecordOutcome, 'skipped'>, number>> & { readonly skipped?: number };
   readonly verification: Readonly<Record<string, number>>;
   /** Rows of the errors file by `<step>:<code>`. */
   readonly errors: Readonly<Record<string, number>>;
@@ -65,7 +68,7 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
     finishedAt: checkpoint.finishedAt,
     exitCode: checkpoint.exitCode,
     ...(checkpoint.exitCode === EXIT.tooManyFailed ? { exitReasons: checkpoint.exitReasons ?? [] } : {}),
-    records: { total: tally.total, ...tally.outcomes },
+    records: recordsOf(checkpoint, tally),
     verification: tally.verification,
     calls: totals.calls,
     lookups: totals.lookups,
@@ -88,6 +91,11 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
     activeMs: totals.activeMs,
     errors: tally.errors ?? {},
   };
+}
+
+function recordsOf({ fingerprint }: Checkpoint, { total, outcomes }: Tally): Report['records'] {
+  const { skipped = 0, ...others } = outcomes;
+  return { total, ...others, ...((fingerprint['input.where'] ?? null) === null ? {} : { skipped }) };
 }
 
 function verifyRequestsOf({ verifyRequests }: RunTotals): Pick<Report, 'verifyRequests'> {

@@ -14,7 +14,7 @@ export interface StepMeter {
 /** Counts of this execution for a monitor: they begin at 0 with the process. */
 export class Meter {
   readonly steps = new Map<Step, StepMeter>();
-  readonly rows: Record<RecordOutcome, number> = { matched: 0, no_match: 0, invalid: 0, suppressed: 0, failed: 0 };
+  readonly rows: Record<RecordOutcome, number> = { matched: 0, no_match: 0, invalid: 0, suppressed: 0, failed: 0, skipped: 0 };
 
   answered(step: Step, { status, latencyMs }: Pick<CallMeta, 'status' | 'latencyMs'>): void {
     const { answers, latency } = this.#of(step);

@@ -83,7 +83,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     // Source
     const { mark, manifest } = checkpoint;
     const records = retry?.records(mark.position, state.stopping) ?? readRecords(manifest, mark.position, state.stopping);
-    const keysOf = await loadKeys(job.steps);
+    const keysOf = await loadKeys(job, manifest);
 
     // Ledger
     const ledger = opened.adopt(await destination.openLedger({ ...ledgerRights(job, checkpoint), tell: reporter, ...signals }), (part) =>

@@ -11,6 +11,7 @@ const OUTCOMES = [
   ['invalid', 'nothing to look up, or not readable'],
   ['suppressed', 'asked to be removed'],
   ['failed', 'gave up after retries, or refused'],
+  ['skipped', 'left out by input.where'],
 ] as const;
 
 export function numbers(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -23,25 +24,23 @@ export function legendKey(name: string): string {
 
 export function outcomes({ report: { records } }: PageData): string {
   const { total } = records;
+  const counted = OUTCOMES.flatMap(([name, meaning]) => (records[name] === undefined ? [] : [{ name, meaning, n: records[name] }]));
   let at = 0;
-  const parts = OUTCOMES.map(([name]) => {
-    const width = total === 0 ? 0 : (records[name] / total) * 100;
+  const parts = counted.map(({ name, n }) => {
+    const width = total === 0 ? 0 : (n / total) * 100;
     at += width;
     return `<rect class="${name}" x="${(at - width).toFixed(2)}" width="${width.toFixed(2)}" height="1"/>`;
   });
-  const said = OUTCOMES.filter(([name]) => records[name] > 0)
-    .map(([name]) => `${name} ${share(records[name], total)}`)
+  const said = counted
+    .filter(({ n }) => n > 0)
+    .map(({ name, n }) => `${name} ${share(n, total)}`)
     .join(', ');
   const chart =
     total === 0
       ? '<p>The input has no records.</p>'
       : '<svg class="stack" viewBox="0 0 100 1" preserveAspectRatio="none" ' +
         `role="img" aria-label="Records by outcome: ${said}">${parts.join('')}</svg>`;
-  const rows = OUTCOMES.map(([name, meaning]) => [
-    `${legendKey(name)} ${codeElement(name)} ${meaning}`,
-    count(records[name]),
-    share(records[name], total),
-  ]);
+  const rows = counted.map(({ name, meaning, n }) => [`${legendKey(name)} ${codeElement(name)} ${meaning}`, count(n), share(n, total)]);
   return `${chart}${numbers(['Outcome', 'Records', `Share of ${count(total)} records`], [...rows, ['All', count(total), '']])}`;
 }
 

@@ -24,7 +24,7 @@ svg { display: block; width: 100%; }
 .axis { display: flex; justify-content: space-between; gap: 1rem; color: var(--soft); font-size: .85rem;
   font-variant-numeric: tabular-nums; }
 .matched { fill: var(--good); } .no_match { fill: var(--soft); } .invalid { fill: var(--warn); } .suppressed { fill: var(--other); }
-  .failed { fill: var(--bad); }
+  .failed { fill: var(--bad); } .skipped { fill: var(--line); }
 .bar { fill: var(--accent); } .cut { fill: var(--bad); } .later { fill: var(--warn); opacity: .25; }
   .down { fill: var(--bad); opacity: .5; }
 .plan, .gap { fill: none; vector-effect: non-scaling-stroke; stroke-width: 1.5; stroke-dasharray: 4 3; } .plan { stroke: currentColor; }

@@ -5,6 +5,7 @@ import { isS3Uri, parseS3Uri } from '../s3/uri.ts';
 import { ConfigError } from '../util/errors.ts';
 import type { CompiledJob } from './compiled-job.ts';
 import { isShared } from './ledger-location.ts';
+import { SPLIT_VERDICTS, splitPath } from './output-shape.ts';
 import { originName, refusal, show, type Origin } from './origin.ts';
 
 /** Bytes. The limit of S3 is 1,024 (S3 User Guide, "Object key names"). */
@@ -51,7 +52,7 @@ export function checkDistinct(job: Omit<CompiledJob, 'fingerprint'>, originOf: (
     ['output.marker', job.output.marker ?? ''],
     ['checkpoint.uri', job.checkpoint.uri],
     ['ledger.uri', job.ledger.uri],
-    ...besideOutput(job.output.uri),
+    ...besideOutput(job),
   ];
   for (const [key, uri] of named) {
     if (uri === '-' || uri === '') continue;
@@ -60,20 +61,25 @@ export function checkDistinct(job: Omit<CompiledJob, 'fingerprint'>, originOf: (
     if (other !== undefined && other !== key) {
       const origin = originOf(key) ?? originOf(other);
       const message = `${key} and ${other} are the same file, ${show(uri)}`;
-      const hint = 'Name another file for one of them. Beside the output stand .partial, .errors.jsonl, .report.json and .report.html.';
+      const hint =
+        'Name another file for one of them. Beside the output stand .partial, .errors.jsonl, .report.* and the files of output.split.';
       throw origin === null ? new ConfigError('same_file', message, { hint }) : refusal(origin, 'same_file', message, hint);
     }
     seen.set(path, key);
   }
 }
 
-/** The files that a run writes beside the output. */
-function besideOutput(output: string): [string, string][] {
-  if (output === '-') return [];
-  return ['.partial', '.errors.jsonl', '.errors.jsonl.partial', '.report.json', '.report.html'].map((suffix) => [
-    `the output's ${suffix}`,
-    `${output}${suffix}`,
-  ]);
+/** The files that a run writes beside the output and the checkpoint. */
+function besideOutput({ output: { uri, split }, checkpoint }: Pick<CompiledJob, 'output' | 'checkpoint'>): [string, string][] {
+  if (uri === '-') return [];
+  return [
+    ...['.partial', '.errors.jsonl', '.errors.jsonl.partial', '.report.json', '.report.html'].map((suffix): [string, string] => [
+      `the output's ${suffix}`,
+      `${uri}${suffix}`,
+    ]),
+    ...['.lock', '.shards'].map((suffix): [string, string] => [`the checkpoint's ${suffix}`, `${checkpoint.uri}${suffix}`]),
+    ...(split === null ? [] : SPLIT_VERDICTS.map((verdict): [string, string] => [`the file of ${verdict} rows`, splitPath(uri, verdict)])),
+  ];
 }
 
 /** Refuses URI schemes that this key does not support. */

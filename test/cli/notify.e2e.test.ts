@@ -1,4 +1,5 @@
 /** Messages about the end of a run, and the completion marker. */
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -107,4 +108,21 @@ test('the completion marker comes last, only after success, and a new run remove
   const again = { ...job, fresh: true, 'max-calls': '1', ledger: 'other.ledger' };
   expect(await folder.run(args(again))).toMatchObject({ code: 77 });
   expect(await folder.files()).not.toContain('out.done');
+});
+
+test('a file of another program at the name of the marker stays, and nothing is called', async () => {
+  const { folder, service, args } = await makeWorld(LEADS);
+  await writeFile(folder.at('notes.txt'), '{"mine": true}');
+  const ended = await folder.run(args({ steps: 'enrich', 'output.marker': 'notes.txt' }));
+  expect(ended).toMatchObject({ code: 65, stderr: expect.stringContaining('notes.txt exists, and is no completion marker') });
+  expect([await folder.read('notes.txt'), service.requests.length]).toEqual(['{"mine": true}', 0]);
+});
+
+test('a marker gets its folder, and one that cannot have a folder ends the run before anything is called', async () => {
+  const { folder, service, args } = await makeWorld(LEADS);
+  await writeFile(folder.at('file'), '');
+  expect(await folder.run(args({ steps: 'enrich', 'output.marker': 'file/done' }))).toMatchObject({ code: 74 });
+  expect(service.requests).toEqual([]);
+  expect(await folder.run(args({ steps: 'enrich', 'output.marker': 'new/folder/done', fresh: true }))).toMatchObject({ code: 0 });
+  expect(await folder.json('new/folder/done')).toMatchObject({ rows: 20 });
 });

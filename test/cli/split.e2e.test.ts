@@ -1,6 +1,6 @@
 /** `output.split: verdict`: one file for each verdict beside the whole. */
 import { gunzipSync } from 'node:zlib';
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { leads, toCsv } from '../support/leads.ts';
 import { makeWorld } from '../support/world.ts';
@@ -58,6 +58,13 @@ test('files of verdicts are written again when they are gone, and are no input o
   // The list of inputs is frozen, and the own files do not match the glob.
   expect(await folder.run(args(job))).toMatchObject({ code: 0 });
   expect([await folder.read('out.risky.csv'), service.requests.length]).toEqual([before, asked]);
+});
+
+test.each(['out.unknown.csv', 'out.risky.csv.partial'])('a file %s of another program is neither replaced nor removed', async (name) => {
+  const { folder, service, args } = await makeWorld(toCsv(ROWS));
+  await writeFile(folder.at(name), 'mine');
+  expect(await folder.run(args(JOB))).toMatchObject({ code: 65, stderr: expect.stringContaining(`${name} exists`) });
+  expect([await folder.read(name), service.requests.length]).toEqual(['mine', 0]);
 });
 
 test.each([

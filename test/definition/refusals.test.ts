@@ -209,6 +209,18 @@ const CASES: readonly (readonly [string, 64 | 78, RegExp, Parameters<typeof sour
     /^the output's \.partial and ledger\.uri are the same file/,
     { flags: { ...LEAST, output: 'x.csv', ledger: 'x.csv.partial' } },
   ],
+  [
+    'same_file',
+    64,
+    /^the file of risky rows and input\.uri are the same file/,
+    { flags: { ...LEAST, steps: 'verify', input: 'out/leads.risky.csv', output: 'out/leads.csv', 'output.split': 'verdict' } },
+  ],
+  [
+    'same_file',
+    64,
+    /^the checkpoint's \.lock and output\.marker are the same file/,
+    { flags: { ...LEAST, checkpoint: 'c', 'output.marker': 'c.lock' } },
+  ],
   ['same_file', 64, /^--input names the same input twice$/, { flags: { ...LEAST, input: ['a.csv', 'a.csv'] } }],
   ['no_checkpoint', 64, /^--checkpoint: rows that go to standard output/, { flags: { ...LEAST, output: '-', checkpoint: 'c.json' } }],
   [

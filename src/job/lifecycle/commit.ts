@@ -1,7 +1,7 @@
 /** From the last row to a finished job. Each step is durable before the next, so that a crash between two steps can be repaired. */
 import { writeCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../../storage/fence.ts';
-import { EXIT, InputError } from '../../util/errors.ts';
+import { InputError } from '../../util/errors.ts';
 import { damaged } from '../../storage/failure.ts';
 import { describeChange } from '../../reader/freeze.ts';
 import { partialPath } from '../../storage/names.ts';
@@ -11,6 +11,7 @@ import { START_MARK } from '../../writer/resume-point.ts';
 import type { FinishedRows } from '../../writer/output-writer.ts';
 import type { Tally } from '../../writer/tally.ts';
 import { dropSpool } from './frozen-input.ts';
+import { writeMarker } from './marker.ts';
 import type { JobPaths } from './paths.ts';
 import { buildReport, writeReports, type Report } from '../report/report.ts';
 import { pageData } from '../report/page/page-data.ts';
@@ -68,30 +69,10 @@ export async function putInPlace(
   if (job.output.split !== null && result !== null) await splitOutput(job, paths.output, checkpoint.manifest, result, fence);
   const report = buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint), job.service.creditPrice);
   await writeReports(paths, report, reportPage(pageData(job, checkpoint, report)), fence);
-  await markDone(job, checkpoint, fence);
+  await writeMarker(paths, checkpoint, job.output.uri, fence);
   await writeCheckpoint(paths.checkpoint, { ...checkpoint, state: 'finished', retry: null, result }, fence);
   await dropRemains(paths, checkpoint, fence);
   return report;
-}
-
-/** Writes the completion marker, once everything else of the output is in place. A crash before the last checkpoint writes it again. */
-async function markDone({ output, name }: CompiledJob, { exitCode, run, finishedAt, result }: Checkpoint, fence: Fence): Promise<void> {
-  if (output.marker === null || exitCode !== EXIT.ok) return;
-  const marker = {
-    job: name,
-    run,
-    finishedAt,
-    output: output.uri,
-    rows: result?.tally.total,
-    bytes: result?.bytes,
-    sha256: result?.sha256,
-  };
-  await (await storageOf(output.marker)).replaceText(output.marker, `${JSON.stringify(marker)}\n`, fence);
-}
-
-/** Removes the completion marker of the run before. @throws StorageError, or 75 when the job was lost */
-export async function unmark({ output }: Pick<CompiledJob, 'output'>, fence: Fence): Promise<void> {
-  if (output.marker !== null) await (await storageOf(output.marker)).remove(output.marker, fence);
 }
 
 /**

@@ -17,8 +17,10 @@ export interface JobPaths {
   /** The report as a page. */
   readonly reportPage: string;
   readonly checkpoint: string;
-  /** Further files of a finished output: one for each verdict, and the completion marker. */
-  readonly beside: readonly string[];
+  /** With `output.split`: the file of each verdict. */
+  readonly splits: readonly string[];
+  /** The completion marker; null when the job wants none. */
+  readonly marker: string | null;
   readonly lock: string;
   /** The shard plan, while the job runs in shards. */
   readonly shards: string;
@@ -30,12 +32,6 @@ export interface JobPaths {
   readonly spool: string;
   /** The copy while it arrives. It takes the spool's name once the run is sure to use it. */
   readonly arriving: string;
-}
-
-/** The files that a job wants beside its finished output. */
-function besideOutput({ split, marker }: CompiledJob['output'], output: string): string[] {
-  const verdicts = split === null ? [] : SPLIT_VERDICTS.map((verdict) => splitPath(output, verdict));
-  return [...verdicts, ...(marker === null ? [] : [absolute(marker)])];
 }
 
 /** Between the name of a job's output or checkpoint and the number of a shard. */
@@ -55,7 +51,8 @@ export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>)
     report: `${output}.report.json`,
     reportPage: `${output}.report.html`,
     checkpoint,
-    beside: besideOutput(job.output, output),
+    splits: job.output.split === null ? [] : SPLIT_VERDICTS.map((verdict) => splitPath(output, verdict)),
+    marker: job.output.marker === null ? null : absolute(job.output.marker),
     lock: `${checkpoint}.lock`,
     shards: `${checkpoint}.shards`,
     ledger,
@@ -88,25 +85,16 @@ function absolute(uri: string): string {
 
 /** Files of the job that take their names when they are complete. */
 export function renamedFiles(paths: JobPaths): string[] {
-  return [paths.output, paths.errors, paths.report, paths.reportPage, paths.checkpoint, paths.spool];
+  const marker = paths.marker === null ? [] : [paths.marker];
+  return [paths.output, ...paths.splits, paths.errors, paths.report, paths.reportPage, ...marker, paths.checkpoint, paths.spool];
 }
 
 /** Recognises the job's own files, which its input glob must never match. */
 export function ownFiles(paths: JobPaths): (absolutePath: string) => boolean {
-  const own = new Set([
-    paths.output,
-    paths.errors,
-    paths.report,
-    paths.reportPage,
-    paths.checkpoint,
-    paths.lock,
-    paths.ledger,
-    paths.spool,
-    ...paths.beside,
-  ]);
+  const own = new Set([...renamedFiles(paths), paths.lock, paths.ledger]);
   const prefixes = [paths.report, paths.reportPage, paths.checkpoint, paths.lock, paths.ledger, paths.spool].map((path) => `${path}.`);
   if (paths.sharedLedger !== null) prefixes.push(`${paths.sharedLedger.replace(/\/+$/, '')}/`);
-  for (const path of [paths.output, paths.errors, ...paths.beside]) own.add(partialPath(path));
+  for (const path of [paths.output, paths.errors, ...paths.splits]) own.add(partialPath(path));
   for (const suffix of ['-wal', '-shm', '-journal']) own.add(`${paths.ledger}${suffix}`);
   return (path) =>
     own.has(path) ||

@@ -105,7 +105,7 @@ async function nextGeneration(before: number | null, paths: JobPaths, { fresh, g
 /** The checkpoint, and the other files that stand in the way of a new run. */
 async function leftOf(paths: JobPaths): Promise<string[]> {
   const left = [paths.checkpoint];
-  for (const path of [paths.output, paths.errors, paths.report, paths.reportPage]) {
+  for (const path of resultFiles(paths)) {
     if (await exists(path)) left.push(path);
     const unfinished = await (await storageOf(path)).unfinished(path);
     if (unfinished !== null) left.push(unfinished);
@@ -130,7 +130,7 @@ export async function refuseOthersFiles(paths: JobPaths): Promise<void> {
 
 /** @throws InputError 65 */
 export async function refuseForeignOutput(paths: JobPaths): Promise<void> {
-  for (const path of [paths.output, paths.errors, paths.report, paths.reportPage]) {
+  for (const path of resultFiles(paths)) {
     const there = (await exists(path)) ? path : await (await storageOf(path)).unfinished(path);
     if (there !== null) {
       throw new InputError(
@@ -140,6 +140,10 @@ export async function refuseForeignOutput(paths: JobPaths): Promise<void> {
       );
     }
   }
+}
+
+function resultFiles({ output, splits, errors, report, reportPage }: JobPaths): string[] {
+  return [output, ...splits, errors, report, reportPage];
 }
 
 /** A corrected address is the job's from now on. The quota of the other service is forgotten. */

@@ -67,7 +67,7 @@ export async function withJobLock<T>(
 async function takePossession(paths: JobPaths, lock: JobLock): Promise<void> {
   for (const path of renamedFiles(paths)) await (await storageOf(path)).sweep(path, lock);
   if (!lock.previousHolderMayReturn) return;
-  for (const path of [paths.output, paths.errors]) await (await storageOf(path)).revokeUnfinished(path, lock);
+  for (const path of [paths.output, paths.errors, ...paths.splits]) await (await storageOf(path)).revokeUnfinished(path, lock);
   await (await storageOf(paths.checkpoint)).revokeText(paths.checkpoint, lock);
   await lock.filesReplaced();
 }

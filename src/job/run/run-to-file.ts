@@ -10,8 +10,9 @@ import { EXIT, StorageError, type ExitCode } from '../../util/errors.ts';
 import { waits } from '../../util/waits.ts';
 import { OutputWriter } from '../../writer/output-writer.ts';
 import { rowFormat, type RowFormat } from '../../writer/row-format.ts';
-import { commitAgain, dropRemains, putInPlace, refuseChangedInput, unmark } from '../lifecycle/commit.ts';
+import { commitAgain, dropRemains, putInPlace, refuseChangedInput } from '../lifecycle/commit.ts';
 import { adoptSpool, dropArriving } from '../lifecycle/frozen-input.ts';
+import { removeMarker } from '../lifecycle/marker.ts';
 import { jobLedger, jobPaths, type JobPaths } from '../lifecycle/paths.ts';
 import { retrySource } from '../lifecycle/retried-records.ts';
 import { makeOwnFolder } from '../lifecycle/scratch.ts';
@@ -121,7 +122,7 @@ async function runFrom(
   const mark = start.reopen ? await reopenOutput(paths, start.checkpoint.mark, lock) : start.checkpoint.mark;
   const checkpoint: Checkpoint = { ...start.checkpoint, mark, state: 'running' };
   await adoptSpool(paths, lock);
-  await unmark(job, lock);
+  await removeMarker(paths, lock);
   // The checkpoint comes first: from here on, the unfinished files are this job's.
   await writeCheckpoint(paths.checkpoint, checkpoint, lock);
   if (fresh) await dropDamagedPlan(paths, lock);

@@ -5,7 +5,8 @@ import type { JobLock } from '../../lock/job-lock.ts';
 import { ConfigError } from '../../util/errors.ts';
 import { findSplitPoints } from '../../reader/split-points.ts';
 import { MEMBER } from '../../formats/compression/compressor.ts';
-import { dropRemains, unmark } from '../lifecycle/commit.ts';
+import { dropRemains } from '../lifecycle/commit.ts';
+import { removeMarker } from '../lifecycle/marker.ts';
 import type { LockingOptions } from '../lifecycle/with-job-lock.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
 import type { Reporter } from '../progress/reporter.ts';
@@ -120,7 +121,7 @@ async function begin(
       if (start.notice !== null) options.reporter.warn('written_again', start.notice);
       options.reporter.info('sharing_out', `finding where ${of} shards begin: the input is read once, and nothing is called`);
       const plan = await shareOut(job, paths, of, found, start.checkpoint, options);
-      await unmark(job, lock);
+      await removeMarker(paths, lock);
       await writeShardPlan(paths.shards, plan, lock);
       return { kind: 'run', plan };
     }

@@ -63,8 +63,16 @@ describe('the files of a job', () => {
   });
 
   it('have absolute paths', () => {
-    const { sharedLedger, ...paths } = pathsOf({ output: 'out.csv', checkpoint: 'c', ledger: '../l' }, 's');
-    for (const path of Object.values(paths).flat()) expect(isAbsolute(path)).toBe(true);
+    const named = {
+      output: 'out.csv',
+      checkpoint: 'c',
+      ledger: '../l',
+      'output.marker': 'done',
+      'output.split': 'verdict',
+      steps: 'verify',
+    };
+    const { sharedLedger, ...paths } = pathsOf(named, 's');
+    for (const path of Object.values(paths).flat()) expect(isAbsolute(path ?? '')).toBe(true);
     expect(sharedLedger).toBeNull();
   });
 

@@ -17,16 +17,20 @@ interface SendOptions {
   readonly headers: (atMs: number) => Record<string, string>;
   /** Milliseconds for all attempts together. */
   readonly withinMs: number;
+  /** Gives the message up at once. */
+  readonly stop?: AbortSignal;
   readonly env: NodeJS.ProcessEnv;
   readonly random?: () => number;
 }
 
 /** Resolves to null when the message was taken, else to the reason, without the URL. Never rejects. */
 export async function sendMessage(url: string, body: string, options: SendOptions): Promise<string | null> {
-  const { headers, withinMs, env, random = Math.random } = options;
+  const { headers, withinMs, stop, env, random = Math.random } = options;
   const { origin, protocol, hostname, pathname, search } = new URL(url);
   const base = { origin, prefix: '', protocol: protocol as 'http:' | 'https:', hostname };
-  const end = AbortSignal.timeout(withinMs);
+  const over = AbortSignal.timeout(withinMs);
+  const end = stop === undefined ? over : AbortSignal.any([over, stop]);
+  const endMs = performance.now() + withinMs;
   let reason = 'there was no time for it';
   let dispatcher: Dispatcher | null = null;
   try {
@@ -36,6 +40,8 @@ export async function sendMessage(url: string, body: string, options: SendOption
       if (answer.status >= 200 && answer.status < 300) return null;
       reason = answer.status === 0 ? answer.reason : `the answer was ${answer.status}`;
       if (answer.status !== 0 && !isTemporary(answer.status)) return reason;
+      // The receiver will not take it within the time that is left.
+      if (performance.now() + answer.askedMs >= endMs) return reason;
       if (attempt < ATTEMPTS) await pause(Math.max(answer.askedMs, random() * FIRST_WAIT_MS * 2 ** attempt), end);
     }
   } catch (error) {

@@ -96,7 +96,8 @@ function named(name: string | undefined): Attributes {
   return name ? { 'service.name': name } : {};
 }
 
+/** Whole milliseconds. Timers of Node take no more. */
 function positive(text: string | undefined): number | null {
   const value = Number(text || Number.NaN);
-  return Number.isFinite(value) && value > 0 ? value : null;
+  return Number.isFinite(value) && value > 0 ? Math.min(Math.ceil(value), 2 ** 31 - 1) : null;
 }

@@ -5,3 +5,12 @@ export interface StopSignals {
   /** Cancel what is in flight too. Its reason is such an error as well. */
   readonly abort: AbortSignal;
 }
+
+/** A signal that aborts `ms` after `drain` does, and `ms` from now when it has already. */
+export function graceAfter(drain: AbortSignal, ms: number): AbortSignal {
+  const grace = new AbortController();
+  const begin = (): void => void setTimeout(() => grace.abort(), ms).unref();
+  if (drain.aborted) begin();
+  else drain.addEventListener('abort', begin, { once: true });
+  return grace.signal;
+}

@@ -17,15 +17,17 @@ interface Message {
   readonly text: string;
 }
 
-/** Takes messages, or refuses them all with `status`. */
-async function receiver(status = 204): Promise<{ url: string; messages: Message[] }> {
+/** Takes messages, or refuses them all with `status`. No message is answered when it is null. */
+async function receiver(status: number | null = 204): Promise<{ url: string; messages: Message[]; asked: Promise<void> }> {
   const messages: Message[] = [];
+  const asked = Promise.withResolvers<void>();
   const server = createServer((request, response) => {
     void (async () => {
       let text = '';
       for await (const piece of request) text += String(piece);
       messages.push({ headers: request.headers as Message['headers'], text });
-      response.writeHead(status).end();
+      asked.resolve();
+      if (status !== null) response.writeHead(status).end();
     })();
   });
   server.listen(0, '127.0.0.1');
@@ -34,7 +36,7 @@ async function receiver(status = 204): Promise<{ url: string; messages: Message[
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/T0KEN`, messages };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/T0KEN`, messages, asked: asked.promise };
 }
 
 const parsed = ({ text }: Message): unknown => JSON.parse(text);
@@ -125,4 +127,15 @@ test('a marker gets its folder, and one that cannot have a folder ends the run b
   expect(service.requests).toEqual([]);
   expect(await folder.run(args({ steps: 'enrich', 'output.marker': 'new/folder/done', fresh: true }))).toMatchObject({ code: 0 });
   expect(await folder.json('new/folder/done')).toMatchObject({ rows: 20 });
+});
+
+test('a signal ends the wait for a receiver that does not answer, and the finished run keeps its exit code', async () => {
+  const { url, messages, asked } = await receiver(null);
+  const { folder, args } = await makeWorld(LEADS);
+  const run = folder.start(args({ steps: 'enrich', 'onFinish.url': url, 'onFinish.format': 'slack' }));
+  await asked;
+  run.kill('SIGTERM');
+  expect(await run.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('no answer in time') });
+  // Without the signal there are more attempts, of ten seconds each.
+  expect(messages).toHaveLength(1);
 });

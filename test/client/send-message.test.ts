@@ -6,7 +6,10 @@ import { sendMessage } from '../../src/client/send-message.ts';
 import { cleanUp } from '../support/clean-up.ts';
 
 /** A receiver whose answers follow the script, one a request; the last one stays. Null: the connection is cut. */
-async function receiver(script: readonly (number | null)[]): Promise<{ url: string; seen: { id: string; body: string }[] }> {
+async function receiver(
+  script: readonly (number | null)[],
+  headers: Record<string, string> = {},
+): Promise<{ url: string; seen: { id: string; body: string }[] }> {
   const seen: { id: string; body: string }[] = [];
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
     void (async () => {
@@ -15,7 +18,7 @@ async function receiver(script: readonly (number | null)[]): Promise<{ url: stri
       const status = script[Math.min(seen.length, script.length - 1)] ?? null;
       seen.push({ id: String(request.headers['webhook-id']), body });
       if (status === null) request.socket.destroy();
-      else response.writeHead(status).end('taken');
+      else response.writeHead(status, headers).end('taken');
     })();
   });
   server.listen(0, '127.0.0.1');
@@ -47,6 +50,14 @@ it('a message that is never taken ends after five attempts, with the last reason
   expect(seen).toHaveLength(5);
 });
 
+it('a message is given up at once when the receiver asks to wait for longer than there is time', async () => {
+  for (const asked of ['90', '9999999999']) {
+    const { url, seen } = await receiver([503], { 'retry-after': asked });
+    expect(await sendMessage(url, '{}', options)).toBe('the answer was 503');
+    expect(seen).toHaveLength(1);
+  }
+});
+
 it('a message to an address where nobody listens gives the reason, and not the URL', async () => {
   const { url } = await receiver([200]);
   const gone = url.replace(/:\d+/, ':1');
@@ -61,6 +72,8 @@ it('a receiver that does not answer is given up when the time is over', async ()
     server.closeAllConnections();
     server.close();
   });
-  const failure = await sendMessage(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, '{}', { ...options, withinMs: 50 });
-  expect(failure).toBe('no answer in time');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  expect(await sendMessage(url, '{}', { ...options, withinMs: 50 })).toBe('no answer in time');
+  const stop = AbortSignal.timeout(50);
+  expect(await sendMessage(url, '{}', { ...options, withinMs: 600_000, stop })).toBe('no answer in time');
 });

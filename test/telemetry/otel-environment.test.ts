@@ -46,6 +46,17 @@ describe('the OTEL_* variables', () => {
   });
 
   it.each([
+    ['0.5', 1],
+    ['1500.2', 1_501],
+    ['5000000000', 2 ** 31 - 1],
+    ['-1', 10_000],
+    ['soon', 10_000],
+  ])('take a timeout of %s as %d milliseconds, which a timer can wait', (text, timeoutMs) => {
+    const found = settings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', OTEL_EXPORTER_OTLP_TIMEOUT: text });
+    expect(found).toMatchObject({ metrics: { timeoutMs }, traces: { timeoutMs } });
+  });
+
+  it.each([
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /is grpc/],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector/passw0rd' }, /^OTEL_EXPORTER_OTLP_ENDPOINT is no http or https URL$/],
   ])('send nothing when one cannot be used, and name it (%#)', (env, problem) => {

@@ -89,14 +89,14 @@ async function watched(
 /** Does the work, and sends its metrics and its trace where the `OTEL_*` variables ask for it. */
 async function pushing(
   job: CompiledJob,
-  { env }: CommandContext,
+  { env, signals }: CommandContext,
   reporter: Reporter,
   work: (reporter: Reporter) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const settings = otelSettings(env, 'millrace');
   if (settings === null) return work(reporter);
   const { TelemetryPush } = await import('../monitor/push-telemetry.ts');
-  const push = new TelemetryPush(job.name, settings, env);
+  const push = new TelemetryPush(job.name, settings, env, signals.drain);
   const exitCode = await work(push.watching(reporter)).catch(async (error: unknown) => {
     await push.close(error instanceof MillraceError ? error.exitCode : EXIT.bug, error);
     throw error;
@@ -108,13 +108,13 @@ async function pushing(
 /** Does the work, and sends the messages that the job wants about its end. */
 async function notifying(
   job: CompiledJob,
-  { webhookSecret: secret = null, env }: CommandContext,
+  { webhookSecret: secret = null, env, signals }: CommandContext,
   reporter: Reporter,
   work: (reporter: Reporter) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   if (job.onFinish === null && job.onTrouble === null) return work(reporter);
   const { Notifier } = await import('../notify/notifier.ts');
-  const notifier = new Notifier({ job, secret, env });
+  const notifier = new Notifier({ job, secret, env, drain: signals.drain });
   const exitCode = await work(notifier.watching(reporter)).catch(async (error: unknown) => {
     await notifier.failed(error);
     throw error;

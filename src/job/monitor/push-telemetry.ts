@@ -1,7 +1,8 @@
 /** Sends the metrics of a run to an OpenTelemetry collector, every minute and at the end, and at the end its trace. */
 import { randomBytes } from 'node:crypto';
 import { sendMessage } from '../../client/send-message.ts';
-import { EXIT, MillraceError } from '../../util/errors.ts';
+import { EXIT } from '../../util/errors.ts';
+import { graceAfter } from '../../util/stop-signals.ts';
 import type { OtelSettings, OtlpTarget } from '../../telemetry/otel-environment.ts';
 import { metricsBody, tracesBody, type Span } from '../../telemetry/otlp.ts';
 import { startedAtMs } from '../../telemetry/process-metrics.ts';
@@ -18,6 +19,7 @@ export class TelemetryPush {
   readonly #settings: OtelSettings;
   readonly #job: string;
   readonly #env: NodeJS.ProcessEnv;
+  readonly #drain: AbortSignal;
   readonly #begunMs = startedAtMs();
   readonly #startMs = Date.now();
   #look: (() => RunView) | null = null;
@@ -29,9 +31,10 @@ export class TelemetryPush {
   #warn: Reporter['warn'] = () => undefined;
   #hasWarned = false;
 
-  /** @param env the variables of proxies */
-  constructor(job: string, settings: OtelSettings, env: NodeJS.ProcessEnv) {
+  /** @param env the variables of proxies @param drain aborted by the first signal */
+  constructor(job: string, settings: OtelSettings, env: NodeJS.ProcessEnv, drain: AbortSignal) {
     this.#env = env;
+    this.#drain = drain;
     this.#job = job;
     this.#settings = settings;
   }
@@ -66,13 +69,11 @@ export class TelemetryPush {
   /** The run has ended: sends the last metrics and the trace. @param error null when it has finished. Never rejects. */
   async close(exitCode: number, error: unknown): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
-    const isSignal = error instanceof MillraceError && error.exitCode === EXIT.stopped;
-    const withinMs = isSignal ? WITHIN_MS_AFTER_SIGNAL : Infinity;
     await this.#sending;
     const { metrics, traces, resource } = this.#settings;
     await Promise.all([
-      metrics === null ? null : this.#send(metrics, this.#metrics(), withinMs),
-      traces === null ? null : this.#send(traces, tracesBody(this.#spans(exitCode, error), resource), withinMs),
+      metrics === null ? null : this.#send(metrics, this.#metrics()),
+      traces === null ? null : this.#send(traces, tracesBody(this.#spans(exitCode, error), resource)),
     ]);
   }
 
@@ -128,8 +129,10 @@ export class TelemetryPush {
     ];
   }
 
-  async #send({ url, headers, timeoutMs }: OtlpTarget, body: string, withinMs: number): Promise<void> {
-    const failure = await sendMessage(url, body, { headers: () => headers, withinMs: Math.min(withinMs, timeoutMs), env: this.#env });
+  async #send({ url, headers, timeoutMs }: OtlpTarget, body: string, mostMs = Infinity): Promise<void> {
+    const stop = graceAfter(this.#drain, WITHIN_MS_AFTER_SIGNAL);
+    const withinMs = Math.min(mostMs, timeoutMs);
+    const failure = await sendMessage(url, body, { headers: () => headers, withinMs, stop, env: this.#env });
     if (failure === null || this.#hasWarned) return;
     this.#hasWarned = true;
     this.#warn('otel', `the OpenTelemetry collector at ${new URL(url).origin} did not take the data of this run: ${failure}`);

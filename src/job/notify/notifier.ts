@@ -5,6 +5,7 @@ import type { Notification } from '../../definition/notification.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { EXIT, MillraceError } from '../../util/errors.ts';
 import { signedHeaders } from '../../util/signed-headers.ts';
+import { graceAfter } from '../../util/stop-signals.ts';
 import type { Reporter } from '../progress/reporter.ts';
 import type { Report } from '../report/report.ts';
 import { messageBody, type MessageType, type RunEnd } from './messages.ts';
@@ -18,6 +19,8 @@ interface NotifierOptions {
   /** The bytes of the signing secret; null when no message is signed. */
   readonly secret: Uint8Array | null;
   readonly env: NodeJS.ProcessEnv;
+  /** Aborted by the first signal. */
+  readonly drain: AbortSignal;
 }
 
 export class Notifier {
@@ -56,8 +59,8 @@ export class Notifier {
   async ended(exitCode: number): Promise<void> {
     if (!this.#hasEnded) return;
     const end = this.#endOf(exitCode, null);
-    await this.#send(this.#options.job.onFinish, 'job.finished', end, WITHIN_MS);
-    if (exitCode !== EXIT.ok) await this.#send(this.#options.job.onTrouble, 'job.trouble', end, WITHIN_MS);
+    await this.#send(this.#options.job.onFinish, 'job.finished', end);
+    if (exitCode !== EXIT.ok) await this.#send(this.#options.job.onTrouble, 'job.trouble', end);
   }
 
   /** The run has ended with an error. */
@@ -69,22 +72,22 @@ export class Notifier {
       message: (error as Error).message,
       hint: known?.hint ?? null,
     });
-    const isSignal = exitCode === EXIT.stopped;
-    await this.#send(this.#options.job.onTrouble, 'job.trouble', end, isSignal ? WITHIN_MS_AFTER_SIGNAL : WITHIN_MS);
+    await this.#send(this.#options.job.onTrouble, 'job.trouble', end);
   }
 
   #endOf(exitCode: number, error: RunEnd['error']): RunEnd {
     return { job: this.#options.job.name, exitCode, error, report: this.#report };
   }
 
-  async #send(to: Notification | null, type: MessageType, end: RunEnd, withinMs: number): Promise<void> {
+  async #send(to: Notification | null, type: MessageType, end: RunEnd): Promise<void> {
     if (to === null) return;
-    const { secret, env } = this.#options;
+    const { secret, env, drain } = this.#options;
+    const stop = graceAfter(drain, WITHIN_MS_AFTER_SIGNAL);
     const id = `msg_${randomUUID()}`;
     const body = messageBody(to.format, type, end, new Date().toISOString());
     const headers = (atMs: number): Record<string, string> =>
       to.format === 'slack' || secret === null ? {} : signedHeaders([secret], id, atMs, body);
-    const failure = await sendMessage(to.url, body, { headers, withinMs, env });
+    const failure = await sendMessage(to.url, body, { headers, withinMs: WITHIN_MS, stop, env });
     if (failure !== null)
       this.#warn('not_notified', `the message about the end of this run was not taken by ${new URL(to.url).origin}: ${failure}`);
   }

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { goRunner } from './go.ts';
 import { pythonRunner } from './python.ts';
+import { rubyRunner } from './ruby.ts';
 
 export interface Runner {
   readonly command: string;
@@ -60,6 +61,13 @@ export const LANGUAGES: readonly Prepared[] = [
     async prepare() {
       const runner = await goRunner(join(CLIENTS, 'go'));
       return typeof runner === 'string' ? runner : { name: 'go', variants: ['contexts'], unsupported: {}, runner };
+    },
+  },
+  {
+    name: 'ruby',
+    async prepare() {
+      const runner = await rubyRunner(join(CLIENTS, 'ruby'));
+      return typeof runner === 'string' ? runner : { name: 'ruby', variants: ['threads'], unsupported: {}, runner };
     },
   },
 ];

@@ -4,9 +4,11 @@ import { emitGo } from './go.ts';
 import { emitNode } from './node.ts';
 import { synchronousPython } from './python-sync.ts';
 import { emitPython } from './python.ts';
+import { emitRuby } from './ruby.ts';
 
 export const EMITTERS: Readonly<Record<string, Emitter>> = {
   go: emitGo,
   node: emitNode,
   python: (api) => [...emitPython(api), ...synchronousPython()],
+  ruby: emitRuby,
 };

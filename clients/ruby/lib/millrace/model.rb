@@ -1,0 +1,110 @@
+# frozen_string_literal: true
+
+module Millrace
+  # Stands for a secret wherever something is printed.
+  MASK = "[redacted]"
+  private_constant :MASK
+
+  # A record as the service sent it. It is frozen.
+  #
+  # Known fields are methods, and nil when the service left them out. Every field that was sent, also one that this
+  # version does not know, can be read by its name: `record[:new_field]`.
+  class Model
+    @models = {}.freeze
+    @secrets = [].freeze
+
+    class << self
+      # Known fields, with the model of those that have one.
+      attr_reader :models
+      # Fields that nothing prints.
+      attr_reader :secrets
+
+      private
+
+      def inherited(subclass)
+        super
+        subclass.instance_variable_set(:@models, models.dup)
+        subclass.instance_variable_set(:@secrets, secrets)
+      end
+
+      def field(name, model = nil, secret: false)
+        raise ArgumentError, "#{self}: every object has a method #{name}" if Model.public_method_defined?(name)
+
+        @models[name] = model
+        @secrets += [name] if secret
+        define_method(name) { self[name] }
+      end
+    end
+
+    # Fields have symbols as names, at any depth.
+    def initialize(fields)
+      @fields = fields.frozen? ? fields : fields.dup.freeze
+      freeze
+    end
+
+    # A field by its name; nil when it was not sent.
+    def [](name)
+      name = name.to_sym
+      model = self.class.models[name]
+      model ? nest(model, @fields[name]) : @fields[name]
+    end
+
+    # Whether the field was sent.
+    def key?(name)
+      @fields.key?(name.to_sym)
+    end
+
+    # A field of a record within: `person.dig(:company, :name)`.
+    def dig(name, *rest)
+      value = self[name]
+      rest.empty? || value.nil? ? value : value.dig(*rest)
+    end
+
+    # The JSON object that was sent.
+    def to_h
+      @fields.dup
+    end
+
+    def to_json(*options)
+      @fields.to_json(*options)
+    end
+
+    # For Rails, whose JSON encoder asks for it.
+    def as_json(*)
+      to_h
+    end
+
+    # For pattern matching: `case person in {name:, company: {domain:}}`.
+    def deconstruct_keys(names)
+      known = self.class.models
+      names ||= @fields.keys | known.keys
+      names.select { |name| @fields.key?(name) || known.key?(name) }.to_h { |name| [name, self[name]] }
+    end
+
+    def ==(other)
+      other.instance_of?(self.class) && other.to_h == @fields
+    end
+    alias eql? ==
+
+    def hash
+      [self.class, @fields].hash
+    end
+
+    def inspect
+      sent = @fields.reject { |_, value| value.nil? }
+      shown = sent.map { |name, value| "#{name}=#{self.class.secrets.include?(name) ? MASK : self[name].inspect}" }
+      "#<#{[self.class, shown.join(', ')].join(' ').rstrip}>"
+    end
+    alias to_s inspect
+
+    private
+
+    def nest(model, value)
+      case value
+      when Hash then model.new(value)
+      when Array then value.map { |item| nest(model, item) }.freeze
+      else value
+      end
+    end
+  end
+end

@@ -1,6 +1,7 @@
 /** Every language of the suite. To add one, write its runner and add its row. */
 import { join } from 'node:path';
 import { goRunner } from './go.ts';
+import { phpRunner } from './php.ts';
 import { pythonRunner } from './python.ts';
 import { rubyRunner } from './ruby.ts';
 
@@ -68,6 +69,13 @@ export const LANGUAGES: readonly Prepared[] = [
     async prepare() {
       const runner = await rubyRunner(join(CLIENTS, 'ruby'));
       return typeof runner === 'string' ? runner : { name: 'ruby', variants: ['threads'], unsupported: {}, runner };
+    },
+  },
+  {
+    name: 'php',
+    async prepare() {
+      const runner = await phpRunner(join(CLIENTS, 'php'));
+      return typeof runner === 'string' ? runner : { name: 'php', variants: ['processes'], unsupported: {}, runner };
     },
   },
 ];

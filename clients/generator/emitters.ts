@@ -2,6 +2,7 @@
 import type { Emitter } from './model.ts';
 import { emitGo } from './go.ts';
 import { emitNode } from './node.ts';
+import { emitPhp } from './php.ts';
 import { synchronousPython } from './python-sync.ts';
 import { emitPython } from './python.ts';
 import { emitRuby } from './ruby.ts';
@@ -9,6 +10,7 @@ import { emitRuby } from './ruby.ts';
 export const EMITTERS: Readonly<Record<string, Emitter>> = {
   go: emitGo,
   node: emitNode,
+  php: emitPhp,
   python: (api) => [...emitPython(api), ...synchronousPython()],
   ruby: emitRuby,
 };

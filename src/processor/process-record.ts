@@ -2,7 +2,7 @@ import { ReorderBuffer } from '../util/reorder-buffer.ts';
 import type { CompiledJob, Step } from '../definition/compiled-job.ts';
 import type { InputRecord } from '../formats/input-record.ts';
 import { isBlank } from '../verification/clean-keys.ts';
-import { shownKey, verifyKeyAsSpelled, type KeysOf, type RecordKeys } from './lookup-keys.ts';
+import { verifyKeyAsSpelled, type KeysOf, type RecordKeys } from './lookup-keys.ts';
 import type { LookupOutcome } from './lookup-step.ts';
 import type { Steps } from './open-steps.ts';
 import { errorOf, invalid, NO_ANSWERS, SKIPPED, SUPPRESSED, type StepAnswers, type RecordResult } from './result.ts';
@@ -146,13 +146,13 @@ export class RecordProcessor {
 
   #reveal(inProgress: RecordInProgress): void {
     const { reveal } = this.#steps;
-    const lookup = inProgress.keys.reveal;
-    if (reveal === null || lookup === null) {
+    const key = inProgress.keys.reveal;
+    if (reveal === null || key === null) {
       inProgress.listener.done(inProgress.result);
       return;
     }
-    reveal.ask(lookup, (outcome) => {
-      this.#apply(inProgress, 'reveal', lookup.key, outcome);
+    reveal.ask({ key }, (outcome) => {
+      this.#apply(inProgress, 'reveal', key, outcome);
       inProgress.listener.done(inProgress.result);
     });
   }
@@ -180,7 +180,7 @@ export class RecordProcessor {
         const { code, attempts, requestId } = outcome;
         result.outcome = 'failed';
         result.error = errorOf(step, code, this.#job.steps);
-        result.failure = { step, key: shownKey(key), code, attempts, requestId };
+        result.failure = { step, key, code, attempts, requestId };
         return false;
       }
       default:

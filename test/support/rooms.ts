@@ -23,7 +23,6 @@ export const ROOMS = [
   'checkpoint',
   'job',
   'service',
-  'library',
   'cli',
   'index.ts',
 ] as const;

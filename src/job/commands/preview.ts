@@ -1,5 +1,4 @@
 import { freezeInput } from '../../reader/freeze.ts';
-import { PERSON_COLUMNS } from '../../formats/header-aliases.ts';
 import { readRecords } from '../../formats/read-records.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { printable } from '../../util/display.ts';
@@ -28,7 +27,6 @@ export async function previewRows(path: string, job: Pick<CompiledJob, 'input' |
       ifMissing: 'fail',
       isOwn: () => false,
       reservedColumns: [],
-      personColumns: PERSON_COLUMNS,
       needColumns: false,
       spoolPath: '',
     });

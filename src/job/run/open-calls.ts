@@ -30,11 +30,7 @@ export interface ServiceAccess {
 }
 
 interface CallsOptions {
-  readonly settings: Pick<CompiledJob, 'service'> & {
-    readonly limits: Pick<CompiledJob['limits'], 'maxWaitMs' | 'maxOutageMs'>;
-    /** Absent for one-off lookups, which have no options. */
-    readonly enrich?: CompiledJob['enrich'];
-  };
+  readonly settings: Pick<CompiledJob, 'service'> & { readonly limits: Pick<CompiledJob['limits'], 'maxWaitMs' | 'maxOutageMs'> };
   readonly service: ServiceAccess;
   readonly counters: Counters;
   readonly budget: Pick<CallBudget, 'ask' | 'reached'>;
@@ -83,7 +79,6 @@ export function openCalls(options: CallsOptions): Calls {
     apiKey: service.apiKey,
     timeoutMs,
     domainField,
-    ...(settings.enrich === undefined ? {} : { enrich: settings.enrich }),
     connections: Math.min(wanted, maxConnections),
   });
   // A key that is being read again comes first, then the ledger's claims, then the job's own limit.

@@ -143,7 +143,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
         onSettled: () => loop.flushIfIdle(),
         onPending: (addresses, waitMs) => notices.pending(addresses, waitMs),
       },
-      lookupScopes((step, scope) => ledger.scope(serviceOrigin(job), step, scope), job.service.domainField, job),
+      lookupScopes((step, scope) => ledger.scope(serviceOrigin(job), step, scope), job.service.domainField),
       requestPace({
         timeoutMs: job.service.timeoutMs,
         counters,

@@ -48,9 +48,8 @@ export async function runToFile(
 ): Promise<ExitCode> {
   const named = jobPaths(job, options);
   const { fresh } = options;
-  const reportDone = ({ checkpoint, because, isNew = false }: Start & { kind: 'done' }): ExitCode => {
-    const report = buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint), job.service.creditPrice);
-    reporter.done(report, named, because, isNew);
+  const reportDone = ({ checkpoint, because }: Start & { kind: 'done' }): ExitCode => {
+    reporter.done(buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint), job.service.creditPrice), named, because);
     return exitCodeOf(checkpoint);
   };
   const locking = { signals: context.signals, reporter };
@@ -105,10 +104,8 @@ async function decideAfterCrash(
       kind: 'done',
       checkpoint: start.checkpoint,
       because: 'the retry that was under way only had to be put in place, and is now: nothing was called',
-      isNew: true,
     };
-  const next = await decideAfterCrash(job, paths, lock, { command, decide, isTrustedElsewhere: null }, options);
-  return next.kind === 'done' ? { ...next, isNew: true } : next;
+  return decideAfterCrash(job, paths, lock, { command, decide, isTrustedElsewhere: null }, options);
 }
 
 async function runFrom(

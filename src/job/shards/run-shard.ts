@@ -62,7 +62,7 @@ export async function runShard(
       case 'done': {
         const report = buildReport(decision.checkpoint, job.output.uri, job.service.rpm, job.service.creditPrice);
         if (decision.because === null) reporter.finished(report, paths);
-        else reporter.done(report, paths, decision.because, decision.isNew === true);
+        else reporter.done(report, paths, decision.because);
         return (decision.checkpoint.exitCode ?? EXIT.ok) as ExitCode;
       }
       default:

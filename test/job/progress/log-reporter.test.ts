@@ -51,7 +51,7 @@ describe('the log', () => {
     vi.advanceTimersByTime(10_000);
     reporter.stopped(REPORT);
     reporter.finished(REPORT, null);
-    reporter.done(REPORT, { output: '', report: '', errors: '' }, 'nothing was called', false);
+    reporter.done(REPORT, { output: '', report: '', errors: '' }, 'nothing was called');
     expect(parsed().map(({ level, event }) => [level, event])).toEqual([
       [30, 'a'],
       [40, 'b'],

@@ -52,6 +52,7 @@ ${commands.map(({ name, flags: names, actions }) => `      ${name}) words="${[..
     esac
   fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))
+  local IFS=$'\\n'
   [ "\${#COMPREPLY[@]}" -gt 0 ] || COMPREPLY=($(compgen -f -- "$word"))
 }
 complete -o filenames -F _millrace millrace

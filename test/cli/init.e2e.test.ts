@@ -11,6 +11,7 @@ test.each([
   ['leads.csv', `Name,E-Mail-Adresse,LinkedIn\n${ROW}\n`, 'leads.yaml'],
   ['odd "name": {x}.csv', `Na"me,"Work\nEmail",LinkedIn\n${ROW}\n`, 'odd "name" x.yaml'],
   ['leads.jsonl', `{"work_email":"imani.irving@cobalt-materials.example"}\n`, 'leads.yaml'],
+  ['profiles.csv', `Name,LinkedIn\nImani,https://profiles.example/in/imani\n`, 'profiles.yaml'],
   ['semi.csv', `Name;Courriel\nImani;imani.irving@cobalt-materials.example\n`, 'semi.yaml'],
 ])('init writes a job file for %j that runs as it is, and leaves an existing file alone', async (name, text, expected) => {
   const folder = await makeFolder();
@@ -84,6 +85,8 @@ test('the completion of bash knows commands, actions, flags with their words, an
   expect(completed(script, ['millrace', 'run', '--limits.maxC'])).toEqual(['--limits.maxCredits']);
   expect(completed(script, ['millrace', 'run', '--plan', 's'])).toEqual(['scale']);
   expect(completed(script, ['millrace', 'run', '/etc/host'])).toContain('/etc/hosts');
+  await writeFile(folder.at('two words.csv'), '');
+  expect(completed(script, ['millrace', 'run', folder.at('two w')])).toEqual([folder.at('two words.csv')]);
 });
 
 test.runIf(ensurePackage('fish'))('the completion of fish knows commands, actions and flags with their words', async () => {

@@ -57,6 +57,14 @@ function nameOf(input: string): string {
   return name === '' || name.startsWith('.') ? 'leads' : name.slice(0, 80);
 }
 
+/** The lines of `steps`, by the keys that the input has. */
+function stepsFor({ email, domain, linkedin_url: profile }: InputManifest['keyName']): string {
+  const comment = '# What is done to each record, in this order.';
+  if (email === null && domain === null)
+    return `${comment} enrich, verify and company need an address or a domain.\nsteps: [reveal]   # by linkedin_url`;
+  return `${comment} Others: company${profile === null ? '' : ', reveal (by linkedin_url)'}.\nsteps: [enrich, verify]`;
+}
+
 function jobFile(name: string, input: string, { format, columns, keyName, files }: InputManifest): string {
   const text = (value: string): string => JSON.stringify(value);
   const keys = Object.entries(keyName).flatMap(([key, column]) => (column === null ? [] : [`    ${key}: ${text(column)}`]));
@@ -73,8 +81,7 @@ input:
   columns:
 ${keys.join('\n')}
 ${files.some(({ delimiter }) => delimiter === ';') ? '  delimiter: ";"\n' : ''}
-# What is done to each record, in this order. Others: ${keyName.linkedin_url === null ? 'company' : 'company, reveal (by linkedin_url)'}.
-steps: [enrich${keyName.email === null && keyName.linkedin_url !== null ? '' : ', verify'}]
+${stepsFor(keyName)}
 
 service:
   # The sample service inside the run, to try things out without an account. For the real one, put these in its place:

@@ -1,6 +1,8 @@
 /** Files on this machine as a source: size, digest, and a byte range as a stream of buffers. */
 import { createHash } from 'node:crypto';
-import { open, stat, type FileHandle } from 'node:fs/promises';
+import { open, opendir, stat, type FileHandle } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { didYouMean, nearest } from '../util/nearest.ts';
 import { InputError, StorageError, type MillraceError } from '../util/errors.ts';
 import type { ByteRange, Identity, RangeOptions, SourceFile } from './source.ts';
 
@@ -12,13 +14,17 @@ interface FileFacts {
   readonly kind: 'file' | 'directory' | 'other';
 }
 
-/** Turns an error of the operating system into a MillraceError. `name` is the file as the user calls it. */
-export function sourceError(error: unknown, name: string): MillraceError {
+/**
+ * Turns an error of the operating system into a MillraceError.
+ * @param name the file as the user calls it
+ * @param meant a file that is there, and that the user perhaps means
+ */
+export function sourceError(error: unknown, name: string, meant: string | null = null): MillraceError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':
-      return new InputError('input_missing', `There is no input ${name}.`, {
+      return new InputError('input_missing', `There is no input ${name}${meant === null ? '.' : didYouMean(meant)}`, {
         hint: 'Check --input, or set input.ifMissing to succeed.',
         cause: error,
       });
@@ -53,8 +59,26 @@ export async function statSource(path: string, name: string): Promise<FileFacts>
     const found = await stat(path);
     return { size: found.size, kind: found.isFile() ? 'file' : found.isDirectory() ? 'directory' : 'other' };
   } catch (error) {
-    throw sourceError(error, name);
+    throw sourceError(error, name, await meantBy(path, name));
   }
+}
+
+/** Entries of a folder that are compared with a misspelt name. */
+const MOST_ENTRIES = 10_000;
+
+/** A file of the same folder with a similar name, spelt as the user spells paths; null when the folder has none. */
+async function meantBy(path: string, name: string): Promise<string | null> {
+  const found: string[] = [];
+  try {
+    for await (const entry of await opendir(dirname(path))) {
+      if (entry.isFile()) found.push(entry.name);
+      if (found.length >= MOST_ENTRIES) break;
+    }
+  } catch {
+    return null;
+  }
+  const meant = nearest(basename(path), found);
+  return meant === null || meant === basename(path) ? null : name.slice(0, name.lastIndexOf('/') + 1) + meant;
 }
 
 /** Size in bytes, and SHA-256 (hex) over the first and last 64 KiB, which overlap in a smaller file. */

@@ -47,6 +47,8 @@ describe(`an unusable input (SEED=${SEED})`, () => {
     sampleOf(
       [
         ['missing', 'nothing-here.csv', /There is no input nothing-here\.csv/],
+        ['a misspelt name', 'i.csv', /There is no input i\.csv; did you mean in\.csv\?/],
+        ['a misspelt name in a folder', './peopel.csv', /There is no input \.\/peopel\.csv; did you mean \.\/people\.csv\?/],
         ['a glob without a match', 'no-*.csv', /Nothing matches the input no-\*\.csv/],
         ['an empty folder', 'empty', /Nothing matches the input empty/],
         ['a JSON array', 'array.json', /array\.json is one JSON array/],

@@ -3,11 +3,15 @@ import type { SettledCall } from '../pool/call-pool.ts';
 import type { StepContext } from './step-context.ts';
 import { isTimeout, refusedAsTooLarge, waitedTooLong } from './too-large.ts';
 
-/** The end of a request. `tooLarge`: the reason to make it smaller, for a sentence that begins with "verify requests"; null without one. */
+/**
+ * The end of a request. `tooLarge`: the reason to make it smaller, for a sentence that begins with "verify requests"; null without one.
+ * `isTooDear`: it was not sent, because the limits of the job have room for a smaller one only. That says nothing about the service.
+ */
 export interface EndedRequest {
   readonly settled: SettledCall<VerifyAnswer>;
   readonly latencyMs: number;
   readonly tooLarge: string | null;
+  readonly isTooDear: boolean;
 }
 
 export interface VerifyBatchRequest {
@@ -33,6 +37,7 @@ export function submitVerify(
   let latencyMs = 0;
   let late = 0;
   let why: string | null = null;
+  let isTooDear = false;
   const canBeSmaller = limitMs !== null && emails.length > 1;
   pool.submit<VerifyAnswer>({
     step: 'verify',
@@ -43,16 +48,13 @@ export function submitVerify(
       latencyMs = result.meta.latencyMs;
       return result;
     },
-    isTooDear: () => {
-      if (canBeSmaller) why = 'may cost more than limits.maxCredits leaves';
-      return canBeSmaller;
-    },
+    isTooDear: () => (isTooDear = emails.length > 1),
     givesUp: (failure) => {
       if (!canBeSmaller) return false;
       if (isTimeout(failure, limitMs)) late++;
       why = waitedTooLong(failure, limitMs) ?? (late >= lateAttempts ? `failed late (${failure.code})` : null);
       return why !== null;
     },
-    settle: (settled) => settle({ settled, latencyMs, tooLarge: why ?? (canBeSmaller ? refusedAsTooLarge(settled) : null) }),
+    settle: (settled) => settle({ settled, latencyMs, isTooDear, tooLarge: why ?? (canBeSmaller ? refusedAsTooLarge(settled) : null) }),
   });
 }

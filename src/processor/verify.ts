@@ -164,9 +164,8 @@ export class VerifyStep {
     });
   }
 
-  /** Polls a group. Every address has a verdict already, even if this request fails. */
-  #askAgain(group: PendingGroup, members: PendingMembers): void {
-    const most = this.#queue.most ?? members.size;
+  /** Polls a group, with `most` addresses a request. Every address has a verdict already, even if this request fails. */
+  #askAgain(group: PendingGroup, members: PendingMembers, most = this.#queue.most ?? members.size): void {
     if (members.size <= most) return this.#askGroupAgain(group, members);
     const groups = partsOf(members, most).map(
       (part) => [{ ...group, id: this.#bodies.pollKey(group, part.keys()), size: part.size }, part] as const,
@@ -179,7 +178,8 @@ export class VerifyStep {
   #askGroupAgain(group: PendingGroup, members: PendingMembers): void {
     const emails = [...members.keys()];
     const idempotencyKey = this.#bodies.pollKey(group, members.keys());
-    this.#submit({ emails, body: this.#bodies.bodyFor(emails), idempotencyKey }, ({ settled, tooLarge }) => {
+    this.#submit({ emails, body: this.#bodies.bodyFor(emails), idempotencyKey }, ({ settled, tooLarge, isTooDear }) => {
+      if (isTooDear) return this.#askAgain(group, members, Math.ceil(members.size / 2));
       if (settled.kind === 'suppressed' && emails.length === 1) return this.#end(emails, { kind: 'suppressed' }, 'again');
       if (tooLarge !== null && this.#queue.wasTooLarge(emails.length, tooLarge)) {
         this.#queue.sendNext();
@@ -199,7 +199,7 @@ export class VerifyStep {
     });
   }
 
-  #settle(part: RequestPart, id: string, { settled, tooLarge }: EndedRequest): void {
+  #settle(part: RequestPart, id: string, { settled, tooLarge, isTooDear }: EndedRequest): void {
     const { emails } = part;
     part.settle();
     if (settled.kind === 'ok') {
@@ -207,6 +207,7 @@ export class VerifyStep {
       this.#answered(part, id, settled);
       return;
     }
+    if (isTooDear) return this.#halve(part);
     if (tooLarge !== null && this.#queue.wasTooLarge(emails.length, tooLarge)) {
       if (part.group !== null) this.#queue.putBack(part.group);
       else this.#halve(part);

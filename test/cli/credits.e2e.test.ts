@@ -38,6 +38,22 @@ test('verify requests shrink at the end of limits.maxCredits, so that its last c
   expect([...service.asked.values()].filter((times) => times > 1)).toEqual([]);
 });
 
+test('requests that were made smaller for limits.maxCredits are full again once it is raised', async () => {
+  const { folder, service, args } = await makeWorld(addresses(5_000));
+  expect(await folder.run(args({ steps: 'verify', 'limits.maxCredits': '2300' }))).toMatchObject({
+    code: 77,
+    stderr: expect.not.stringContaining('addresses a request'),
+  });
+  expect(service.credits).toBe(2_300);
+  const before = service.requests.length;
+  expect(await folder.run(args({ steps: 'verify', 'limits.maxCredits': '5000' }))).toMatchObject({ code: 0 });
+  expect(service.credits).toBe(5_000);
+  expect([...service.asked.values()].filter((times) => times > 1)).toEqual([]);
+  // Parts of the requests that the limit divided, and full ones.
+  expect(service.requests.length - before).toBeLessThanOrEqual(12);
+  expect(await folder.json('out.csv.report.json')).not.toHaveProperty('verifyRequests');
+});
+
 test('a finished run exits with 1 when a rate is below its alert, and its report says why', async () => {
   const rows = leads(40, 3).filter(({ key }) => key === null || !/^(gone|refused)/.test(key));
   const { folder, args } = await makeWorld(toCsv(rows));

@@ -72,10 +72,11 @@ module Millrace
 
     # Waits until the job has ended or is paused; with `timeout` at most that many seconds.
     def wait(id, timeout: nil)
-      pauses = Enumerator.produce(1.0) { |pause| [10.0, pause * 1.5].min }
+      pause = nil
       @transport.poll(timeout, "batch #{id}") do
         batch = get(id)
-        SETTLED.include?(batch.state) ? [batch, nil] : [nil, pauses.next]
+        pause = pause ? [10.0, pause * 1.5].min : 1.0
+        SETTLED.include?(batch.state) ? [batch, nil] : [nil, pause]
       end
     end
 

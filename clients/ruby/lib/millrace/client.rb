@@ -78,7 +78,7 @@ module Millrace
     # The contacts that match all filters. The pages are requested while you iterate.
     def search_contacts(**filters)
       Pager.new(@transport, Contact, filters[:cursor]) do |cursor|
-        page = { **filters, cursor: }
+        page = Requests.filters({ **filters, cursor: })
         query = Requests.query(page)
         next post("/v1/contacts/search", page) if query.length > Requests::LONGEST_QUERY
 

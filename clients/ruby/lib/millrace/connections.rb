@@ -62,7 +62,8 @@ module Millrace
       found = @address.find_proxy(environment)
       return [nil] if found.nil?
 
-      [found.hostname, found.port, *[found.user, found.password].map { |text| text && URI.decode_www_form_component(text) }]
+      credentials = [found.user, found.password].map { |text| text && URI.decode_www_form_component(text) }
+      [found.hostname, found.port, *credentials]
     end
 
     # Names are in lower case, because Ruby warns of others. A CGI script gets HTTP_PROXY from whoever calls it.

@@ -91,13 +91,29 @@ module Millrace
     end
 
     def inspect
-      sent = @fields.reject { |_, value| value.nil? }
-      shown = sent.map { |name, value| "#{name}=#{self.class.secrets.include?(name) ? MASK : self[name].inspect}" }
-      "#<#{[self.class, shown.join(', ')].join(' ').rstrip}>"
+      fields = shown.map { |name, value| " #{name}=#{value.inspect}" }
+      "#<#{self.class}#{fields.join(',')}>"
     end
     alias to_s inspect
 
+    # For pp and irb, which break long lines.
+    def pretty_print(printer)
+      printer.group(1, "#<#{self.class}", ">") do
+        printer.seplist(shown, -> { printer.text(",") }) do |name, value|
+          printer.breakable
+          printer.text("#{name}=")
+          printer.pp(value)
+        end
+      end
+    end
+
     private
+
+    # The fields to print, without those that are nil and without secrets.
+    def shown
+      sent = @fields.keys.reject { |name| @fields[name].nil? }
+      sent.to_h { |name| [name, self.class.secrets.include?(name) ? MASK : self[name]] }
+    end
 
     def nest(model, value)
       case value

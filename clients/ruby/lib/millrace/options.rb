@@ -7,7 +7,7 @@ module Millrace
 
     def initialize(api_key:, base_url:, timeout:, max_attempts:, retry_delay:, wait_for_rate_limit:)
       @api_key = setting(api_key, "MILLRACE_API_KEY")
-      @base_url = setting(base_url, "MILLRACE_BASE_URL").chomp("/")
+      @base_url = setting(base_url, "MILLRACE_BASE_URL").sub(%r{/+\z}, "")
       @timeout = timeout
       @max_attempts = max_attempts
       @retry_delay = retry_delay

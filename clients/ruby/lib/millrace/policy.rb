@@ -185,7 +185,7 @@ module Millrace
     end
 
     def finding(item)
-      [item.pointer || item.parameter, item.detail].compact.join(": ")
+      [item.pointer, item.parameter, item.detail].reject { |text| text.to_s.empty? }.join(": ")
     end
   end
 

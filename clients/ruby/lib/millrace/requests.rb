@@ -27,7 +27,12 @@ module Millrace
 
     # A list becomes a parameter for each of its items; nil is left out.
     def query(params)
-      URI.encode_www_form(plain(params.compact))
+      URI.encode_www_form(filters(params))
+    end
+
+    # Filters as the service writes them: a time is its day in UTC.
+    def filters(params)
+      plain(params.compact, "%F")
     end
 
     # The parameters without those that are nil.
@@ -37,15 +42,16 @@ module Millrace
 
     # Seconds that a verification may take, with its `timeout_ms`.
     def verify_timeout(params, timeout)
-      [params[:timeout_ms].to_f / 1000 + 5, timeout].max
+      wanted = params[:timeout_ms]
+      wanted ? [(wanted / 1000.0) + 5, timeout].max : timeout
     end
 
-    # Values of Ruby as the service writes them: a time in UTC, a range of numbers as `min-max`.
-    def plain(value)
+    # Values of Ruby as the service writes them: times in UTC, a range of numbers as `min-max`.
+    def plain(value, time = "%FT%TZ")
       case value
-      when Hash then value.transform_values { |item| plain(item) }
-      when Array, Set then value.map { |item| plain(item) }
-      when Time then value.getutc.iso8601
+      when Hash then value.transform_values { |item| plain(item, time) }
+      when Array, Set then value.map { |item| plain(item, time) }
+      when Time, DateTime then value.to_time.getutc.strftime(time)
       when Range then "#{value.begin}-#{value.exclude_end? && value.end.is_a?(Integer) ? value.end - 1 : value.end}"
       else value
       end

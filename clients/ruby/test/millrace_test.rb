@@ -39,6 +39,23 @@ class MillraceTest < Minitest::Test
     socket.close
   end
 
+  # A client of a service that keeps its connections, and notes the number of that of each request.
+  def client_of_connections(count)
+    server = TCPServer.new("127.0.0.1", 0)
+    @service = Thread.new do
+      count.times do |number|
+        socket = server.accept
+        Thread.new do
+          while socket.gets("\r\n\r\n")
+            @requests << number
+            socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+          end
+        end
+      end
+    end
+    Millrace::Client.new(api_key: "key-1", base_url: "http://127.0.0.1:#{server.addr[1]}")
+  end
+
   def answer(body, status = "200 OK", headers = "")
     "HTTP/1.1 #{status}\r\n#{headers}Content-Length: #{body.bytesize}\r\nConnection: close\r\n\r\n#{body}"
   end
@@ -133,6 +150,15 @@ class MillraceTest < Minitest::Test
       stream.close
     end
     assert_equal ["sg_1"], seen
+  end
+
+  def test_a_stream_that_ended_has_no_connection_to_close
+    client = client_of_connections(2)
+    stream = client.export_signals
+    assert_equal 1, stream.count
+    stream.close
+    client.health
+    assert_equal [0, 0], Array.new(2) { @requests.pop }
   end
 
   def test_a_stream_can_be_closed_during_a_pause
@@ -269,25 +295,13 @@ class MillraceTest < Minitest::Test
 
   def test_a_forked_process_uses_connections_of_its_own
     skip "there is no fork" unless Process.respond_to?(:fork)
-    server = TCPServer.new("127.0.0.1", 0)
-    @service = Thread.new do
-      [1, 2].each do |number|
-        socket = server.accept
-        Thread.new do
-          while socket.gets("\r\n\r\n")
-            @requests << number
-            socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
-          end
-        end
-      end
-    end
-    client = Millrace::Client.new(api_key: "key-1", base_url: "http://127.0.0.1:#{server.addr[1]}")
+    client = client_of_connections(2)
     client.health
     child = fork { exit!(client.health.is_a?(Millrace::Health)) }
     Process.wait(child)
     assert_predicate $?, :success?
     client.health
-    assert_equal [1, 2, 1], Array.new(3) { @requests.pop }
+    assert_equal [0, 1, 0], Array.new(3) { @requests.pop }
   end
 
   def test_headers_of_a_delivery_come_in_every_form

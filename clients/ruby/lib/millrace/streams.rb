@@ -116,7 +116,8 @@ module Millrace
     # Ends the iteration for good. Another thread, or the handler of a signal, may call it.
     def close
       @closed = true
-      Connections.finish(@connection) if @connection
+      connection = @connection
+      Connections.finish(connection) if connection
       nil
     end
 

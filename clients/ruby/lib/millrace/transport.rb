@@ -42,8 +42,8 @@ module Millrace
       end
     end
 
-    # One attempt at an answer that is read piece by piece. `opened` gets the connection. What the block raises is
-    # raised as it is.
+    # One attempt at an answer that is read piece by piece. `opened` gets the connection, and nil when it
+    # is no longer that of the stream. What the block raises is raised as it is.
     def stream(request, idle: options.timeout, opened: nil)
       refusal = String.new
       response = exchange(request, headers(request), nil, idle:, opened:) do |found, piece|
@@ -128,6 +128,7 @@ module Millrace
 
       raise failure(request, response, e), cause: e.message.include?(options.api_key) ? nil : e
     ensure
+      opened&.call(nil)
       finished ? @connections.keep(http) : (http && Connections.finish(http))
     end
 

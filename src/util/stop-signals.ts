@@ -6,11 +6,19 @@ export interface StopSignals {
   readonly abort: AbortSignal;
 }
 
-/** A signal that aborts `ms` after `drain` does, and `ms` from now when it has already. */
-export function graceAfter(drain: AbortSignal, ms: number): AbortSignal {
+/** Does work that is told to stop `ms` after `drain` aborts, or `ms` from now when it has already. Afterwards nothing listens. */
+export async function withGrace<T>(drain: AbortSignal, ms: number, work: (stop: AbortSignal) => Promise<T>): Promise<T> {
   const grace = new AbortController();
-  const begin = (): void => void setTimeout(() => grace.abort(), ms).unref();
+  let timer: NodeJS.Timeout | undefined;
+  const begin = (): void => {
+    timer = setTimeout(() => grace.abort(), ms);
+  };
   if (drain.aborted) begin();
   else drain.addEventListener('abort', begin, { once: true });
-  return grace.signal;
+  try {
+    return await work(grace.signal);
+  } finally {
+    drain.removeEventListener('abort', begin);
+    clearTimeout(timer);
+  }
 }

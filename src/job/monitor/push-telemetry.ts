@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { sendMessage } from '../../client/send-message.ts';
 import { EXIT } from '../../util/errors.ts';
-import { graceAfter } from '../../util/stop-signals.ts';
+import { withGrace } from '../../util/stop-signals.ts';
 import type { OtelSettings, OtlpTarget } from '../../telemetry/otel-environment.ts';
 import { metricsBody, tracesBody, type Span } from '../../telemetry/otlp.ts';
 import { startedAtMs } from '../../telemetry/process-metrics.ts';
@@ -130,9 +130,10 @@ export class TelemetryPush {
   }
 
   async #send({ url, headers, timeoutMs }: OtlpTarget, body: string, mostMs = Infinity): Promise<void> {
-    const stop = graceAfter(this.#drain, WITHIN_MS_AFTER_SIGNAL);
     const withinMs = Math.min(mostMs, timeoutMs);
-    const failure = await sendMessage(url, body, { headers: () => headers, withinMs, stop, env: this.#env });
+    const failure = await withGrace(this.#drain, WITHIN_MS_AFTER_SIGNAL, (stop) =>
+      sendMessage(url, body, { headers: () => headers, withinMs, stop, env: this.#env }),
+    );
     if (failure === null || this.#hasWarned) return;
     this.#hasWarned = true;
     this.#warn('otel', `the OpenTelemetry collector at ${new URL(url).origin} did not take the data of this run: ${failure}`);

@@ -5,7 +5,7 @@ import type { Notification } from '../../definition/notification.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { EXIT, MillraceError } from '../../util/errors.ts';
 import { signedHeaders } from '../../util/signed-headers.ts';
-import { graceAfter } from '../../util/stop-signals.ts';
+import { withGrace } from '../../util/stop-signals.ts';
 import type { Reporter } from '../progress/reporter.ts';
 import type { Report } from '../report/report.ts';
 import { messageBody, type MessageType, type RunEnd } from './messages.ts';
@@ -82,12 +82,13 @@ export class Notifier {
   async #send(to: Notification | null, type: MessageType, end: RunEnd): Promise<void> {
     if (to === null) return;
     const { secret, env, drain } = this.#options;
-    const stop = graceAfter(drain, WITHIN_MS_AFTER_SIGNAL);
     const id = `msg_${randomUUID()}`;
     const body = messageBody(to.format, type, end, new Date().toISOString());
     const headers = (atMs: number): Record<string, string> =>
       to.format === 'slack' || secret === null ? {} : signedHeaders([secret], id, atMs, body);
-    const failure = await sendMessage(to.url, body, { headers, withinMs: WITHIN_MS, stop, env });
+    const failure = await withGrace(drain, WITHIN_MS_AFTER_SIGNAL, (stop) =>
+      sendMessage(to.url, body, { headers, withinMs: WITHIN_MS, stop, env }),
+    );
     if (failure !== null)
       this.#warn('not_notified', `the message about the end of this run was not taken by ${new URL(to.url).origin}: ${failure}`);
   }

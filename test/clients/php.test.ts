@@ -62,6 +62,13 @@ it('php -l finds nothing in the PHP library', async ({ skip }) => {
   expect(printed.split('\n').filter((line) => line !== '' && !line.startsWith('No syntax errors detected'))).toEqual([]);
 });
 
+it('the tests of the PHP library pass without a warning', async ({ skip }) => {
+  if (!isThere) skip();
+  // Traces with arguments, as in development.
+  const options = [...STRICT, '-d', 'zend.exception_ignore_args=0'];
+  expect(await output('php', [...options, 'test/library.php'])).toMatch(/^(\d+) of \1 tests pass\n$/);
+});
+
 it('the PHP library keeps to PSR-12', async ({ skip }) => {
   if (!isThere) skip();
   const lacks = await lackingPackages(['php-codesniffer'], ['phpcs']);

@@ -18,7 +18,7 @@ use Millrace\Model\BatchLine;
 use Millrace\Model\BatchPart;
 
 /** `$client->batches`: jobs of up to ten million lines. */
-final readonly class Batches
+class Batches
 {
     use BatchCalls;
 
@@ -32,7 +32,7 @@ final readonly class Batches
     private const TYPES = [BatchFormat::NDJSON => 'application/x-ndjson', BatchFormat::CSV => 'text/csv'];
 
     /** @internal */
-    public function __construct(private Transport $transport)
+    public function __construct(private readonly Transport $transport)
     {
     }
 

@@ -30,13 +30,13 @@ use Millrace\Model\VerificationProgress;
  *
  * Every call may throw an Exception\CallException.
  */
-final readonly class Client
+class Client
 {
     use ClientCalls;
 
-    public Webhooks $webhooks;
-    public Batches $batches;
-    private Transport $transport;
+    public readonly Webhooks $webhooks;
+    public readonly Batches $batches;
+    private readonly Transport $transport;
 
     /**
      * @param ?string $apiKey else the environment variable `MILLRACE_API_KEY`

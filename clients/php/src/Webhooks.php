@@ -14,12 +14,12 @@ use Millrace\Model\WebhookTest;
 use Millrace\Model\WebhookWithSecret;
 
 /** `$client->webhooks`. The signature of a delivery is checked by WebhookEvent::verify(). */
-final readonly class Webhooks
+class Webhooks
 {
     use WebhookCalls;
 
     /** @internal */
-    public function __construct(private Transport $transport)
+    public function __construct(private readonly Transport $transport)
     {
     }
 

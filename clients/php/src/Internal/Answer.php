@@ -18,6 +18,8 @@ use Millrace\Exception\TimeoutException;
 final class Answer
 {
     public const MAX_BYTES = 16 * 1024 * 1024;
+    /** Curl wanted to send a body again. PHP has no name for this code. */
+    private const SEND_FAIL_REWIND = 65;
 
     public int $status = 0;
     private ?\CurlMultiHandle $multi;
@@ -159,7 +161,7 @@ final class Answer
             throw TimeoutException::because($this->request->call, 'no answer in time');
         }
         if ($this->movedAt === $before && !$this->hasEnded) {
-            $wait = min($left, Transport::CANCEL_INTERVAL);
+            $wait = $this->transport->atMost($left);
             if (curl_multi_select($this->multi, $wait) < 1 && Transport::now() - $now < $wait / 2) {
                 // There was nothing to wait for yet, such as during the lookup of a name.
                 usleep(1_000);
@@ -170,7 +172,9 @@ final class Answer
     private function failed(int $code): CallException
     {
         $call = $this->request->call;
-        $detail = curl_error($this->handle) ?: (string) curl_strerror($code);
+        $detail = $code === self::SEND_FAIL_REWIND
+            ? 'the connection was closed before the answer came'
+            : (curl_error($this->handle) ?: (string) curl_strerror($code));
         $words = Redact::text($detail, $this->transport->options->apiKey());
         return match (true) {
             $code === CURLE_OPERATION_TIMEDOUT => TimeoutException::because($call, 'no answer in time'),

@@ -35,8 +35,8 @@ final class Curl
             CURLOPT_WRITEFUNCTION => $receive,
             CURLOPT_FOLLOWLOCATION => false,
             CURLOPT_CONNECTTIMEOUT_MS => 0x7FFFFFFF,
-            // A second attempt of curl's own would hide that the first one may have deleted something.
-            CURLOPT_FRESH_CONNECT => $request->method === 'DELETE',
+            // Curl repeats a request by itself when a kept connection has died, which is harmless for a GET only.
+            CURLOPT_FRESH_CONNECT => $request->method === 'DELETE' || $request->content === '',
         ];
         if ($request->content !== null) {
             $settings += self::upload($request->content, $sent);
@@ -52,7 +52,7 @@ final class Curl
     }
 
     /**
-     * The body is read once, so that curl makes no second attempt of its own.
+     * Curl cannot read the body again, so it makes no second attempt of its own.
      *
      * @return array<int, mixed>
      */

@@ -19,8 +19,9 @@ use Millrace\Record;
  */
 final readonly class Transport
 {
-    /** Seconds between two questions whether the caller has cancelled. */
-    public const CANCEL_INTERVAL = 0.05;
+    /** Seconds between two questions whether the caller has cancelled, and of a wait without that question. */
+    private const CANCEL_INTERVAL = 0.05;
+    private const LONGEST_WAIT = 1.0;
 
     public function __construct(
         public Options $options,
@@ -75,7 +76,7 @@ final readonly class Transport
     public function pager(string $model, \Closure $page, ?string $cursor = null): Pager
     {
         $read = static fn (array $json): Page => new Page(
-            array_map(static fn (array $item): Record => new $model($item), $json['data']),
+            array_map(static fn (array $item): Record => new $model($item), $json['data'] ?? null),
             $json['meta']['next_cursor'] ?? null,
             $json['meta']['total'] ?? null,
         );
@@ -112,8 +113,14 @@ final readonly class Transport
         while (($left = $end - self::now()) > 0) {
             $this->checkCancelled($request);
             // A signal may end the sleep early.
-            usleep((int) ceil(1e6 * min($left, $this->isCancelled === null ? 60.0 : self::CANCEL_INTERVAL)));
+            usleep((int) ceil(1e6 * $this->atMost($left)));
         }
+    }
+
+    /** Seconds to wait before it is time to look around again. */
+    public function atMost(float $seconds): float
+    {
+        return min($seconds, $this->isCancelled === null ? self::LONGEST_WAIT : self::CANCEL_INTERVAL);
     }
 
     /** @throws AbortedException */

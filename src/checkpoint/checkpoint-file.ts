@@ -2,6 +2,9 @@ import { InputError, MillraceError, StorageError, storageHint } from '../util/er
 import type { SavedQuota } from '../limiter/saved-quota.ts';
 import type { StoredSlots } from './call-slots.ts';
 import type { Shard } from '../definition/compiled-job.ts';
+import type { NotableCalls } from './notable-calls.ts';
+import type { PreviousRun } from './previous-run.ts';
+import type { RunLog } from './run-log.ts';
 import type { WaitTotals } from './wait-log.ts';
 import type { KeptSize } from '../processor/request-size.ts';
 import type { QuarantineState } from '../processor/miss-quarantine.ts';
@@ -34,8 +37,10 @@ export interface RunTotals {
   readonly latency: Readonly<Record<string, number>>;
   /** Running time over all resumes. */
   readonly activeMs: number;
-  /** When the calls were sent. Optional in older checkpoints. */
+  /** When the calls were sent. This and the next two are optional in older checkpoints. */
   readonly series?: StoredSlots;
+  readonly notable?: NotableCalls;
+  readonly runs?: RunLog;
 }
 
 /** The number of records of a job. */
@@ -94,6 +99,8 @@ export interface Checkpoint extends QuarantineState {
   readonly exitCode: number | null;
   /** Why a finished run exits with 1, a sentence each. Left out before its end. */
   readonly exitReasons?: readonly string[];
+  /** The run before, which the report compares this one with. Null when none was found; left out before the first start. */
+  readonly previous?: PreviousRun | null;
   readonly mark: ResumePoint;
   readonly totals: RunTotals;
   /**
@@ -205,6 +212,7 @@ const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
   finishedAt: ['string', 'null'],
   exitCode: ['number', 'null'],
   exitReasons: ['object', 'undefined'],
+  previous: ['object', 'null', 'undefined'],
   mark: ['object'],
   totals: ['object'],
   trusted: ['boolean'],

@@ -9,6 +9,7 @@ import type { CommandContext } from '../job/commands/run-command.ts';
 import type { CompiledJob, RunOptions } from '../definition/compiled-job.ts';
 import type { Invocation } from './invocation.ts';
 import { readWebhookSecret } from '../job/notify/webhook-secret.ts';
+import { commandLine } from './command-line.ts';
 import { readJob } from './read-job.ts';
 import { withStopSignals } from './signals.ts';
 
@@ -28,7 +29,7 @@ export async function withService(command: 'run' | 'retry', invocation: Invocati
     const work = await load();
     const service = await openService(job.service, apiKey);
     try {
-      return await work(job, options, { service, signals, webhookSecret, env: invocation.env });
+      return await work(job, options, { service, signals, command: commandLine(command, invocation), webhookSecret, env: invocation.env });
     } finally {
       await service.close();
     }

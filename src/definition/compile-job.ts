@@ -8,7 +8,7 @@ import type { CompiledJob } from './compiled-job.ts';
 import { checkDistinct, URI_CHECKS } from './check-uris.ts';
 import { compileConditions } from './conditions.ts';
 import { compileService } from './compile-service.ts';
-import { expand, isDate } from './expand.ts';
+import { expand, isDate, onEarlierDays, shiftDate } from './expand.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { envLayer, fileLayer, flagLayer } from './layers.ts';
 import type { FlagValue, JobFile } from './layers.ts';
@@ -49,7 +49,8 @@ interface CompileContext {
   readonly sources: JobSources;
   readonly warnings: string[];
   readonly originOf: (path: string) => Origin | null;
-  readonly expand: (uri: string, path: string) => string;
+  /** `daysAgo`: what {date} stood for then; 0 when left out. */
+  readonly expand: (uri: string, path: string, daysAgo?: number) => string;
 }
 
 /**
@@ -77,10 +78,10 @@ export function compileJob(sources: JobSources): { job: CompiledJob; warnings: s
     sources,
     warnings,
     originOf,
-    expand: (uri, path) => {
+    expand: (uri, path, daysAgo = 0) => {
       const origin = originOf(path);
       if (origin === null) return uri;
-      const surroundings = { date: sources.date ?? sources.today, env: sources.env };
+      const surroundings = { date: shiftDate(sources.date ?? sources.today, -daysAgo), env: sources.env };
       if (path === 'ledger.uri') return expandLedgerUri(uri, origin, surroundings);
       const expanded = expand(uri, origin, surroundings);
       URI_CHECKS[path]?.(expanded, origin);
@@ -184,6 +185,7 @@ function compileOutput(raw: RawJob, context: CompileContext): CompiledJob['outpu
   const marker = raw.output.marker === null ? null : context.expand(raw.output.marker, 'output.marker');
   return {
     uri,
+    earlier: onEarlierDays(uri, (daysAgo) => context.expand(raw.output.uri ?? uri, 'output.uri', daysAgo)),
     format,
     compression,
     fields: raw.output.fields,

@@ -60,6 +60,8 @@ export interface CompiledJob {
   readonly output: {
     /** A path, `s3://bucket/key`, or `-`. */
     readonly uri: string;
+    /** The same of the days before, the latest first. Empty when the uri has no {date}. */
+    readonly earlier: readonly string[];
     readonly format: OutputFormat;
     readonly compression: Compression;
     /** Column name -> dotted path into the result. Null is the standard set. */

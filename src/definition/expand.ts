@@ -35,6 +35,14 @@ export function shiftDate(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
+/** A monthly job still finds its last output. */
+const EARLIER_DAYS = 31;
+
+/** A dated uri on each of the days before, the latest first. Empty for a uri without a date. @param on the uri that many days ago */
+export function onEarlierDays(uri: string, on: (daysAgo: number) => string): string[] {
+  return on(1) === uri ? [] : Array.from({ length: EARLIER_DAYS }, (_, i) => on(i + 1));
+}
+
 /** Expands `~/`, which a shell does not expand in a job file, a variable or `--input=~/x`. */
 export function inHome(path: string, origin: Origin, { env }: Pick<ExpandContext, 'env'>): string {
   if (path !== '~' && !path.startsWith('~/')) return path;

@@ -104,6 +104,9 @@ export interface InputRecord {
   readonly finished?: FinishedRow;
 }
 
+/** The place of a record in the input: its file, and its first line. */
+export type RecordOrigin = Pick<InputRecord, 'file' | 'line'>;
+
 interface FinishedRow {
   /** Line end included. */
   readonly row: Buffer;

@@ -2,6 +2,7 @@
 import type { KeyRenewal } from '../client/rotating-key.ts';
 import type { CallResult } from '../client/types.ts';
 import type { Step } from '../definition/compiled-job.ts';
+import type { RecordOrigin } from '../formats/input-record.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { MillraceError } from '../util/errors.ts';
 
@@ -10,6 +11,16 @@ export interface CallSize {
   readonly step: Step;
   /** Keys that one request asks for: addresses of a verify request, else 1. */
   readonly keys: number;
+}
+
+/** One attempt at a call. */
+export interface SentCall extends CallSize {
+  /** The first record that it asks for. Null for a key of the command line. */
+  readonly origin: RecordOrigin | null;
+  /** How often it was sent, this time included. */
+  readonly attempt: number;
+  /** The slowest attempt so far, milliseconds. */
+  readonly slowestMs: number;
 }
 
 /**
@@ -21,7 +32,7 @@ export type MayCall = true | 'never' | 'smaller' | Promise<void>;
 /** The pool's events, for the counters and the log. */
 export interface PoolEvents {
   sent(call: CallSize): void;
-  answered(call: CallSize, result: CallResult<unknown>): void;
+  answered(call: SentCall, result: CallResult<unknown>): void;
   retrying(step: Step, code: string): void;
   /** The service does not answer: from now on only probes go out. @param lastLookups it may only fail for the last lookups */
   wentDown(code: string, detail: string, lastLookups: boolean): void;

@@ -144,8 +144,7 @@ export class CallPool {
         } else this.#fatal(this.#options.limitReached(size));
         if (this.#stopped) return;
       }
-      if (!task.sent) {
-        task.sent = true;
+      if (++task.sent === 1) {
         this.#outage.sent(task);
         this.#retries.firstAttempt();
       }
@@ -161,7 +160,8 @@ export class CallPool {
         failed: result.kind === 'retryable',
         retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null,
       });
-      events.answered(size, result);
+      task.slowestMs = Math.max(task.slowestMs, result.meta.latencyMs);
+      events.answered({ ...size, origin: call.origin ?? null, attempt: task.sent, slowestMs: task.slowestMs }, result);
       if (end === null) this.#handle(task, result);
       else this.#fatal(end);
       // It keeps its slot meanwhile: a call in its place would be refused as well.

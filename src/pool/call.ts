@@ -1,5 +1,6 @@
 import type { CallMeta, CallResult } from '../client/types.ts';
 import type { Step } from '../definition/compiled-job.ts';
+import type { RecordOrigin } from '../formats/input-record.ts';
 
 /** The final result of a call. */
 export type SettledCall<T> =
@@ -19,6 +20,8 @@ export interface PoolCall<T> {
   readonly step: Step;
   /** Keys that it asks for; default 1. */
   readonly keys?: number;
+  /** The first record that it asks for, for the report. */
+  readonly origin?: RecordOrigin | null;
   /** It asks for several keys, and is divided and sent again when it fails: its failure loses nothing. */
   readonly divisible?: boolean;
   /** One attempt; never throws. */
@@ -36,8 +39,10 @@ export interface Task {
   readonly call: PoolCall<unknown>;
   /** Attempts that failed and count. */
   attempts: number;
-  /** True once it was sent. */
-  sent: boolean;
+  /** How often it was sent. */
+  sent: number;
+  /** Its slowest attempt, milliseconds. */
+  slowestMs: number;
   /** When the service first throttled it; null when it never did. */
   throttledSince: number | null;
   /** Calls that were answered before it was first sent. */
@@ -47,7 +52,7 @@ export interface Task {
 }
 
 export function newTask(call: PoolCall<unknown>): Task {
-  return { call, attempts: 0, sent: false, throttledSince: null, answersWhenSent: 0, answersWhenFailed: 0 };
+  return { call, attempts: 0, sent: 0, slowestMs: 0, throttledSince: null, answersWhenSent: 0, answersWhenFailed: 0 };
 }
 
 /** How a final result settles its call. @param attempts all of them, this one included */

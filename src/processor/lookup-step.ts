@@ -1,6 +1,7 @@
 import type { RecordAnswer } from '../client/attempt-client.ts';
 import type { CallResult } from '../client/types.ts';
 import type { Step } from '../definition/compiled-job.ts';
+import type { RecordOrigin } from '../formats/input-record.ts';
 import type { LedgerAnswer } from '../ledger/ledger.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 import type { StepContext } from './step-context.ts';
@@ -44,7 +45,8 @@ export abstract class LookupStep<L extends StepLookup, R> {
     return this.#calls;
   }
 
-  ask(lookup: L, done: Done<R>): void {
+  /** @param origin the record that asks; null for a key of the command line */
+  ask(lookup: L, done: Done<R>, origin: RecordOrigin | null = null): void {
     const scope = this.scopeOf(lookup);
     const waiting = this.#inFlight.get(lookup.key);
     if (waiting !== undefined) {
@@ -66,7 +68,7 @@ export abstract class LookupStep<L extends StepLookup, R> {
     this.#calls++;
     this.context.ledger.ask(scope, lookup.key, (told, seed = null) => {
       if (told === null) {
-        this.#send(scope, lookup, seed);
+        this.#send(scope, lookup, origin, seed);
         return;
       }
       this.#calls--;
@@ -75,9 +77,10 @@ export abstract class LookupStep<L extends StepLookup, R> {
     });
   }
 
-  #send(scope: number, lookup: L, seed: string | null): void {
+  #send(scope: number, lookup: L, origin: RecordOrigin | null, seed: string | null): void {
     this.context.pool.submit<RecordAnswer<R>>({
       step: this.step,
+      origin,
       send: this.callFor(lookup, seed),
       settle: (settled) => {
         this.#calls--;

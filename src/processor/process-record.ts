@@ -1,6 +1,7 @@
+import type { CompanyRecord, ContactRecord } from '../client/types.ts';
 import { ReorderBuffer } from '../util/reorder-buffer.ts';
 import type { CompiledJob, Step } from '../definition/compiled-job.ts';
-import type { InputRecord } from '../formats/input-record.ts';
+import type { InputRecord, RecordOrigin } from '../formats/input-record.ts';
 import { isBlank } from '../verification/clean-keys.ts';
 import { verifyKeyAsSpelled, type KeysOf, type RecordKeys } from './lookup-keys.ts';
 import type { LookupOutcome } from './lookup-step.ts';
@@ -23,6 +24,7 @@ type DraftResult = { -readonly [K in keyof RecordResult]: RecordResult[K] };
 
 /** One record on its way through the steps. */
 interface RecordInProgress {
+  readonly origin: RecordOrigin;
   readonly keys: RecordKeys;
   /** Whether the record has an address of its own, valid or not. */
   readonly hasEmail: boolean;
@@ -76,21 +78,25 @@ export class RecordProcessor {
       failure: null,
       didYouMean: keys.cleanedEmail,
     };
-    const inProgress: RecordInProgress = { keys, hasEmail: !isBlank(record.email), result, listener };
+    const inProgress: RecordInProgress = { origin: record, keys, hasEmail: !isBlank(record.email), result, listener };
     const { enrich } = this.#steps;
     if (enrich === null || keys.enrich === null) {
       this.#verify(inProgress, number);
       return;
     }
     const { key } = keys.enrich;
-    enrich.ask(keys.enrich, (outcome) => {
-      if (this.#apply(inProgress, 'enrich', key, outcome)) {
-        this.#verify(inProgress, number);
-      } else {
-        this.skip(number);
-        listener.done(inProgress.result);
-      }
-    });
+    enrich.ask(
+      keys.enrich,
+      (outcome) => {
+        if (this.#apply(inProgress, 'enrich', key, outcome)) {
+          this.#verify(inProgress, number);
+        } else {
+          this.skip(number);
+          listener.done(inProgress.result);
+        }
+      },
+      record,
+    );
   }
 
   /** This record skips its verify step; later ones may go on. */
@@ -119,8 +125,10 @@ export class RecordProcessor {
 
   #takeTurn(number: number, turn: VerifyTurn): void {
     this.#verifyTurns.put(number, { turn }, ({ turn: next }, its) => {
-      if (next !== null)
-        this.#steps.verify?.ask(next.email, (outcome) => this.#afterVerify(next.inProgress, next.email, outcome), next.spelled);
+      if (next !== null) {
+        const { email, spelled, inProgress } = next;
+        this.#steps.verify?.ask(email, (outcome) => this.#afterVerify(inProgress, email, outcome), spelled, inProgress.origin);
+      }
       if (this.#groups !== null && (this.#groups.before + its + 1) % this.#groups.rows === 0) this.#steps.verify?.flush();
     });
   }
@@ -138,10 +146,11 @@ export class RecordProcessor {
       this.#reveal(inProgress);
       return;
     }
-    company.ask({ key }, (outcome) => {
+    const done = (outcome: LookupOutcome<CompanyRecord>): void => {
       if (this.#apply(inProgress, 'company', key, outcome)) this.#reveal(inProgress);
       else inProgress.listener.done(inProgress.result);
-    });
+    };
+    company.ask({ key }, done, inProgress.origin);
   }
 
   #reveal(inProgress: RecordInProgress): void {
@@ -151,10 +160,11 @@ export class RecordProcessor {
       inProgress.listener.done(inProgress.result);
       return;
     }
-    reveal.ask({ key }, (outcome) => {
+    const done = (outcome: LookupOutcome<ContactRecord>): void => {
       this.#apply(inProgress, 'reveal', key, outcome);
       inProgress.listener.done(inProgress.result);
-    });
+    };
+    reveal.ask({ key }, done, inProgress.origin);
   }
 
   /** Applies a step's outcome to the result. Returns whether later steps go on. */

@@ -1,4 +1,5 @@
 import type { VerifyAnswer } from '../client/verify-answer.ts';
+import type { RecordOrigin } from '../formats/input-record.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 import type { StepContext } from './step-context.ts';
 import { isTimeout, refusedAsTooLarge, waitedTooLong } from './too-large.ts';
@@ -16,6 +17,8 @@ export interface EndedRequest {
 
 export interface VerifyBatchRequest {
   readonly emails: readonly string[];
+  /** The first record that asks for the first address. */
+  readonly origin: RecordOrigin | null;
   readonly body: string;
   readonly idempotencyKey: string;
   /** Late failures after which the request counts as too large. */
@@ -33,7 +36,7 @@ export function submitVerify(
   settle: (ended: EndedRequest) => void,
 ): void {
   const { client, pool } = context;
-  const { emails, body, idempotencyKey, lateAttempts } = request;
+  const { emails, origin, body, idempotencyKey, lateAttempts } = request;
   let latencyMs = 0;
   let late = 0;
   let why: string | null = null;
@@ -42,6 +45,7 @@ export function submitVerify(
   pool.submit<VerifyAnswer>({
     step: 'verify',
     keys: emails.length,
+    origin,
     divisible: canBeSmaller,
     send: async () => {
       const result = await client.callVerify(body, { idempotencyKey });

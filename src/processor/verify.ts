@@ -1,5 +1,6 @@
 import type { VerifyAnswer } from '../client/verify-answer.ts';
 import type { VerificationResult } from '../client/types.ts';
+import type { RecordOrigin } from '../formats/input-record.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 import type { RequestPace, StepContext } from './step-context.ts';
 import { partsOf, PendingGroups, type PendingMembers } from './pending-groups.ts';
@@ -9,13 +10,11 @@ import { readNote, RequestPart, type PartNote } from './request-parts.ts';
 import { RequestQueue } from './request-queue.ts';
 import type { StepAnswer } from './result.ts';
 import type { QuarantinedAnswer } from './miss-quarantine.ts';
-import { answered, fromLedger, unanswered, withoutVerdict, type VerifyOutcome } from './verify-outcome.ts';
+import { answered, fromLedger, unanswered, withoutVerdict, type VerifiedAddress, type VerifyOutcome } from './verify-outcome.ts';
 import { sortVerdicts } from './sort-verdicts.ts';
 import { VerifyBodies } from './verify-bodies.ts';
 import { VerifyEntries } from './verify-entries.ts';
 import { submitVerify, type EndedRequest, type VerifyBatchRequest } from './verify-request.ts';
-
-type Done = (outcome: VerifyOutcome) => void;
 
 /** The specification's limit for one request. */
 export const VERIFY_BATCH = 1_000;
@@ -46,7 +45,7 @@ export class VerifyStep {
   readonly #pending: PendingGroups;
   /** Parts of requests of the run before. */
   readonly #rejoined = new RejoinedGroups<PartNote, null>();
-  readonly #inFlight = new Map<string, Done[]>();
+  readonly #inFlight = new Map<string, VerifiedAddress>();
   readonly #bodies: VerifyBodies;
   readonly #entries: VerifyEntries;
   readonly #queue: RequestQueue;
@@ -93,18 +92,18 @@ export class VerifyStep {
 
   /**
    * @param spelled the spelling that the service gets. The first record with a key decides it, so that a request stays the same when it is
-   * sent again
+   * sent again @param origin the record that asks; null for a key of the command line
    */
-  ask(email: string, done: Done, spelled = email): void {
-    const waiting = this.#inFlight.get(email);
-    if (waiting !== undefined) {
-      waiting.push(done);
+  ask(email: string, done: VerifiedAddress['waiting'][number], spelled = email, origin: RecordOrigin | null = null): void {
+    const asked = this.#inFlight.get(email);
+    if (asked !== undefined) {
+      asked.waiting.push(done);
       return;
     }
     const known = this.#context.ledger.get(this.#scope, email);
     const group = known?.kind === 'unsettled' ? readGroup(known.text).group : null;
     if (known?.kind === 'asking' || (known?.kind === 'unsettled' && group !== null)) {
-      this.#inFlight.set(email, [done]);
+      this.#inFlight.set(email, { origin, waiting: [done] });
       this.#bodies.spell(email, spelled);
       if (group !== null) return this.#pending.rejoin(email, answered(known.text), group);
       const note = readNote(known.text);
@@ -117,7 +116,7 @@ export class VerifyStep {
       done(fromLedger(known));
       return;
     }
-    this.#inFlight.set(email, [done]);
+    this.#inFlight.set(email, { origin, waiting: [done] });
     const doubtful = this.#context.quarantine.takeRestored('verify', email);
     if (doubtful !== null) {
       this.#quarantine(doubtful);
@@ -190,9 +189,11 @@ export class VerifyStep {
     });
   }
 
-  #submit(request: Omit<VerifyBatchRequest, 'lateAttempts'>, settle: (ended: EndedRequest) => void): void {
+  #submit(request: Omit<VerifyBatchRequest, 'lateAttempts' | 'origin'>, settle: (ended: EndedRequest) => void): void {
     this.#sent++;
-    submitVerify(this.#context, { ...request, lateAttempts: this.#queue.lateAttempts(request.emails.length) }, this.#limitMs, (ended) => {
+    const { origin = null } = this.#inFlight.get(request.emails[0] ?? '') ?? {};
+    const lateAttempts = this.#queue.lateAttempts(request.emails.length);
+    submitVerify(this.#context, { ...request, origin, lateAttempts }, this.#limitMs, (ended) => {
       this.#sent--;
       settle(ended);
       this.#context.onSettled();
@@ -288,7 +289,7 @@ export class VerifyStep {
   }
 
   #deliver(email: string, outcome: VerifyOutcome): void {
-    const waiting = this.#inFlight.get(email) ?? [];
+    const waiting = this.#inFlight.get(email)?.waiting ?? [];
     this.#inFlight.delete(email);
     this.#bodies.forget(email);
     for (const done of waiting) done(outcome);

@@ -33,7 +33,7 @@ function happen(counters: Counters, clock: { ms: number }, some: Event): void {
     case 'refused':
       // The call was not sent, so it does not count.
       counters.sent({ step: 'enrich', keys: 1 });
-      return counters.answered({ step: 'enrich', keys: 1 }, CONNECTION_REFUSED);
+      return counters.answered({ step: 'enrich', keys: 1, origin: null, attempt: 1, slowestMs: 0 }, CONNECTION_REFUSED);
     case 'later':
       clock.ms += some.ms;
       return undefined;

@@ -34,6 +34,7 @@ test('the smallest job gets its defaults', () => {
     verify: { when: 'always', patienceMs: 0 },
     output: {
       uri: 'out/leads.jsonl.gz',
+      earlier: [],
       format: 'jsonl',
       compression: 'gzip',
       fields: null,
@@ -234,4 +235,14 @@ test.each(['10/week', '0/day', '10', '10/day,20/day', '1e3/hour'])('the quota wi
   expect(() => compiled({ flags: { ...LEAST, 'service.windows': text } })).toThrow(
     /--service\.windows must be a list of windows such as \{limit: 50000, per: day\}/,
   );
+});
+
+test('a dated output has its names of the days before, the latest first, so that the last run is found', () => {
+  const { earlier } = compiled({ flags: { ...LEAST, output: 'out/{date}/leads-{date:-1d}.csv' }, date: '2026-03-02' }).output;
+  expect(earlier).toHaveLength(31);
+  expect([earlier[0], earlier[2], earlier.at(-1)]).toEqual([
+    'out/2026-03-01/leads-2026-02-28.csv',
+    'out/2026-02-27/leads-2026-02-26.csv',
+    'out/2026-01-30/leads-2026-01-29.csv',
+  ]);
 });

@@ -118,6 +118,7 @@ async function run(
     return {
       code: await runCommand(job, options, {
         service: { baseUrl: service.url, apiKey: new RotatingKey(API_KEY) },
+        command: 'millrace run',
         signals: { drain: stop.signal, abort: new AbortController().signal },
         env: {},
       }),

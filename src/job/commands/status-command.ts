@@ -86,7 +86,7 @@ async function statusOf(job: CompiledJob, options: { json: boolean }): Promise<S
   }
   const holder = await currentHolder(paths.lock, Date.now());
   const state = checkpoint.state === 'finished' ? 'finished' : holder === null ? 'stopped' : 'running';
-  const report = buildReport(checkpoint, job.output.uri, job.service.rpm, job.service.creditPrice);
+  const report = buildReport(checkpoint, job);
   const expected = state === 'finished' ? { records: report.records.total, isExact: true } : expectedBy(checkpoint);
   const share = state === 'finished' ? 1 : shareDone(recordsDone(checkpoint, report.records.total, checkpoint.mark.position), expected);
   const {
@@ -119,7 +119,7 @@ async function statusOf(job: CompiledJob, options: { json: boolean }): Promise<S
 
 /** The status of a job whose shards are not joined yet: the sum, and each of them in `shards`. */
 function inShards(job: CompiledJob, { shards, checkpoint, state, share }: ShardsStatus, options: { json: boolean }): string {
-  const report = buildReport(checkpoint, job.output.uri, job.service.rpm, job.service.creditPrice);
+  const report = buildReport(checkpoint, job);
   const expected: ExpectedRecords = { records: shards.reduce((sum, { of }) => sum + of, 0), isExact: true };
   const { updatedAt } = checkpoint;
   if (options.json) return `${JSON.stringify({ ...report, state, position: null, share, expected, retry: null, updatedAt, shards })}\n`;
@@ -142,7 +142,7 @@ function expectedBy(checkpoint: Checkpoint): ExpectedRecords | null {
 function notStarted(job: CompiledJob, paths: JobPaths): Record<string, unknown> {
   const nothing = newCheckpoint(job, paths, NO_INPUT, 1, new Date(0));
   return {
-    ...buildReport(nothing, job.output.uri, job.service.rpm, job.service.creditPrice),
+    ...buildReport(nothing, job),
     startedAt: null,
     state: 'not_started',
     position: null,

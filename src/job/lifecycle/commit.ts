@@ -67,7 +67,7 @@ export async function putInPlace(
   await commit();
   const result = await inPlace(paths, checkpoint.result);
   if (job.output.split !== null && result !== null) await splitOutput(job, paths.output, checkpoint.manifest, result, fence);
-  const report = buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint), job.service.creditPrice);
+  const report = buildReport(checkpoint, job, ownRpm(job, checkpoint));
   await writeReports(paths, report, reportPage(pageData(job, checkpoint, report)), fence);
   await writeMarker(paths, checkpoint, job.output.uri, fence);
   await writeCheckpoint(paths.checkpoint, { ...checkpoint, state: 'finished', retry: null, result }, fence);

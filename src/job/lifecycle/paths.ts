@@ -48,7 +48,7 @@ export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>)
   return {
     output,
     errors: `${output}.errors.jsonl`,
-    report: `${output}.report.json`,
+    report: reportPath(job.output.uri),
     reportPage: `${output}.report.html`,
     checkpoint,
     splits: job.output.split === null ? [] : SPLIT_VERDICTS.map((verdict) => splitPath(output, verdict)),
@@ -60,6 +60,11 @@ export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>)
     spool,
     arriving: `${spool}.new`,
   };
+}
+
+/** The path of the report about an output. */
+export function reportPath(uri: string): string {
+  return `${absolute(uri)}.report.json`;
 }
 
 /** Where the job's ledger is, and where a run works in it. */

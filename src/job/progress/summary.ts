@@ -74,8 +74,8 @@ function rate(name: string, share: number | null, note: string): [string, string
   return share === null ? [] : [[name, inPercent(share), note]];
 }
 
-function speed({ records, activeMs }: Report): string {
-  return activeMs < 1_000 || records.total === 0 ? '' : `${count(Math.round((records.total / activeMs) * 1_000))} records a second`;
+function speed({ recordsPerSecond }: Report): string {
+  return recordsPerSecond === null ? '' : `${count(Math.round(recordsPerSecond))} records a second`;
 }
 
 /** The most frequent error codes, such as `enrich:http_500 30, verify:timeout 2`. */

@@ -1,16 +1,33 @@
 import type { Checkpoint, RunTotals } from '../../checkpoint/checkpoint-file.ts';
+import type { PreviousRun } from '../../checkpoint/previous-run.ts';
+import { NO_RUNS, type RunLog } from '../../checkpoint/run-log.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { Fence } from '../../storage/fence.ts';
 import { EXIT, MillraceError, StorageError, storageHint } from '../../util/errors.ts';
 import { storageOf } from '../../storage/storage-of.ts';
-import { costOf, type CreditPrice, type Money } from '../../definition/credit-price.ts';
+import { costOf, type Money } from '../../definition/credit-price.ts';
 import { LatencyHistogram } from '../run/latency-histogram.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
 import type { RecordOutcome } from '../../processor/result.ts';
 import type { Tally } from '../../writer/tally.ts';
 import type { WaitTotals } from '../../checkpoint/wait-log.ts';
+import { packageVersion } from '../../util/package-version.ts';
+import {
+  figuresOf,
+  filesOf,
+  reportedCalls,
+  timelineOf,
+  type Figures,
+  type ReportedCall,
+  type ReportFiles,
+  type Timeline,
+} from './report-parts.ts';
 
-/** `report.json`. Totals cover all resumes; the outcomes sum to `records.total`. */
-export interface Report {
+/**
+ * `report.json`, as docs/report.schema.json describes it. Totals cover all resumes; the outcomes sum to `records.total`. New keys come
+ * last.
+ */
+export interface Report extends Figures {
   readonly job: string;
   readonly startedAt: string;
   readonly finishedAt: string | null;
@@ -52,14 +69,38 @@ export interface Report {
   };
   readonly latencyMs: { readonly p50: number | null; readonly p95: number | null; readonly p99: number | null };
   readonly output: { readonly uri: string; readonly rows: number; readonly bytes: number; readonly sha256: string | null };
+  /** The version of Millrace that wrote the report. */
+  readonly version: string;
+  /** The command line of the latest run, without secrets. */
+  readonly command: string | null;
+  /** `url`: null for the embedded service. `plan`: null where the job states `rpm`. */
+  readonly service: { readonly url: string | null; readonly embedded: boolean; readonly plan: string | null };
+  readonly steps: readonly string[];
+  /** The last run of the same job, found by its report. Null without one. */
+  readonly previous: (Omit<PreviousRun, 'activeMs'> & Figures) | null;
+  readonly runs: RunLog;
+  readonly timeline: Timeline;
+  /** At most 20 requests each, the first one first. */
+  readonly slowest: readonly ReportedCall[];
+  readonly mostRetried: readonly ReportedCall[];
+  /** Null for a run to standard output. */
+  readonly files: ReportFiles | null;
 }
+
+/** The parts of a job that its report names. */
+export type ReportedJob = Pick<CompiledJob, 'output' | 'checkpoint' | 'service' | 'steps'>;
 
 const MINUTE_MS = 60_000;
 
-/** @param uri the output as the user named it. @param rpm the run's own requests a minute: see `ownRpm` @param price of a credit */
-export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | null, price: CreditPrice | null = null): Report {
-  const { mark, totals, result } = checkpoint;
+/** @param rpm the run's own requests a minute: see `ownRpm` */
+export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: number | null = job.service.rpm): Report {
+  const { mark, totals, result, previous, manifest } = checkpoint;
+  const { creditPrice: price } = job.service;
+  const { uri } = job.output;
   const tally = result?.tally ?? mark.tally;
+  const records = recordsOf(checkpoint, tally);
+  const counted = { records, verification: tally.verification, activeMs: totals.activeMs };
+  const runs = totals.runs ?? NO_RUNS;
   const latency = new LatencyHistogram(totals.latency);
   const calls = Object.values(totals.calls).reduce((sum, count) => sum + count, 0);
   return {
@@ -68,7 +109,7 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
     finishedAt: checkpoint.finishedAt,
     exitCode: checkpoint.exitCode,
     ...(checkpoint.exitCode === EXIT.tooManyFailed ? { exitReasons: checkpoint.exitReasons ?? [] } : {}),
-    records: recordsOf(checkpoint, tally),
+    records,
     verification: tally.verification,
     calls: totals.calls,
     lookups: totals.lookups,
@@ -90,12 +131,29 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
     output: { uri, rows: tally.total, bytes: result?.bytes ?? mark.bytes, sha256: result?.sha256 ?? null },
     activeMs: totals.activeMs,
     errors: tally.errors ?? {},
+    version: packageVersion(),
+    command: runs.list.at(-1)?.command ?? null,
+    service: { url: job.service.baseUrl, embedded: job.service.embedded, plan: job.service.plan },
+    steps: job.steps,
+    ...figuresOf(counted),
+    previous: previousFigures(previous ?? null),
+    runs,
+    timeline: timelineOf(totals.series, totals.waits.list),
+    slowest: reportedCalls(totals.notable?.slowest, manifest.files),
+    mostRetried: reportedCalls(totals.notable?.mostRetried, manifest.files),
+    files: filesOf(job, counted),
   };
 }
 
 function recordsOf({ fingerprint }: Checkpoint, { total, outcomes }: Tally): Report['records'] {
   const { skipped = 0, ...others } = outcomes;
   return { total, ...others, ...((fingerprint['input.where'] ?? null) === null ? {} : { skipped }) };
+}
+
+function previousFigures(previous: PreviousRun | null): Report['previous'] {
+  if (previous === null) return null;
+  const { activeMs, ...run } = previous;
+  return { ...run, ...figuresOf({ ...run, activeMs }) };
 }
 
 function verifyRequestsOf({ verifyRequests }: RunTotals): Pick<Report, 'verifyRequests'> {

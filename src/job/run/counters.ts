@@ -1,12 +1,13 @@
 import type { RunTotals } from '../../checkpoint/checkpoint-file.ts';
 import type { CallResult } from '../../client/types.ts';
 import type { ThrottledWait } from '../../limiter/limiter.ts';
-import type { CallSize, PoolEvents } from '../../pool/call-pool-options.ts';
+import type { CallSize, PoolEvents, SentCall } from '../../pool/call-pool-options.ts';
 import { wasNeverSent } from '../../pool/circuit.ts';
 import type { KeptSize } from '../../processor/request-size.ts';
 import type { RecordOutcome } from '../../processor/result.ts';
 import type { CallSeries } from '../../checkpoint/call-series.ts';
 import type { StoredSlots } from '../../checkpoint/call-slots.ts';
+import { NotableCallLog } from '../../checkpoint/notable-calls.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 import { Meter } from './meter.ts';
 import { addWaits, NO_WAITS, type WaitTotals } from '../../checkpoint/wait-log.ts';
@@ -28,6 +29,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   /** The size of verify requests with which a resume begins; null before the first answer. */
   verifySize: KeptSize | null;
   readonly latency: LatencyHistogram;
+  readonly #notable: NotableCallLog;
   /** Calls of this execution, for the rate on the progress line. */
   callsNow = 0;
   readonly #verify = { inFlight: 0, lastSentMs: 0 };
@@ -60,6 +62,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.verifyTooLarge = from?.verifyRequests?.tooLarge ?? 0;
     this.verifySize = from?.verifyRequests === undefined ? null : { size: from.verifyRequests.size, most: from.verifyRequests.most };
     this.latency = new LatencyHistogram(from?.latency);
+    this.#notable = new NotableCallLog(from?.notable);
     this.#activeBefore = from?.activeMs ?? 0;
     this.#now = now;
     this.#series = series;
@@ -118,7 +121,9 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.#series?.sent(this.lastSentMs);
   }
 
-  answered({ step, keys }: CallSize, result: CallResult<unknown>): void {
+  answered(call: SentCall, result: CallResult<unknown>): void {
+    const { step, keys } = call;
+    this.#notable.answered(call, result);
     this.#charge(step, keys, result);
     if (step === 'verify') this.#verify.inFlight--;
     // Without a connection nothing was sent: it cost nothing, and `limits.maxCalls` must not end a job that waits for its service.
@@ -195,6 +200,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
       credits: this.credits,
       latency: this.latency.toJSON(),
       activeMs: this.activeMs,
+      notable: this.#notable.toJSON(),
       ...(this.verifySize === null ? {} : { verifyRequests: { ...this.verifySize, tooLarge: this.verifyTooLarge } }),
       ...(this.#series === null ? {} : { series: this.#series.keep(this.#now()) }),
     };

@@ -3,10 +3,8 @@
  * `RecordLoop` moves the records through the parts; `RunState` names the states.
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import { CallSeries } from '../../checkpoint/call-series.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { readRecords } from '../../formats/read-records.ts';
-import { smallestClaimedWindow } from '../../limiter/quota-windows.ts';
 import { loadKeys } from '../../processor/load-keys.ts';
 import { MissQuarantine } from '../../processor/miss-quarantine.ts';
 import { openSteps, type Steps } from '../../processor/open-steps.ts';
@@ -24,12 +22,11 @@ import { firstRowNotices } from '../progress/first-row-notices.ts';
 import { Notices } from '../progress/notices.ts';
 import type { Reporter } from '../progress/reporter.ts';
 import { expectedOf } from '../progress/snapshot.ts';
-import { ownRpm, ownWindows } from '../shards/shard-job.ts';
-import { CallBudget } from './call-budget.ts';
-import { Counters } from './counters.ts';
+import { ownRpm, ownWindows, shareOfPlan } from '../shards/shard-job.ts';
 import type { RunDestination } from './destination.ts';
 import { RecordLoop } from './loop.ts';
 import { openCalls, type ServiceAccess } from './open-calls.ts';
+import { openCounters } from './open-counters.ts';
 import { requestPace } from './request-pace.ts';
 import { RunCheckpoints } from './run-checkpoints.ts';
 import { RunState } from './run-state.ts';
@@ -43,6 +40,8 @@ export interface RunContext {
   readonly service: ServiceAccess;
   /** Include the loss of the job lock, where the run has one. */
   readonly signals: StopSignals;
+  /** The command line, without secrets, for the report. */
+  readonly command: string;
 }
 
 export interface PipelineOptions extends RunContext {
@@ -105,7 +104,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
         ownRpm: ownRpm(job, checkpoint),
         windows: ownWindows(job, checkpoint),
         quota,
-        share: shareOf(checkpoint),
+        share: shareOfPlan(checkpoint),
         spent: spentBefore(job, checkpoint, options.wasKilled),
         // A shared ledger forbids new calls while it cannot be reached.
         mayCall: () => ledger.mayCall(),
@@ -177,6 +176,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     const saved = new RunCheckpoints({
       job,
       first: checkpoint,
+      command: options.command,
       save: destination.saveCheckpoint,
       writer,
       ledger,
@@ -220,7 +220,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     await saved.stop();
     if (state.isStopping) {
       // If the disk itself failed, the next run starts from the previous checkpoint.
-      await saved.saveRows('stopped').catch(() => undefined);
+      await saved.saveRows('stopped', state.reason).catch(() => undefined);
     } else state.enter('finishing');
     // Frees this run's part of a shared quota while the output is finished.
     await calls.close();
@@ -253,35 +253,6 @@ async function saveUnopened({ checkpoint, wasKilled, destination }: PipelineOpti
   if (!wasKilled) await destination.saveCheckpoint?.({ ...checkpoint, state: 'stopped' }).catch(() => undefined);
 }
 
-/** The counters of the run, over all its resumes, and the budget of calls that it may still send. */
-function openCounters(
-  { job, checkpoint, destination }: PipelineOptions,
-  saveTotals: () => Promise<void>,
-): { readonly counters: Counters; readonly budget: CallBudget } {
-  const { rpm } = job.service;
-  const now = (): number => performance.now();
-  const series = new CallSeries({
-    from: checkpoint.totals.series,
-    rpm: rpm === null ? null : rpm * shareOf(checkpoint),
-    nowMs: now(),
-    wallMs: Date.now(),
-  });
-  const counters = new Counters(checkpoint.totals, now, series);
-  const budget = new CallBudget({
-    maxCalls: job.limits.maxCalls,
-    maxCredits: job.limits.maxCredits,
-    windowCalls: smallestClaimedWindow(ownWindows(job, checkpoint)),
-    counters,
-    // Calls and credits that the last run had claimed, and may have spent before it was killed.
-    uncounted: {
-      calls: Math.max(0, checkpoint.callsAtMost - counters.allCalls),
-      credits: Math.max(0, checkpoint.creditsAtMost - counters.credits),
-    },
-    record: destination.saveCheckpoint === null ? null : saveTotals,
-  });
-  return { counters, budget };
-}
-
 function openProcessor(
   { job, checkpoint, retry }: PipelineOptions,
   steps: Steps,
@@ -290,9 +261,4 @@ function openProcessor(
   if (retry === null) return new RecordProcessor(job, steps, keysOf);
   const groups = { rows: RETRY_GROUP_ROWS, before: checkpoint.mark.position?.finished?.rows ?? 0 };
   return new RetryProcessor(new RecordProcessor(job, steps, keysOf, groups), job.steps, retry.rowOf);
-}
-
-/** This run's share of the plan, 0 to 1: a shard has one Nth. */
-function shareOf({ shard }: Checkpoint): number {
-  return 1 / (shard?.of ?? 1);
 }

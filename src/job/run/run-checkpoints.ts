@@ -2,12 +2,15 @@ import type { Checkpoint, ExpectedRecords, RunTotals } from '../../checkpoint/ch
 import type { RunLedger } from '../../ledger/run-ledger.ts';
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
 import type { QuarantineState } from '../../processor/miss-quarantine.ts';
+import { beginRun, endRun, NO_RUNS, type LoggedRun, type RunLog } from '../../checkpoint/run-log.ts';
 import { MillraceError } from '../../util/errors.ts';
+import { packageVersion } from '../../util/package-version.ts';
 import type { FinishedRows } from '../../writer/output-writer.ts';
 import type { ResumePoint } from '../../writer/resume-point.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { finishingCheckpoint } from '../lifecycle/commit.ts';
 import { firstMark } from '../lifecycle/retry-start.ts';
+import { shardName } from '../shards/shard-job.ts';
 import type { CallBudget } from './call-budget.ts';
 import type { RunDestination, RowWriter } from './destination.ts';
 
@@ -18,6 +21,8 @@ interface RunCheckpointsOptions {
   readonly job: CompiledJob;
   /** The checkpoint that the run begins with. */
   readonly first: Checkpoint;
+  /** The command line, without secrets. */
+  readonly command: string;
   readonly save: RunDestination['saveCheckpoint'];
   readonly writer: Pick<RowWriter, 'sync' | 'settled'>;
   readonly ledger: Pick<RunLedger, 'keep'>;
@@ -38,6 +43,7 @@ interface RunCheckpointsOptions {
 export class RunCheckpoints {
   readonly #options: RunCheckpointsOptions;
   #latest: Checkpoint;
+  #runs: RunLog;
   #writing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | null = null;
   #periodic: Promise<void> | null = null;
@@ -47,6 +53,10 @@ export class RunCheckpoints {
   constructor(options: RunCheckpointsOptions) {
     this.#options = options;
     this.#latest = options.first;
+    const { command, first } = options;
+    const { shard, totals, updatedAt } = first;
+    const run = { startedAt: new Date().toISOString(), command, version: packageVersion() };
+    this.#runs = beginRun(totals.runs ?? NO_RUNS, shard === null ? run : { ...run, shard: shardName(shard) }, updatedAt);
   }
 
   get latest(): Checkpoint {
@@ -73,9 +83,13 @@ export class RunCheckpoints {
     await this.#periodic;
   }
 
-  /** Makes rows and answers durable, then the checkpoint that counts on them. @throws StorageError, or 75 when the job was lost */
-  async saveRows(state: 'running' | 'stopped'): Promise<void> {
+  /**
+   * Makes rows and answers durable, then the checkpoint that counts on them. @param reason why the run stops
+   * @throws StorageError, or 75 when the job was lost
+   */
+  async saveRows(state: 'running' | 'stopped', reason?: unknown): Promise<void> {
     const { writer, ledger, service } = this.#options;
+    if (state === 'stopped') this.#end('stopped', reason);
     // Taken first: an answer that leaves the quarantine meanwhile may miss this ledger sync, and must still be in this checkpoint.
     const known = service();
     const [mark] = await Promise.all([writer.sync(), ledger.keep()]);
@@ -93,10 +107,11 @@ export class RunCheckpoints {
     const { job, budget, service, spent, totals, save } = this.#options;
     // Calls may just have been claimed, which writes a checkpoint too.
     await this.#writing;
+    this.#end('finished');
     const finishing = finishingCheckpoint(
       job,
       // Answers in quarantine at the end of the input stand: the ledger has them.
-      { ...this.#latest, ...service(), held: [], spent: spent(), totals: totals(), ...budget.spent },
+      { ...this.#latest, ...service(), held: [], spent: spent(), totals: { ...totals(), runs: this.#runs }, ...budget.spent },
       rows,
     );
     await save?.(finishing);
@@ -111,7 +126,13 @@ export class RunCheckpoints {
   async saveFailure(reason: unknown): Promise<void> {
     const isMixed = reason instanceof MillraceError && ['input_changed', 'partial_damaged'].includes(reason.code);
     if (!isMixed && this.#latest.state !== 'running') return;
+    this.#end('stopped', reason);
     await this.#save({ state: 'stopped', ...(isMixed ? { mark: firstMark(this.#latest) } : {}) }).catch(() => undefined);
+  }
+
+  #end(end: LoggedRun['end'], reason?: unknown): void {
+    const code = reason instanceof MillraceError ? reason.code : null;
+    this.#runs = endRun(this.#runs, { endedAt: new Date().toISOString(), end, code });
   }
 
   async #saveMark(mark: ResumePoint, state: 'running' | 'stopped', known: KnownService): Promise<void> {
@@ -128,7 +149,7 @@ export class RunCheckpoints {
         ...change,
         expected: expected() ?? this.#latest.expected ?? null,
         updatedAt: new Date().toISOString(),
-        totals: totals(),
+        totals: { ...totals(), runs: this.#runs },
         ...(state === 'running' ? budget.claim() : budget.spent),
       };
       const { callsAtMost, creditsAtMost } = this.#latest;

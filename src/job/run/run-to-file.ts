@@ -11,6 +11,7 @@ import { waits } from '../../util/waits.ts';
 import { OutputWriter } from '../../writer/output-writer.ts';
 import { rowFormat, type RowFormat } from '../../writer/row-format.ts';
 import { commitAgain, dropRemains, putInPlace, refuseChangedInput } from '../lifecycle/commit.ts';
+import { findPreviousRun } from '../lifecycle/find-previous-run.ts';
 import { adoptSpool, dropArriving } from '../lifecycle/frozen-input.ts';
 import { removeMarker } from '../lifecycle/marker.ts';
 import { jobLedger, jobPaths, type JobPaths } from '../lifecycle/paths.ts';
@@ -49,7 +50,7 @@ export async function runToFile(
   const named = jobPaths(job, options);
   const { fresh } = options;
   const reportDone = ({ checkpoint, because }: Start & { kind: 'done' }): ExitCode => {
-    reporter.done(buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint), job.service.creditPrice), named, because);
+    reporter.done(buildReport(checkpoint, job, ownRpm(job, checkpoint)), named, because);
     return exitCodeOf(checkpoint);
   };
   const locking = { signals: context.signals, reporter };
@@ -120,7 +121,8 @@ async function runFrom(
 ): Promise<ExitCode> {
   if (start.notice !== null) reporter.warn('written_again', start.notice);
   const mark = start.reopen ? await reopenOutput(paths, start.checkpoint.mark, lock) : start.checkpoint.mark;
-  const checkpoint: Checkpoint = { ...start.checkpoint, mark, state: 'running' };
+  const { shard, startedAt, previous = shard === null ? await findPreviousRun(job, startedAt) : null } = start.checkpoint;
+  const checkpoint: Checkpoint = { ...start.checkpoint, mark, state: 'running', previous };
   await adoptSpool(paths, lock);
   await removeMarker(paths, lock);
   // The checkpoint comes first: from here on, the unfinished files are this job's.
@@ -181,7 +183,7 @@ function jobFiles(
       reporter.finished(report, paths);
     },
     reportStop: async (latest) => {
-      if ((await lock.loss()) === null) reporter.stopped(buildReport(latest, job.output.uri, ownRpm(job, latest), job.service.creditPrice));
+      if ((await lock.loss()) === null) reporter.stopped(buildReport(latest, job, ownRpm(job, latest)));
     },
   };
 }

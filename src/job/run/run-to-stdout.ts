@@ -42,8 +42,7 @@ export async function runToStandardOutput(
       openWriter: async () => stdoutRows(job, checkpoint.manifest),
       saveCheckpoint: null,
       finish: (writer) => writer.finish(),
-      commit: async (finishing) =>
-        reporter.finished(buildReport({ ...finishing, state: 'finished' }, '-', job.service.rpm, job.service.creditPrice), null),
+      commit: async (finishing) => reporter.finished(buildReport({ ...finishing, state: 'finished' }, job), null),
       reportStop: async () => undefined,
     };
     return await runPipeline({

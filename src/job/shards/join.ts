@@ -6,6 +6,7 @@ import { Ledger } from '../../ledger/ledger.ts';
 import { isShared } from '../../definition/ledger-location.ts';
 import { joinParts, type WrittenPart } from '../../writer/joined-file.ts';
 import { resumeStates, START_MARK } from '../../writer/resume-point.ts';
+import { findPreviousRun } from '../lifecycle/find-previous-run.ts';
 import { commitAgain, finishingCheckpoint, putInPlace } from '../lifecycle/commit.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
 import { exists, isUnchanged } from '../lifecycle/start-checks.ts';
@@ -54,7 +55,11 @@ export async function joinShards(
     plan,
     finished.map(({ checkpoint }) => checkpoint),
   );
-  const joined = { ...sum, totals: { ...sum.totals, lookups: await lookupsOf(job, paths, sum) } };
+  const joined = {
+    ...sum,
+    totals: { ...sum.totals, lookups: await lookupsOf(job, paths, sum) },
+    previous: await findPreviousRun(job, sum.startedAt),
+  };
   // The input position of a compressed output's last full member is unknown: a longer run writes all rows again, from the ledger.
   const mark =
     compression === 'none'

@@ -8,6 +8,8 @@ import { joinSlots, storeSlots, readSlots } from '../../checkpoint/call-slots.ts
 import { PERIODS_MS } from '../../util/periods.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
 import { newCheckpoint } from '../lifecycle/new-checkpoint.ts';
+import { addNotableCalls, NO_NOTABLE_CALLS } from '../../checkpoint/notable-calls.ts';
+import { addRunLogs, NO_RUNS } from '../../checkpoint/run-log.ts';
 import { addWaits } from '../../checkpoint/wait-log.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { ShardPlan } from './shard-plan.ts';
@@ -55,6 +57,8 @@ function addTotals(shards: readonly RunTotals[], { of, before }: ShardPlan): Run
     credits: sum(({ credits }) => credits),
     ...addRequests(all),
     latency: addCounts(all.map(({ latency }) => latency)),
+    notable: addNotableCalls(all.map(({ notable = NO_NOTABLE_CALLS }) => notable)),
+    runs: addRunLogs(all.map(({ runs = NO_RUNS }) => runs)),
     // Each shard uses its share of the plan: N shards at once take 1/N of the sum of their times.
     activeMs: (before?.totals.activeMs ?? 0) + Math.round(shards.reduce((total, { activeMs }) => total + activeMs, 0) / of),
     series: storeSlots(

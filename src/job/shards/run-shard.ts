@@ -60,7 +60,7 @@ export async function runShard(
         );
         return EXIT.ok;
       case 'done': {
-        const report = buildReport(decision.checkpoint, job.output.uri, job.service.rpm, job.service.creditPrice);
+        const report = buildReport(decision.checkpoint, job);
         if (decision.because === null) reporter.finished(report, paths);
         else reporter.done(report, paths, decision.because);
         return (decision.checkpoint.exitCode ?? EXIT.ok) as ExitCode;

@@ -82,3 +82,8 @@ export function ownWindows(
 ): readonly StatedWindow[] {
   return shard === null ? windows : windows.map(({ limit, periodMs }) => ({ limit: Math.max(1, Math.floor(limit / shard.of)), periodMs }));
 }
+
+/** This run's share of the plan, 0 to 1: a shard has one Nth. */
+export function shareOfPlan({ shard }: Pick<Checkpoint, 'shard'>): number {
+  return 1 / (shard?.of ?? 1);
+}

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { messageBody, slackText, type RunEnd } from '../../../src/job/notify/messages.ts';
 import { buildReport } from '../../../src/job/report/report.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
+import { reportedJob } from '../../support/reported-job.ts';
 
 const REPORT = {
-  ...buildReport(CHECKPOINT, 's3://bucket/out.csv', null),
+  ...buildReport(CHECKPOINT, reportedJob('s3://bucket/out.csv')),
   startedAt: '2026-01-01T00:00:00Z',
   finishedAt: '2026-01-01T00:03:20Z',
   records: { total: 1_000, matched: 600, no_match: 400, invalid: 0, suppressed: 0, failed: 0 },

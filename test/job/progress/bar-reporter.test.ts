@@ -6,6 +6,7 @@ import type { RunParts } from '../../../src/job/progress/snapshot.ts';
 import type { CompiledJob } from '../../../src/definition/compiled-job.ts';
 import { EMPTY_TALLY } from '../../../src/writer/tally.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
+import { reportedJob } from '../../support/reported-job.ts';
 
 /** A text without its colours. */
 const bare = (text: string): string => text.replaceAll(/\u001b\[\d+m/g, '');
@@ -19,7 +20,7 @@ describe('the bar', () => {
     input: { columns: {} },
     output: { format: 'csv' },
   } as unknown as CompiledJob;
-  const REPORT = buildReport(CHECKPOINT, 'out.csv', null);
+  const REPORT = buildReport(CHECKPOINT, reportedJob());
   let written: string[] = [];
   const terminal = (more: { isTTY?: boolean; columns?: number } = {}) => ({ write: (text: string) => written.push(text), ...more });
   const running = (resumed = false): RunParts =>

@@ -7,6 +7,7 @@ import type { RunParts } from '../../../src/job/progress/snapshot.ts';
 import type { CompiledJob } from '../../../src/definition/compiled-job.ts';
 import { EMPTY_TALLY } from '../../../src/writer/tally.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
+import { reportedJob } from '../../support/reported-job.ts';
 
 /** Standard error, kept in memory. */
 const lines = vi.hoisted((): string[] => []);
@@ -19,7 +20,7 @@ vi.mock('pino', async (original) => {
 });
 
 const job = { name: 'nightly', steps: ['enrich'], service: { rpm: 600 }, limits: { limit: null } } as unknown as CompiledJob;
-const REPORT = buildReport(CHECKPOINT, 'out.csv', 600);
+const REPORT = buildReport(CHECKPOINT, reportedJob(), 600);
 const parsed = (): Record<string, unknown>[] => lines.map((text) => JSON.parse(text) as Record<string, unknown>);
 
 function running(more: Partial<RunParts> = {}): RunParts {

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { buildReport, type Report } from '../../../src/job/report/report.ts';
 import { summaryTable } from '../../../src/job/progress/summary.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
+import { reportedJob } from '../../support/reported-job.ts';
 
-const EMPTY = buildReport(CHECKPOINT, 'out.csv', null);
+const EMPTY = buildReport(CHECKPOINT, reportedJob());
 const PATHS = { output: '/data/out.csv', report: '/data/out.csv.report.json', errors: '/data/out.csv.errors.jsonl' };
 const FULL: Report = {
   ...EMPTY,
@@ -15,6 +16,7 @@ const FULL: Report = {
   throttled: { events: 3, waitedMs: 61_400 },
   credits: 9_999,
   activeMs: 200_000,
+  recordsPerSecond: 61.7,
   errors: { 'enrich:http_500': 40, 'verify:timeout': 5, 'input:bad_row': 300 },
   latencyMs: { p50: 20.5, p95: 80, p99: 120 },
 };

@@ -10,6 +10,8 @@ import type { RecordResult } from '../../../src/processor/result.ts';
 import { NO_ANSWERS } from '../../../src/processor/result.ts';
 import { Tallying } from '../../../src/writer/tally.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
+import { REPORT_SCHEMA, schemaFaults } from '../../support/report-schema.ts';
+import { reportedJob } from '../../support/reported-job.ts';
 
 const outcome = fc.constantFrom('matched', 'no_match', 'invalid', 'suppressed', 'failed');
 const verdict = fc.option(fc.constantFrom('deliverable', 'risky', 'unknown', 'constructor'));
@@ -36,7 +38,7 @@ describe('the report', () => {
         const checkpoint = finished
           ? { ...CHECKPOINT, result: { tally, bytes: 9, errorBytes: 1, sha256: 'abc', errorsSha256: 'def' } }
           : { ...CHECKPOINT, mark: { ...CHECKPOINT.mark, bytes: 9, tally } };
-        const report = buildReport(checkpoint, 'out.csv', null);
+        const report = buildReport(checkpoint, reportedJob());
         const { total, ...outcomes } = report.records;
         expect(total).toBe(runs.flat().length);
         expect(Object.values(outcomes).reduce((sum, n) => sum + n, 0)).toBe(total);
@@ -50,7 +52,7 @@ describe('the report', () => {
   });
 
   it('has exactly the keys of the contract, in its order', () => {
-    const report = buildReport(CHECKPOINT, 'out.csv', 1_000);
+    const report = buildReport(CHECKPOINT, reportedJob(), 1_000);
     expect(Object.keys(report)).toEqual([
       'job',
       'startedAt',
@@ -69,7 +71,22 @@ describe('the report', () => {
       'output',
       'activeMs',
       'errors',
+      'version',
+      'command',
+      'service',
+      'steps',
+      'recordsPerSecond',
+      'matchRate',
+      'deliverableRate',
+      'previous',
+      'runs',
+      'timeline',
+      'slowest',
+      'mostRetried',
+      'files',
     ]);
+    expect(Object.keys(REPORT_SCHEMA.properties).filter((key) => key in report)).toEqual(Object.keys(report));
+    expect(schemaFaults(report)).toEqual([]);
     expect(Object.keys(report.records)).toEqual(['total', 'matched', 'no_match', 'invalid', 'suppressed', 'failed']);
     expect([report.lookups, report.throttled, report.quota, report.latencyMs, report.output].map((part) => Object.keys(part))).toEqual([
       ['unique', 'fromLedger'],
@@ -84,7 +101,7 @@ describe('the report', () => {
     const reportOf = (tooLarge: number): ReturnType<typeof buildReport> =>
       buildReport(
         { ...CHECKPOINT, totals: { ...CHECKPOINT.totals, verifyRequests: { size: 500, most: null, tooLarge } } },
-        'out.csv',
+        reportedJob(),
         null,
       );
     expect(reportOf(3).verifyRequests).toEqual({ addresses: 500, tooLarge: 3 });
@@ -98,8 +115,8 @@ describe('the report', () => {
       { periodMs: 9_000, limit: 3, left: null, resetAtMs: null, spent: [], opensAtMs: 7_000 },
     ];
     const checkpoint = { ...CHECKPOINT, state: 'running' as const, spent: { minute: [], savedAtMs: 1_000, windows } };
-    expect(buildReport(checkpoint, 'out.csv', null).quota.goesOnAt).toBe(new Date(7_000).toISOString());
-    expect(buildReport({ ...checkpoint, state: 'finished' }, 'out.csv', null).quota.goesOnAt).toBeNull();
+    expect(buildReport(checkpoint, reportedJob()).quota.goesOnAt).toBe(new Date(7_000).toISOString());
+    expect(buildReport({ ...checkpoint, state: 'finished' }, reportedJob()).quota.goesOnAt).toBeNull();
   });
 
   it('has the quota share: calls made divided by calls allowed while the job ran, over all resumes', () => {
@@ -120,11 +137,11 @@ describe('the report', () => {
             calls: runs.reduce((sum, run) => sum + run.calls, 0),
             minutes: runs.reduce((sum, run) => sum + run.ms, 0) / 60_000,
           };
-          expect(buildReport({ ...CHECKPOINT, totals }, 'out.csv', rpm).quota.usedShare).toBeCloseTo(
+          expect(buildReport({ ...CHECKPOINT, totals }, reportedJob(), rpm).quota.usedShare).toBeCloseTo(
             Math.min(1, all.calls / (rpm * all.minutes)),
             2,
           );
-          expect(buildReport({ ...CHECKPOINT, totals }, 'out.csv', null).quota).toEqual({ rpm: null, usedShare: null, goesOnAt: null });
+          expect(buildReport({ ...CHECKPOINT, totals }, reportedJob()).quota).toEqual({ rpm: null, usedShare: null, goesOnAt: null });
         },
       ),
     );
@@ -132,13 +149,13 @@ describe('the report', () => {
 
   it('counts a full quota at the start as offered, so a drained quota and an idle minute are not full use', () => {
     const totals = { ...CHECKPOINT.totals, calls: { enrich: 1_562 }, activeMs: 96_000, beyondPlan: 1_000 };
-    expect(buildReport({ ...CHECKPOINT, totals }, 'out.csv', 1_000).quota.usedShare).toBe(0.601);
-    expect(buildReport({ ...CHECKPOINT, totals: { ...totals, activeMs: 36_000 } }, 'out.csv', 1_000).quota.usedShare).toBe(0.976);
+    expect(buildReport({ ...CHECKPOINT, totals }, reportedJob(), 1_000).quota.usedShare).toBe(0.601);
+    expect(buildReport({ ...CHECKPOINT, totals: { ...totals, activeMs: 36_000 } }, reportedJob(), 1_000).quota.usedShare).toBe(0.976);
   });
 
   it('has no quota share after less than a second, and no latencies without an answer', () => {
     const totals = { ...CHECKPOINT.totals, calls: { enrich: 10 }, activeMs: 999 };
-    expect(buildReport({ ...CHECKPOINT, totals }, 'out.csv', 60)).toMatchObject({
+    expect(buildReport({ ...CHECKPOINT, totals }, reportedJob(), 60)).toMatchObject({
       quota: { rpm: 60, usedShare: null },
       latencyMs: { p50: null, p95: null, p99: null },
     });
@@ -146,7 +163,7 @@ describe('the report', () => {
 });
 
 describe('the files of the report', () => {
-  const report = buildReport(CHECKPOINT, 'out.csv', null);
+  const report = buildReport(CHECKPOINT, reportedJob());
   let folder: string;
   let paths: { report: string; reportPage: string };
   beforeEach(async () => {

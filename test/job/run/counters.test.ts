@@ -24,7 +24,7 @@ function happen(counters: Counters, clock: { ms: number }, some: Event): void {
     case 'sent':
       return counters.sent({ step: some.step, keys: 1 });
     case 'answered':
-      return counters.answered({ step: 'enrich', keys: 1 }, {
+      return counters.answered({ step: 'enrich', keys: 1, origin: null, attempt: 1, slowestMs: 0 }, {
         kind: 'miss',
         meta: { status: some.status, headers: {}, quota: null, requestId: null, credits: some.credits, latencyMs: some.latencyMs },
       } satisfies CallResult<unknown>);
@@ -103,7 +103,7 @@ describe('Counters', () => {
 
   it('count what calls in flight may cost, by the dearest key so far, and let the answer replace it', () => {
     const counters = new Counters(null, () => 0);
-    const two = { step: 'verify', keys: 2 } as const;
+    const two = { step: 'verify', keys: 2, origin: null, attempt: 1, slowestMs: 0 } as const;
     counters.sent(two);
     expect([counters.creditsAtMost, counters.costAtMost(two)]).toEqual([2, 2]);
     counters.answered(two, answerOf({ status: 200, credits: 6 }));
@@ -114,7 +114,7 @@ describe('Counters', () => {
 
   it('count a call without an answer as charged, and a refused one as free', () => {
     const counters = new Counters(null, () => 0);
-    const one = { step: 'enrich', keys: 1 } as const;
+    const one = { step: 'enrich', keys: 1, origin: null, attempt: 1, slowestMs: 0 } as const;
     for (const result of [answerOf({ status: 0 }), answerOf({ status: 500 })]) {
       counters.sent(one);
       counters.answered(one, result);

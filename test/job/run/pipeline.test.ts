@@ -118,6 +118,7 @@ async function make(emails: readonly string[]): Promise<Made> {
           wasKilled,
           retry: null,
           service: { baseUrl: service.url, apiKey: new RotatingKey(API_KEY) },
+          command: 'millrace run',
           signals: { drain, abort: new AbortController().signal },
           destination: {
             openLedger: async () => ledger,

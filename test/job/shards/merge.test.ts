@@ -132,7 +132,7 @@ test('the merged quota share is the calls of all shards divided by the sum of th
     ranges: [],
   };
   const joined = joinedCheckpoint(JOB, jobPaths(JOB, { scratch: null }), plan, [one, one, one, one]);
-  expect(buildReport(joined, 'out', 1_000).quota).toMatchObject({ rpm: 1_000, usedShare: 0.8 });
+  expect(buildReport(joined, JOB, 1_000).quota).toMatchObject({ rpm: 1_000, usedShare: 0.8 });
 });
 
 test('the merged report has the smallest size of verify requests, and the sum of those that were too large', () => {

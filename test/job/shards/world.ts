@@ -86,7 +86,12 @@ export class InProcess {
   }
 
   #context(stop: AbortSignal): CommandContext {
-    return { service: { baseUrl: this.service.url, apiKey: new RotatingKey(API_KEY) }, signals: { drain: stop, abort: stop }, env: {} };
+    return {
+      service: { baseUrl: this.service.url, apiKey: new RotatingKey(API_KEY) },
+      signals: { drain: stop, abort: stop },
+      command: 'millrace run',
+      env: {},
+    };
   }
 
   /** The parts of a result that must not depend on the division into shards. */

@@ -3,6 +3,8 @@ import * as fc from '../../../support/fast-check.ts';
 import { NARROWEST_MS } from '../../../../src/checkpoint/call-slots.ts';
 import { LatencyHistogram } from '../../../../src/job/run/latency-histogram.ts';
 import { WAIT_REASONS } from '../../../../src/util/waits.ts';
+import { timelineOf } from '../../../../src/job/report/report-parts.ts';
+import { storeSlots } from '../../../../src/checkpoint/call-slots.ts';
 import type { PageData } from '../../../../src/job/report/page/page-data.ts';
 
 const n = fc.nat({ max: 2_000_000_000 });
@@ -39,19 +41,65 @@ const series = fc.record({ power: fc.nat({ max: 15 }), slots: fc.array(slot, { m
   return { widthMs: NARROWEST_MS * 2 ** power, slots: slots.map(({ after, ...one }) => ({ ...one, number: (number += after) })) };
 });
 
+const outcomes = fc.record({
+  matched: n,
+  no_match: n,
+  invalid: fc.oneof(fc.constant(0), n),
+  suppressed: n,
+  failed: fc.oneof(fc.constant(0), n),
+});
+const share = fc.option(fc.double({ min: 0, max: 1, noNaN: true }));
+const figures = { recordsPerSecond: fc.option(n), matchRate: share, deliverableRate: share };
+const time = fc.constant('2026-02-28T01:02:03.000Z');
+const previous = fc
+  .record({
+    startedAt: time,
+    finishedAt: time,
+    exitCode: fc.constantFrom(0, 1),
+    outcomes,
+    verification: counts(33),
+    credits: n,
+    ...figures,
+  })
+  .map(({ outcomes, ...run }) => ({ ...run, records: { total: Object.values(outcomes).reduce((sum, one) => sum + one, 0), ...outcomes } }));
+const run = fc.record({
+  startedAt: time,
+  endedAt: fc.option(time),
+  command: name,
+  version: name,
+  end: fc.constantFrom('finished', 'stopped', 'killed', null),
+  code: fc.option(name),
+});
+const call = fc.record({
+  file: fc.option(name),
+  line: n,
+  step: fc.constantFrom('enrich', 'verify'),
+  keys: n,
+  latencyMs: n,
+  sent: n,
+  code: fc.option(name),
+  requestId: fc.option(name),
+});
+/** Names that a report's parts have from outside, and their numbers. */
+const more = fc.record({
+  version: name,
+  command: fc.option(name),
+  service: fc.record({ url: fc.option(name), embedded: fc.boolean(), plan: fc.constantFrom('growth', null) }),
+  ...figures,
+  previous: fc.option(previous),
+  runs: fc.record({ count: n, killed: n, list: fc.array(run, { maxLength: 4 }) }),
+  slowest: fc.array(call, { maxLength: 4 }),
+  mostRetried: fc.array(call, { maxLength: 4 }),
+  verdicts: fc.array(name, { maxLength: 2 }),
+});
+
 export const pageData: fc.Arbitrary<PageData> = fc
   .record({
     job: name,
     uri: name,
     finished: fc.boolean(),
     exitCode: fc.constantFrom(null, 0, 1, 75),
-    outcomes: fc.record({
-      matched: n,
-      no_match: n,
-      invalid: fc.oneof(fc.constant(0), n),
-      suppressed: n,
-      failed: fc.oneof(fc.constant(0), n),
-    }),
+    outcomes,
     none: fc.boolean(),
     verification: counts(33),
     errors: counts(33),
@@ -66,6 +114,7 @@ export const pageData: fc.Arbitrary<PageData> = fc
       { maxLength: 5 },
     ),
     latencies: fc.array(fc.double({ min: 0.1, max: 100_000, noNaN: true }), { maxLength: 60 }),
+    more,
   })
   .map(
     ({
@@ -85,6 +134,7 @@ export const pageData: fc.Arbitrary<PageData> = fc
       series,
       waits,
       latencies,
+      more: { verdicts, ...parts },
     }) => {
       const records = none ? { matched: 0, no_match: 0, invalid: 0, suppressed: 0, failed: 0 } : outcomes;
       const total = Object.values(records).reduce((sum, one) => sum + one, 0);
@@ -109,6 +159,10 @@ export const pageData: fc.Arbitrary<PageData> = fc
           quota: { rpm, usedShare, goesOnAt: null },
           latencyMs: { p50: histogram.percentile(0.5), p95: histogram.percentile(0.95), p99: histogram.percentile(0.99) },
           output: { uri, rows: total, bytes: size, sha256: finished ? 'ab'.repeat(32) : null },
+          steps: ['enrich', 'verify'],
+          ...parts,
+          timeline: timelineOf(storeSlots(series), waits),
+          files: { output: uri, report: uri, page: uri, errors: records.failed > 0 ? uri : null, checkpoint: uri, verdicts },
         },
         steps: ['enrich', 'verify'],
         input: { names, files: names.length + retries, bytes: size },

@@ -1,0 +1,15 @@
+/** The last finished run of the same job, to compare a run with. Types only. */
+import type { Tally } from '../writer/tally.ts';
+
+/** Its figures, as its report had them. */
+export interface PreviousRun {
+  /** RFC 3339, UTC. */
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly exitCode: number;
+  /** Milliseconds, over all resumes. */
+  readonly activeMs: number;
+  readonly records: Readonly<Record<'total' | keyof Tally['outcomes'], number>>;
+  readonly verification: Readonly<Record<string, number>>;
+  readonly credits: number;
+}

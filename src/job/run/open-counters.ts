@@ -1,0 +1,44 @@
+import { CallSeries } from '../../checkpoint/call-series.ts';
+import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
+import { smallestClaimedWindow } from '../../limiter/quota-windows.ts';
+import { ownWindows, shareOfPlan } from '../shards/shard-job.ts';
+import { CallBudget } from './call-budget.ts';
+import { Counters } from './counters.ts';
+import type { RunDestination } from './destination.ts';
+
+interface RunToCount {
+  readonly job: CompiledJob;
+  /** Where the run begins. */
+  readonly checkpoint: Checkpoint;
+  readonly destination: Pick<RunDestination, 'saveCheckpoint'>;
+}
+
+/** The counters of the run, over all its resumes, and the budget of calls that it may still send. */
+export function openCounters(
+  { job, checkpoint, destination }: RunToCount,
+  saveTotals: () => Promise<void>,
+): { readonly counters: Counters; readonly budget: CallBudget } {
+  const { rpm } = job.service;
+  const now = (): number => performance.now();
+  const series = new CallSeries({
+    from: checkpoint.totals.series,
+    rpm: rpm === null ? null : rpm * shareOfPlan(checkpoint),
+    nowMs: now(),
+    wallMs: Date.now(),
+  });
+  const counters = new Counters(checkpoint.totals, now, series);
+  const budget = new CallBudget({
+    maxCalls: job.limits.maxCalls,
+    maxCredits: job.limits.maxCredits,
+    windowCalls: smallestClaimedWindow(ownWindows(job, checkpoint)),
+    counters,
+    // Calls and credits that the last run had claimed, and may have spent before it was killed.
+    uncounted: {
+      calls: Math.max(0, checkpoint.callsAtMost - counters.allCalls),
+      credits: Math.max(0, checkpoint.creditsAtMost - counters.credits),
+    },
+    record: destination.saveCheckpoint === null ? null : saveTotals,
+  });
+  return { counters, budget };
+}

@@ -59,13 +59,14 @@ test('the report of verify alone, and that of an empty input, obey the schema', 
 test('the report of a job that was stopped, killed, resumed and retried tells each run and its end', async () => {
   const { folder, service, args } = await makeWorld(toCsv(ROWS));
   service.latencyMs = 5;
-  const stopped = folder.start(args(LENIENT));
+  const slow = args({ ...LENIENT, concurrency: '4' });
+  const stopped = folder.start(slow);
   await service.sees(30);
   stopped.kill('SIGTERM');
   await stopped.ended;
   expect((await statusOf(folder, args(LENIENT))).runs.list).toMatchObject([{ end: 'stopped', code: 'signalled' }]);
-  const killed = folder.start(args(LENIENT));
-  await service.sees(60);
+  const killed = folder.start(slow);
+  await service.sees(20);
   killed.kill('SIGKILL');
   await killed.ended;
   service.latencyMs = 0;

@@ -133,8 +133,7 @@ export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: numbe
     errors: tally.errors ?? {},
     version: packageVersion(),
     command: runs.list.at(-1)?.command ?? null,
-    service: { url: job.service.baseUrl, embedded: job.service.embedded, plan: job.service.plan },
-    steps: job.steps,
+    ...askedBy(checkpoint, job),
     ...figuresOf(counted),
     previous: previousFigures(previous ?? null),
     runs,
@@ -148,6 +147,19 @@ export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: numbe
 function recordsOf({ fingerprint }: Checkpoint, { total, outcomes }: Tally): Report['records'] {
   const { skipped = 0, ...others } = outcomes;
   return { total, ...others, ...((fingerprint['input.where'] ?? null) === null ? {} : { skipped }) };
+}
+
+/** The service and the steps of the run. A status may be asked for with other flags. */
+function askedBy({ fingerprint }: Checkpoint, { service, steps }: ReportedJob): Pick<Report, 'service' | 'steps'> {
+  const { 'service.baseUrl': url, 'service.embedded': embedded, steps: asked } = fingerprint;
+  return {
+    service: {
+      url: typeof url === 'string' || url === null ? url : service.baseUrl,
+      embedded: typeof embedded === 'boolean' ? embedded : service.embedded,
+      plan: service.plan,
+    },
+    steps: Array.isArray(asked) ? asked.filter((step) => typeof step === 'string') : steps,
+  };
 }
 
 function previousFigures(previous: PreviousRun | null): Report['previous'] {

@@ -9,7 +9,8 @@ export interface PreviousRun {
   readonly exitCode: number;
   /** Milliseconds, over all resumes. */
   readonly activeMs: number;
-  readonly records: Readonly<Record<'total' | keyof Tally['outcomes'], number>>;
+  /** `skipped` only with `input.where`. */
+  readonly records: { readonly total: number } & Tally['outcomes'];
   readonly verification: Readonly<Record<string, number>>;
   readonly credits: number;
 }

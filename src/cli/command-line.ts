@@ -8,14 +8,14 @@ const PLAIN = /^[\w@%+=:,./{}-]+$/;
 const URL_TEXT = /^([a-z][a-z0-9+.-]*):\/\/(?:[^/?#]*@)?([^/?#]*)(.*)$/is;
 
 /**
- * `millrace run nightly --limit 100`. Flags hold no secret but the address of a webhook or a server, so a URL is shown without
- * its path, its query and its credentials.
+ * `millrace run nightly --limit 100`. Flags hold no secret but the address of a webhook or a server, so a URL is shown without its path,
+ * its query and its credentials. They hold no personal data but the values of `input.where`, which are left out.
  */
 export function commandLine(command: string, { job, flags }: Pick<Invocation, 'job' | 'flags'>): string {
   const words = [...flags].flatMap(([name, value]): string[] => {
     if (value === true) return [`--${name}`];
     if (value === false) return [`--no-${name}`];
-    return [value].flat().flatMap((one) => [`--${name}`, shown(one)]);
+    return [value].flat().flatMap((one) => [`--${name}`, name.startsWith('input.where') ? '…' : shown(one)]);
   });
   const line = ['millrace', command, ...(job === null ? [] : [shown(job)]), ...words].join(' ');
   return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line;

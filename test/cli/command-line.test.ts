@@ -27,6 +27,12 @@ test('a URL is shown without path, query and credentials, because they may be se
   );
 });
 
+test('values of input.where are left out, because they may be personal data', () => {
+  expect(line(null, { 'input.where.email': ['ana@works.example', 'bo@works.example'] })).toBe(
+    'millrace run --input.where.email … --input.where.email …',
+  );
+});
+
 test('a long command line is cut', () => {
   expect(line(null, { input: 'x'.repeat(2_000) })).toHaveLength(500);
 });

@@ -47,8 +47,11 @@ test('the report of a complete run names its service, version, command, steps, r
   expect(charted).toBe(Object.values(report.calls).reduce((sum, n) => sum + n, 0));
 });
 
-test('the report of verify alone, and that of an empty input, obey the schema', async () => {
+test('the reports of verify alone, of skipped records and of an empty input obey the schema', async () => {
   const { folder, args } = await makeWorld(toCsv(ROWS));
+  const some = { ...LENIENT, output: 'some.csv', 'input.where.Note': 'empty' };
+  expect(await folder.run(args(some))).toMatchObject({ code: 0 });
+  expect((await reportOf(folder, 'some.csv')).records.skipped).toBeGreaterThan(0);
   expect((await folder.run(args({ ...LENIENT, steps: 'verify' }))).code).toBe(0);
   expect((await reportOf(folder)).steps).toEqual(['verify']);
   await writeFile(folder.at('in.csv'), 'Name,Work Email\n');

@@ -38,12 +38,13 @@ function readPrevious(text: string): PreviousRun | null {
   if (!isCount(activeMs) || !isCount(credits) || !isObject(records) || !isObject(verification)) return null;
   if (!OUTCOMES.every((name) => isCount(records[name])) || !Object.values(verification).every(isCount)) return null;
   const counted = Object.fromEntries(OUTCOMES.map((name) => [name, records[name]]));
+  const { skipped } = records;
   return {
     startedAt,
     finishedAt,
     exitCode,
     activeMs,
-    records: counted as PreviousRun['records'],
+    records: { ...(counted as PreviousRun['records']), ...(isCount(skipped) ? { skipped } : {}) },
     verification: verification as PreviousRun['verification'],
     credits,
   };

@@ -280,14 +280,7 @@ class Client
     private function verification(string $model, array $params, ?string $idempotencyKey, array $headers = []): Record
     {
         $limit = max($this->transport->options->timeout, ($params['timeout_ms'] ?? 0) / 1000 + 5);
-        $request = new Request(
-            'POST',
-            '/v1/emails/verify',
-            body: $params,
-            headers: $headers,
-            idempotencyKey: $idempotencyKey,
-            timeout: $limit,
-        );
+        $request = new Request('POST', '/v1/emails/verify', [], $params, $headers, null, $idempotencyKey, $limit);
         return $this->transport->record($model, $request);
     }
 

@@ -45,6 +45,8 @@ export interface AttemptOptions {
   readonly connections?: number;
   /** The name under which /v1/enrich takes a domain. Default `domain`. */
   readonly domainField?: string;
+  /** Options of every enrich request. Default: none. */
+  readonly enrich?: { readonly minLikelihood: number; readonly required: readonly string[] };
   /** Default `millrace/<version>`. */
   readonly userAgent?: string;
   /** A larger answer is unreadable. Default 16 MiB. */
@@ -57,12 +59,17 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-export type EnrichKey = { readonly email: string } | { readonly domain: string };
+/** The keys by which the service finds a person. `linkedin_url`: address of a profile; `phone`: in E.164. */
+export type PersonKey =
+  | { readonly email: string }
+  | { readonly linkedin_url: string }
+  | { readonly phone: string }
+  | { readonly name: string; readonly domain: string };
 
-export interface RevealKey {
-  /** Address of a profile. */
-  readonly linkedin_url: string;
-}
+/** A domain alone finds the company. */
+export type EnrichKey = PersonKey | { readonly domain: string };
+
+export type RevealKey = PersonKey | { readonly name: string; readonly company: string };
 
 export class AttemptClient {
   readonly #transport: Transport;
@@ -70,6 +77,7 @@ export class AttemptClient {
   readonly #redactor = new Redactor(null);
   readonly #maxResponseBytes: number;
   readonly #domainField: string;
+  readonly #enrichOptions: Readonly<Record<string, unknown>>;
   readonly #enrichPath: string;
   readonly #verifyPath: string;
   readonly #revealPath: string;
@@ -87,6 +95,11 @@ export class AttemptClient {
     this.#apiKey.listen((key) => this.#redactor.add(key));
     this.#maxResponseBytes = positive('maxResponseBytes', options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES);
     this.#domainField = options.domainField ?? 'domain';
+    const { minLikelihood = 0, required = [] } = options.enrich ?? {};
+    this.#enrichOptions = {
+      ...(minLikelihood === 0 ? {} : { min_likelihood: minLikelihood }),
+      ...(required.length === 0 ? {} : { required }),
+    };
     this.#enrichPath = base.prefix + ENRICH_PATH;
     this.#verifyPath = base.prefix + VERIFY_PATH;
     this.#revealPath = base.prefix + REVEAL_PATH;
@@ -143,12 +156,14 @@ export class AttemptClient {
 
   /** The JSON text that asks for a person: the same text for the same key, always. */
   enrichBody(key: EnrichKey): string {
-    return 'email' in key ? JSON.stringify({ email: key.email }) : JSON.stringify({ [this.#domainField]: key.domain });
+    if (!('domain' in key)) return JSON.stringify({ ...key, ...this.#enrichOptions });
+    const { domain, ...name } = key;
+    return JSON.stringify({ ...name, [this.#domainField]: domain, ...this.#enrichOptions });
   }
 
   /** The JSON text that asks for a contact. */
   revealBody(key: RevealKey): string {
-    return JSON.stringify({ linkedin_url: key.linkedin_url });
+    return JSON.stringify(key);
   }
 
   /** The JSON text that asks for verdicts, in the order given. */

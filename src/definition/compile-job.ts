@@ -18,6 +18,7 @@ import { didYouMean } from '../util/nearest.ts';
 import { originName, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
 import { bareName, checkField, outputShape } from './output-shape.ts';
+import { warnOfIdleKeys } from './lookup-schema.ts';
 import { notificationOf } from './notification.ts';
 import { nearestDate } from './run-date.ts';
 import { jobSchema } from './schema.ts';
@@ -98,6 +99,7 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
   const steps = compileSteps(raw.steps, context.originOf('steps'));
   const service = compileService(raw, context.originOf, context.warnings);
   warnOfIdleColumns(output.fields, steps, context);
+  warnOfIdleKeys(steps, { enrich: raw.enrich.by, reveal: raw.reveal.by }, raw.input.columns, context.warnings);
   const job = {
     name: compileName(raw, output.uri, context),
     input: {
@@ -113,6 +115,8 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
     },
     steps,
     service: { ...service, quota: compileQuota(raw.service.quota, context) },
+    enrich: { ...raw.enrich, required: raw.enrich.required.toSorted() },
+    reveal: raw.reveal,
     verify: { when: raw.verify.when, patienceMs: raw.verify.patienceMs },
     output,
     checkpoint: compileCheckpoint(raw, output.uri, context),
@@ -316,11 +320,7 @@ function warnOfIdleColumns(fields: Readonly<Record<string, string>> | null, step
 }
 
 function withoutUndefined(columns: RawJob['input']['columns']): CompiledJob['input']['columns'] {
-  return {
-    ...(columns.email === undefined ? {} : { email: columns.email }),
-    ...(columns.domain === undefined ? {} : { domain: columns.domain }),
-    ...(columns.linkedin_url === undefined ? {} : { linkedin_url: columns.linkedin_url }),
-  };
+  return Object.fromEntries(Object.entries(columns).filter(([, name]) => name !== undefined));
 }
 
 function deepFreeze<T>(value: T): T {

@@ -1,10 +1,11 @@
 /** The compiled job: validated, with defaults, frozen, with a unit in the name of every quantity. Types only. */
 import type { MonitorAddress } from '../telemetry/listen-address.ts';
+import type { ConfiguredColumns } from '../formats/header-aliases.ts';
 import type { Compression, InputFormat } from '../formats/input-record.ts';
 import type { Conditions } from './conditions.ts';
 import type { CreditPrice } from './credit-price.ts';
 import type { Notification } from './notification.ts';
-import type { Step } from './steps.ts';
+import type { LookupKeyNames, Step } from './steps.ts';
 
 export type { Step };
 
@@ -28,7 +29,7 @@ export interface JobInput {
   readonly header: boolean;
   /** A name as `encodingName` returns it. Null: detected by the byte order mark, else utf-8. */
   readonly encoding: string | null;
-  readonly columns: { readonly email?: string; readonly domain?: string; readonly linkedin_url?: string };
+  readonly columns: ConfiguredColumns;
   readonly ifMissing: 'fail' | 'succeed';
   /** Records for which one of these does not hold are skipped; null when all are looked up. */
   readonly where: Conditions | null;
@@ -56,6 +57,14 @@ export interface CompiledJob {
     /** The field name under which /v1/enrich takes a domain. */
     readonly domainField: string;
   };
+  readonly enrich: {
+    readonly by: LookupKeyNames['enrich'];
+    /** From 0 to 100. */
+    readonly minLikelihood: number;
+    /** Fields of a record, sorted. */
+    readonly required: readonly string[];
+  };
+  readonly reveal: { readonly by: LookupKeyNames['reveal'] };
   readonly verify: { readonly when: 'always' | 'unverified'; readonly patienceMs: number };
   readonly output: {
     /** A path, `s3://bucket/key`, or `-`. */

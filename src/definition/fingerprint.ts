@@ -1,5 +1,6 @@
 /** The part of a definition that must stay the same between a start and its resumes. */
 import { withoutSecret } from '../redis/uri.ts';
+import { PERSON_COLUMNS } from '../formats/header-aliases.ts';
 import { absolutePlace, isSamePlace } from '../util/files/same-place.ts';
 import type { CompiledJob } from './compiled-job.ts';
 import { show } from './origin.ts';
@@ -26,12 +27,17 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     'input.columns.email': job.input.columns.email ?? null,
     'input.columns.domain': job.input.columns.domain ?? null,
     'input.columns.linkedin_url': job.input.columns.linkedin_url ?? null,
+    ...Object.fromEntries(PERSON_COLUMNS.map((key) => [`input.columns.${key}`, job.input.columns[key] ?? null])),
     'input.ifMissing': job.input.ifMissing,
     'input.where': job.input.where,
     steps: job.steps,
     'service.baseUrl': job.service.baseUrl,
     'service.embedded': job.service.embedded,
     'service.fields.domain': job.service.domainField,
+    'enrich.by': job.enrich.by,
+    'enrich.minLikelihood': job.enrich.minLikelihood,
+    'enrich.required': job.enrich.required,
+    'reveal.by': job.reveal.by,
     'verify.when': job.verify.when,
     'verify.patienceMs': job.verify.patienceMs,
     'output.uri': absolutePlace(job.output.uri),

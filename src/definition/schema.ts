@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { encodingName } from '../formats/encodings/encoding.ts';
 import { conditionsSchema } from './conditions.ts';
 import { BOUNDS, key, uri } from './schema-key.ts';
+import { enrich, reveal } from './lookup-schema.ts';
 import { notificationSchema } from './notification.ts';
 import { service } from './service-schema.ts';
 import { STEPS } from './steps.ts';
@@ -64,6 +65,11 @@ const input = z.strictObject({
       email: key(column.optional(), columnName, 'The column that holds the e-mail address. Default: found by its aliases.'),
       domain: key(column.optional(), columnName, "The column that holds the company's domain or website. Default: found by its aliases."),
       linkedin_url: key(column.optional(), columnName, "The column that holds the profile's URL. Default: found by its aliases."),
+      name: key(column.optional(), columnName, "The column that holds the person's full name, where a key is name. Default: its aliases."),
+      first_name: key(column.optional(), columnName, 'The column that holds the first name, for records without a full name.'),
+      last_name: key(column.optional(), columnName, 'The column that holds the last name, for records without a full name.'),
+      company: key(column.optional(), columnName, "The column that holds the company's name, for reveal by name. Default: its aliases."),
+      phone: key(column.optional(), columnName, 'The column that holds the phone number, where a key is phone. Default: its aliases.'),
     })
     .prefault({})
     .describe('Which column holds which key, where the aliases do not find it.'),
@@ -178,6 +184,8 @@ export const jobSchema = z
     input: input.prefault({}).describe('What is read.'),
     steps,
     service: service.prefault({}).describe('Whom to ask, and how fast.'),
+    enrich,
+    reveal,
     verify: z
       .strictObject({
         when: key(

@@ -2,135 +2,10 @@
 import { InputError } from '../util/errors.ts';
 import { didYouMean, nearest } from '../util/nearest.ts';
 import { MAX_NAMES_SHOWN } from './limits.ts';
-import type { KeyColumn } from './input-record.ts';
+import { ALIASES, KEY_COLUMNS, PERSON_ALIASES, PERSON_COLUMNS } from './alias-lists.ts';
+import type { KeyColumn, KeyNames, PersonColumn } from './input-record.ts';
 
-export const KEY_COLUMNS: readonly KeyColumn[] = ['email', 'domain', 'linkedin_url'];
-
-/**
- * The column names for each key in exports, best first: when a file has several, the earliest in this list is used. A business address
- * comes before an unspecified one, and a personal one last, because the enriched person is a person at work. A test keeps docs/columns.md
- * equal to this list.
- */
-export const ALIASES: Readonly<Record<KeyColumn, readonly string[]>> = {
-  email: [
-    'email',
-    'email address',
-    'work email',
-    'work email address',
-    'business email',
-    'business email address',
-    'corporate email',
-    'company email',
-    'professional email',
-    'office email',
-    'primary email',
-    'contact email',
-    'contact email address',
-    'person email',
-    'lead email',
-    'user email',
-    'customer email',
-    'email work',
-    'email 1',
-    'email1',
-    'emails',
-    'mail',
-    'mail address',
-    'e mail 1 value',
-    'email id',
-    'e mail adresse',
-    'mailadresse',
-    'e mail geschäftlich',
-    'geschäftliche e mail',
-    'e mail dienstlich',
-    'adresse e mail',
-    'adresse email',
-    'adresse électronique',
-    'courriel',
-    'adresse courriel',
-    'e mail professionnel',
-    'email professionnel',
-    'correo electrónico',
-    'correo',
-    'dirección de correo',
-    'dirección de correo electrónico',
-    'correo de trabajo',
-    'correo corporativo',
-    'personal email',
-    'home email',
-    'e mail privat',
-    'private e mail',
-    'e mail personnel',
-    'correo personal',
-  ],
-  domain: [
-    'domain',
-    'company domain',
-    'company domain name',
-    'domain name',
-    'website domain',
-    'email domain',
-    'account domain',
-    'organization domain',
-    'web domain',
-    'website',
-    'company website',
-    'company website url',
-    'website url',
-    'company url',
-    'account website',
-    'organization website',
-    'web site',
-    'web page',
-    'homepage',
-    'home page',
-    'company homepage',
-    'site',
-    'web',
-    'url',
-    'domäne',
-    'firmendomain',
-    'webseite',
-    'internetseite',
-    'internetadresse',
-    'firmenwebseite',
-    'firmenwebsite',
-    'unternehmenswebsite',
-    'domaine',
-    'nom de domaine',
-    'site web',
-    'site internet',
-    "site de l'entreprise",
-    'dominio',
-    'dominio de la empresa',
-    'sitio web',
-    'página web',
-    'web de la empresa',
-  ],
-  linkedin_url: [
-    'linkedin url',
-    'linkedin',
-    'linkedin profile',
-    'linkedin profile url',
-    'linkedin link',
-    'person linkedin url',
-    'person linkedin',
-    'contact linkedin url',
-    'contact linkedin',
-    'personal linkedin url',
-    'linkedin public url',
-    'linkedin public profile url',
-    'linkedin page',
-    'li url',
-    'li profile url',
-    'profile url',
-    'linkedin profil',
-    'profil linkedin',
-    'url linkedin',
-    'perfil de linkedin',
-    'perfil linkedin',
-  ],
-};
+export { ALIASES, KEY_COLUMNS, PERSON_ALIASES, PERSON_COLUMNS };
 
 /** The name without its case, accents, spaces, `_`, `-` and byte order mark. */
 export function normaliseColumnName(name: string): string {
@@ -140,6 +15,8 @@ export function normaliseColumnName(name: string): string {
     .toLowerCase();
 }
 
+const ALL_ALIASES = { ...ALIASES, ...PERSON_ALIASES };
+
 const PLAIN_ALIASES: ReadonlySet<string> = new Set(KEY_COLUMNS.flatMap((key) => ALIASES[key].map(normaliseColumnName)));
 
 /** Whether a column of this name is used for a key without configuration. */
@@ -147,28 +24,28 @@ export function isKeyName(name: string): boolean {
   return PLAIN_ALIASES.has(normaliseColumnName(name));
 }
 
-export type KeyNames = Readonly<Record<KeyColumn, string | null>>;
-
-interface ConfiguredColumns {
-  readonly email?: string;
-  readonly domain?: string;
-  readonly linkedin_url?: string;
-}
+export type ConfiguredColumns = Readonly<Partial<Record<KeyColumn | PersonColumn, string>>>;
 
 /**
  * Finds the column of each key. A configured name must exist, else `input_no_columns`; with `mayLack`, for formats without a header, it is
  * used unseen. An alias matches in any case and with any spaces, `_` and `-`. The first of several columns with the same alias is used.
+ * @param wanted the columns of a person that the job uses
  */
-export function findKeyColumns(columns: readonly string[], configured: ConfiguredColumns, mayLack = false): KeyNames {
+export function findKeyColumns(
+  columns: readonly string[],
+  configured: ConfiguredColumns,
+  mayLack = false,
+  wanted: readonly PersonColumn[] = [],
+): KeyNames {
   const byPlainName = new Map<string, string>();
   for (const column of columns) {
     const plain = normaliseColumnName(column);
     if (!byPlainName.has(plain)) byPlainName.set(plain, column);
   }
-  const find = (key: KeyColumn): string | null => {
+  const find = (key: KeyColumn | PersonColumn): string | null => {
     const name = configured[key];
     if (name === undefined) {
-      const alias = ALIASES[key].find((candidate) => byPlainName.has(normaliseColumnName(candidate)));
+      const alias = ALL_ALIASES[key].find((candidate) => byPlainName.has(normaliseColumnName(candidate)));
       return alias === undefined ? null : (byPlainName.get(normaliseColumnName(alias)) ?? null);
     }
     if (columns.includes(name)) return name;
@@ -185,14 +62,35 @@ export function findKeyColumns(columns: readonly string[], configured: Configure
       },
     );
   };
-  return { email: find('email'), domain: find('domain'), linkedin_url: find('linkedin_url') };
+  return {
+    email: find('email'),
+    domain: find('domain'),
+    linkedin_url: find('linkedin_url'),
+    ...Object.fromEntries(wanted.map((key) => [key, find(key)])),
+  };
+}
+
+/** The key columns of `names`; where one is null, that of `others`. */
+export function keysOr(names: KeyNames, others: KeyNames): KeyNames {
+  const keys = { ...others };
+  for (const key of [...KEY_COLUMNS, ...PERSON_COLUMNS]) {
+    const name = names[key] ?? others[key];
+    if (name !== undefined) keys[key] = name;
+  }
+  return keys;
 }
 
 /** The error for columns without a key. `where` names the file, or the input. For a table, the first row may not be a header. */
-export function noKeyError(where: string, columns: readonly string[], isTable: boolean): InputError {
-  return new InputError('input_no_columns', `${where}: found columns: ${listNames(columns)}; none is an email, domain or linkedin_url.`, {
+export function noKeyError(where: string, columns: readonly string[], isTable: boolean, wanted: readonly PersonColumn[] = []): InputError {
+  const keys = [...KEY_COLUMNS, ...wanted];
+  const any = `${keys.slice(0, -1).join(', ')} or ${keys.at(-1)}`;
+  return new InputError('input_no_columns', `${where}: found columns: ${listNames(columns)}; none is an ${any}.`, {
     hint:
-      'Map one with --input.columns.email NAME (or .domain, .linkedin_url). The names that are known are in docs/columns.md.' +
+      `Map one with --input.columns.email NAME (or ${keys
+        .slice(1)
+        .map((key) => `.${key}`)
+        .join(', ')}). The names that are known are in docs/columns.md.` +
+      (wanted.length === 0 ? ' People are looked up by name or phone where enrich.by or reveal.by says so.' : '') +
       (isTable ? ' What stands above the header must be removed.' : ''),
   });
 }
@@ -233,8 +131,17 @@ export function describeAliases(): string {
     '`--input.columns.email "Primary contact"`, or `input.columns` in the job file; a name given so wins over the list.',
     '',
   ];
-  for (const key of KEY_COLUMNS) {
-    lines.push(`## ${key}`, '', ...ALIASES[key].map((alias, index) => `${index + 1}. \`${alias}\``), '');
-  }
+  const list = (key: KeyColumn | PersonColumn): void => {
+    lines.push(`## ${key}`, '', ...ALL_ALIASES[key].map((alias, index) => `${index + 1}. \`${alias}\``), '');
+  };
+  KEY_COLUMNS.forEach(list);
+  lines.push(
+    '# Columns of a person',
+    '',
+    'These are looked for only where `enrich.by` or `reveal.by` has `name` or `phone`. A name is one column, or two: the first name and',
+    'the last name are joined where a record has no full name.',
+    '',
+  );
+  PERSON_COLUMNS.forEach(list);
   return lines.join('\n');
 }

@@ -9,6 +9,10 @@ export type Encoding = string;
 
 /** The keys of a lookup. */
 export type KeyColumn = 'email' | 'domain' | 'linkedin_url';
+/** Columns of further keys, for jobs that look people up by name or phone. */
+export type PersonColumn = 'name' | 'first_name' | 'last_name' | 'company' | 'phone';
+/** The name of each key's column, null without one. Those of a person are left out of jobs that do not use them. */
+export type KeyNames = Readonly<Record<KeyColumn, string | null>> & Readonly<Partial<Record<PersonColumn, string | null>>>;
 
 /**
  * A position where reading can start: the first byte of a record, or the end of a file. `offset` counts decompressed bytes in the file's
@@ -62,7 +66,7 @@ export interface InputFile {
    * The key columns of this file: exports of one source may differ from each other. For JSONL, those of its first objects; null for those
    * of the whole input.
    */
-  readonly keys: Readonly<Record<KeyColumn, string | null>>;
+  readonly keys: KeyNames;
   /** The position of the first record. */
   readonly start: Position;
 }
@@ -74,7 +78,7 @@ export interface InputManifest {
   /** The union of the files' headers in order of first occurrence. For JSONL, the union of top-level keys, or empty when not requested. */
   readonly columns: readonly string[];
   /** The column of each key, by name. Where files differ, the best name of all. */
-  readonly keyName: Readonly<Record<KeyColumn, string | null>>;
+  readonly keyName: KeyNames;
 }
 
 /** One input record. Exactly one of `values` and `json` has its content. */
@@ -94,6 +98,8 @@ export interface InputRecord {
   readonly email: string;
   readonly domain: string;
   readonly linkedinUrl: string;
+  /** Only where the job looks people up by name or phone. */
+  readonly person?: PersonCells;
   /** The reason in a few words when the record could not be read. */
   readonly bad: string | null;
   /** Bad rows only: the line, at most 4 KiB. */
@@ -106,6 +112,14 @@ export interface InputRecord {
 
 /** The place of a record in the input: its file, and its first line. */
 export type RecordOrigin = Pick<InputRecord, 'file' | 'line'>;
+
+/** Cells of a person, unchanged; a name from two columns has a space between them. */
+export interface PersonCells {
+  readonly name: string;
+  /** The company's name. */
+  readonly company: string;
+  readonly phone: string;
+}
 
 interface FinishedRow {
   /** Line end included. */

@@ -1,6 +1,5 @@
 /** Finds key columns by their values, for a table without a header. Pure. */
-import type { KeyNames } from './header-aliases.ts';
-import type { KeyColumn } from './input-record.ts';
+import type { KeyColumn, KeyNames } from './input-record.ts';
 
 /** The form of the values of each key, most particular first. */
 const FORMS: readonly (readonly [KeyColumn, RegExp])[] = [

@@ -1,4 +1,5 @@
 /** The reader's main entry: a frozen input as records, from any position. */
+import { keysOr } from './header-aliases.ts';
 import { layoutOf, readCsvRecords } from './csv/csv-records.ts';
 import { readFramed } from './framed-records.ts';
 import { readJsonlRecords } from './jsonl/jsonl-records.ts';
@@ -23,11 +24,7 @@ export async function* readRecords(
     if (file === undefined) return;
     const start = from !== null && from.file === index ? from : file.start;
     const layout = layoutOf(manifest, index);
-    const keys = {
-      email: file.keys.email ?? manifest.keyName.email,
-      domain: file.keys.domain ?? manifest.keyName.domain,
-      linkedin_url: file.keys.linkedin_url ?? manifest.keyName.linkedin_url,
-    };
+    const keys = keysOr(file.keys, manifest.keyName);
     for await (const framed of readFramed(file, start, { chunkBytes: options.chunkBytes ?? CHUNK_BYTES, signal })) {
       signal?.throwIfAborted();
       if (manifest.format === 'jsonl') yield* readJsonlRecords(framed, keys, options.withObjects);

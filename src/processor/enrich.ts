@@ -1,15 +1,19 @@
-import type { EnrichAnswer } from '../client/attempt-client.ts';
+import type { EnrichAnswer, PersonKey } from '../client/attempt-client.ts';
 import type { CallResult, PersonRecord } from '../client/types.ts';
 import type { StepContext } from './step-context.ts';
-import type { EnrichLookup } from './lookup-keys.ts';
+import { namePartsOf, type EnrichLookup } from './lookup-keys.ts';
 import { LookupStep } from './lookup-step.ts';
+import type { LookupScopes } from './scopes.ts';
 
-/** The enrich step: a person by e-mail, or a company by domain. The two share no key: an address has an @ and a domain has none. */
+/**
+ * The enrich step: a person by one of several keys, or a company by its domain. No two kinds share a key: an address has an @, a number
+ * begins with a plus, a profile has a scheme, a name has a tab, and a domain has none of these.
+ */
 export class EnrichStep extends LookupStep<EnrichLookup, PersonRecord> {
   protected readonly step = 'enrich';
-  readonly #scopes: { readonly email: number; readonly domain: number };
+  readonly #scopes: Pick<LookupScopes, EnrichLookup['by']>;
 
-  constructor(context: StepContext, scopes: { readonly email: number; readonly domain: number }) {
+  constructor(context: StepContext, scopes: Pick<LookupScopes, EnrichLookup['by']>) {
     super(context);
     this.#scopes = scopes;
   }
@@ -18,10 +22,18 @@ export class EnrichStep extends LookupStep<EnrichLookup, PersonRecord> {
     return this.#scopes[by];
   }
 
-  protected callFor({ by, key }: EnrichLookup, seed: string | null): () => Promise<CallResult<EnrichAnswer>> {
+  protected callFor(lookup: EnrichLookup, seed: string | null): () => Promise<CallResult<EnrichAnswer>> {
     const { client, idempotencyKey } = this.context;
-    const body = client.enrichBody(by === 'email' ? { email: key } : { domain: key });
+    const body = client.enrichBody(toPersonKey(lookup));
     const options = { idempotencyKey: idempotencyKey(body, seed) };
     return () => client.callEnrich(body, options);
   }
+}
+
+function toPersonKey({ by, key }: EnrichLookup): PersonKey | { readonly domain: string } {
+  if (by === 'name') {
+    const [name, domain] = namePartsOf(key);
+    return { name, domain };
+  }
+  return { [by]: key } as unknown as PersonKey;
 }

@@ -1,13 +1,18 @@
 /** Which keys a record is looked up by. Pure. */
-import type { Step } from '../definition/steps.ts';
+import { USUAL_KEYS, type EnrichKeyName, type LookupKeyNames, type RevealKeyName, type Step } from '../definition/steps.ts';
 import type { InputRecord } from '../formats/input-record.ts';
-import { addressIn, domainIn, isBlank, type AddressInText } from '../verification/clean-keys.ts';
+import { normaliseText } from '../util/normalise-text.ts';
+import { addressIn, domainIn, isBlank, visibleText, type AddressInText } from '../verification/clean-keys.ts';
+import { normalisePhone } from '../verification/phone.ts';
 import { profileKey } from '../verification/profile-url.ts';
 
-export type EnrichLookup = { readonly by: 'email' | 'domain'; readonly key: string };
+/** The key of a name has the place after `NAME_END`. */
+export type EnrichLookup = { readonly by: EnrichKeyName; readonly key: string };
+/** `company`: a name with the name of a company; `name`: with a domain. */
+export type RevealLookup = { readonly by: RevealKeyName | 'company'; readonly key: string };
 
 /** The reason why a record has nothing to look up. */
-type NoKey = 'bad_email' | 'bad_profile_url' | 'no_key';
+type NoKey = 'bad_email' | 'bad_phone' | 'bad_profile_url' | 'no_key';
 
 /** The keys of a record, by step; null when a step has none or is not configured. */
 export interface RecordKeys {
@@ -17,7 +22,7 @@ export interface RecordKeys {
   /** The record's own spelling, which the service gets: a mail host may distinguish upper and lower case. */
   readonly spelled: string | null;
   readonly company: string | null;
-  readonly reveal: string | null;
+  readonly reveal: RevealLookup | null;
   /** The record's address after cleaning, as from `mailto:` or `Jo <...>`. null when it needed none. */
   readonly cleanedEmail: string | null;
   /** The step whose answer is the outcome. */
@@ -25,7 +30,9 @@ export interface RecordKeys {
 }
 
 /** The keys of any record with these cells. */
-export type KeyRule = (record: Pick<InputRecord, 'email' | 'domain' | 'linkedinUrl'>) => RecordKeys | NoKey;
+export type KeyRule = (record: KeyCells) => RecordKeys | NoKey;
+
+type KeyCells = Pick<InputRecord, 'email' | 'domain' | 'linkedinUrl' | 'person'>;
 
 /** The keys of a record, why it has nothing to look up, or `skipped` when `input.where` leaves it out. */
 export type KeysOf = (record: InputRecord) => RecordKeys | NoKey | 'skipped';
@@ -33,28 +40,31 @@ export type KeysOf = (record: InputRecord) => RecordKeys | NoKey | 'skipped';
 /** Whether a mailbox at this domain names no employer, as at free providers and relays. @param domain ASCII, lower case */
 type IsFreeProvider = (domain: string) => boolean;
 
-/** Longer than any address. Longer texts are not sent. */
-const LONGEST_SENT_ADDRESS = 1_024;
+/** Longer than any address or name. Longer texts are not sent. */
+const LONGEST_SENT = 1_024;
 
 /**
  * The key rule of a job. The first of enrich, reveal and company that has a key decides the outcome; verify decides where none has. A
  * record that cannot be enriched is not verified alone.
+ * @param by the keys of each step, in the order in which a record's own are tried
  */
-export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider): KeyRule {
+export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider, by: LookupKeyNames = USUAL_KEYS): KeyRule {
   const has = {
     enrich: steps.includes('enrich'),
     verify: steps.includes('verify'),
     company: steps.includes('company'),
     reveal: steps.includes('reveal'),
   };
-  return ({ email, domain, linkedinUrl }) => {
+  const used: readonly string[] = [...(has.enrich ? by.enrich : []), ...(has.reveal ? by.reveal : [])];
+  const needsEmail = has.enrich ? by.enrich.includes('email') : used.includes('email') || has.verify || has.company;
+  return (record) => {
+    const { email, domain } = record;
     const address = email === '' ? null : addressIn(email);
     const mailbox = address?.key ?? null;
-    const person = has.enrich ? keyOfPerson(mailbox, email, domain) : 'no_key';
-    const enrich = typeof person === 'string' ? null : person;
+    const enrich = has.enrich ? firstOf(by.enrich, (name) => enrichBy(name, record, mailbox)) : null;
     const verify = has.verify ? (mailbox ?? badAddress(email)) : null;
     const company = has.company ? companyKey(mailbox, domain, isFreeProvider) : null;
-    const reveal = has.reveal ? revealKey(linkedinUrl) : null;
+    const reveal = has.reveal ? firstOf(by.reveal, (name) => revealBy(name, record, mailbox)) : null;
     const decides =
       enrich !== null
         ? 'enrich'
@@ -75,13 +85,75 @@ export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider):
         cleanedEmail: address?.cleaned === true ? address.key : null,
         decides,
       };
-    const why = has.enrich
-      ? (person as NoKey)
-      : (has.verify || has.company) && mailbox === null && !isBlank(email)
-        ? 'bad_email'
-        : 'no_key';
-    return why === 'no_key' && has.reveal && !isBlank(linkedinUrl) ? 'bad_profile_url' : why;
+    if (needsEmail && mailbox === null && !isBlank(email)) return 'bad_email';
+    if (used.includes('phone') && !isBlank(record.person?.phone ?? '')) return 'bad_phone';
+    return used.includes('linkedin_url') && !isBlank(record.linkedinUrl) ? 'bad_profile_url' : 'no_key';
   };
+}
+
+function firstOf<N, L>(names: readonly N[], find: (name: N) => L | null): L | null {
+  for (const name of names) {
+    const found = find(name);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function enrichBy(by: EnrichKeyName, { domain, linkedinUrl, person }: KeyCells, mailbox: string | null): EnrichLookup | null {
+  const key = (): string | null => {
+    switch (by) {
+      case 'email':
+        return mailbox;
+      case 'domain':
+        return domain === '' ? null : domainIn(domain);
+      case 'linkedin_url':
+        return revealKey(linkedinUrl);
+      case 'phone':
+        return phoneKey(person?.phone ?? '');
+      case 'name':
+        return nameKey(person?.name ?? '', domain === '' ? null : domainIn(domain));
+      default:
+        return by satisfies never;
+    }
+  };
+  const found = key();
+  return found === null ? null : { by, key: found };
+}
+
+function revealBy(by: RevealKeyName, cells: KeyCells, mailbox: string | null): RevealLookup | null {
+  const found = enrichBy(by, cells, mailbox);
+  if (found !== null || by !== 'name') return found as RevealLookup | null;
+  const company = normaliseText(visibleText(cells.person?.company ?? ''));
+  const key = nameKey(cells.person?.name ?? '', company === '' ? null : company);
+  return key === null ? null : { by: 'company', key };
+}
+
+/** Ends the name in a key. Normalised text has no tab. */
+const NAME_END = '\t';
+
+/** The key of a person at a domain or company, as the service compares names. Null without a name, a place, or for text beyond any name. */
+function nameKey(name: string, place: string | null): string | null {
+  if (place === null || isBlank(name)) return null;
+  const key = `${normaliseText(visibleText(name).toWellFormed())}${NAME_END}${place.toWellFormed()}`;
+  return key.startsWith(NAME_END) || key.length > LONGEST_SENT ? null : key;
+}
+
+/** The name and the place of a `nameKey`. */
+export function namePartsOf(key: string): readonly [name: string, place: string] {
+  const end = key.indexOf(NAME_END);
+  return [key.slice(0, end), key.slice(end + 1)];
+}
+
+/** A key as people read it in the errors file. */
+export function shownKey(key: string): string {
+  return key.replace(NAME_END, ' at ');
+}
+
+/** The first number of a cell in E.164; null for a number without its country. */
+function phoneKey(phone: string): string | null {
+  if (phone === '' || phone.length > LONGEST_SENT) return null;
+  const [first = ''] = visibleText(phone).split(/[,;|]/);
+  return normalisePhone(first);
 }
 
 /** The key of `enrich`: a plausible e-mail, else the domain, else the reason why there is none. */
@@ -117,7 +189,7 @@ function badAddress(email: string): string | null {
   if (isBlank(email)) return null;
   // An unpaired surrogate (JSON can carry one) would return from the service and the ledger as another character.
   const text = email.trim().toLowerCase().toWellFormed();
-  return text.length > LONGEST_SENT_ADDRESS ? null : text;
+  return text.length > LONGEST_SENT ? null : text;
 }
 
 /** The key of `company`: the record's domain, else that of its mailbox, unless it belongs to a free provider or a relay. */

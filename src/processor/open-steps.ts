@@ -26,7 +26,7 @@ export function openSteps(
       ? new VerifyStep(context, scopes.verify, { pollForMs: verify.patienceMs, ...(pace === undefined ? {} : { pace }) })
       : null,
     company: steps.includes('company') ? new CompanyStep(context, scopes.company) : null,
-    reveal: steps.includes('reveal') ? new RevealStep(context, scopes.reveal) : null,
+    reveal: steps.includes('reveal') ? new RevealStep(context, scopes) : null,
   };
 }
 

@@ -3,7 +3,7 @@ import { ReorderBuffer } from '../util/reorder-buffer.ts';
 import type { CompiledJob, Step } from '../definition/compiled-job.ts';
 import type { InputRecord, RecordOrigin } from '../formats/input-record.ts';
 import { isBlank } from '../verification/clean-keys.ts';
-import { verifyKeyAsSpelled, type KeysOf, type RecordKeys } from './lookup-keys.ts';
+import { shownKey, verifyKeyAsSpelled, type KeysOf, type RecordKeys } from './lookup-keys.ts';
 import type { LookupOutcome } from './lookup-step.ts';
 import type { Steps } from './open-steps.ts';
 import { errorOf, invalid, NO_ANSWERS, SKIPPED, SUPPRESSED, type StepAnswers, type RecordResult } from './result.ts';
@@ -155,16 +155,16 @@ export class RecordProcessor {
 
   #reveal(inProgress: RecordInProgress): void {
     const { reveal } = this.#steps;
-    const key = inProgress.keys.reveal;
-    if (reveal === null || key === null) {
+    const lookup = inProgress.keys.reveal;
+    if (reveal === null || lookup === null) {
       inProgress.listener.done(inProgress.result);
       return;
     }
     const done = (outcome: LookupOutcome<ContactRecord>): void => {
-      this.#apply(inProgress, 'reveal', key, outcome);
+      this.#apply(inProgress, 'reveal', lookup.key, outcome);
       inProgress.listener.done(inProgress.result);
     };
-    reveal.ask({ key }, done, inProgress.origin);
+    reveal.ask(lookup, done, inProgress.origin);
   }
 
   /** Applies a step's outcome to the result. Returns whether later steps go on. */
@@ -190,7 +190,7 @@ export class RecordProcessor {
         const { code, attempts, requestId } = outcome;
         result.outcome = 'failed';
         result.error = errorOf(step, code, this.#job.steps);
-        result.failure = { step, key, code, attempts, requestId };
+        result.failure = { step, key: shownKey(key), code, attempts, requestId };
         return false;
       }
       default:

@@ -1,7 +1,7 @@
 /** Applies `input.where` to records. Pure. */
 import { comparable, type Conditions } from '../definition/conditions.ts';
-import { KEY_COLUMNS, normaliseColumnName } from '../formats/header-aliases.ts';
-import type { InputManifest, InputRecord, KeyColumn } from '../formats/input-record.ts';
+import { normaliseColumnName } from '../formats/header-aliases.ts';
+import type { InputManifest, InputRecord, KeyColumn, PersonColumn } from '../formats/input-record.ts';
 import { jsonlValues } from '../formats/jsonl/jsonl-records.ts';
 import { isBlank } from '../verification/clean-keys.ts';
 
@@ -10,11 +10,14 @@ export type RowFilter = (record: InputRecord) => boolean;
 
 type ReadCell = (record: InputRecord) => string;
 
-const KEY_CELLS: Readonly<Record<KeyColumn, ReadCell>> = {
+const KEY_CELLS = {
   email: ({ email }) => email,
   domain: ({ domain }) => domain,
   linkedin_url: ({ linkedinUrl }) => linkedinUrl,
-};
+  name: ({ person }) => person?.name ?? '',
+  company: ({ person }) => person?.company ?? '',
+  phone: ({ person }) => person?.phone ?? '',
+} satisfies Partial<Record<KeyColumn | PersonColumn, ReadCell>>;
 
 /**
  * A name means the column of this name, else the column that differs in case, spaces, `_` and `-` only, else the column of this key. A file
@@ -57,8 +60,8 @@ function readMember(name: string): ReadCell {
 /** The first of the names in `conditions` that no file of a table has; null when each has a column or is a key with one. */
 export function unknownColumn({ files, keyName }: InputManifest, conditions: Conditions | null): string | null {
   const isKnown = (name: string): boolean =>
-    files.some(({ header, keys }) => columnMeant(name, header) !== null || (isKey(name) && keys[name] !== null)) ||
-    (isKey(name) && keyName[name] !== null);
+    files.some(({ header, keys }) => columnMeant(name, header) !== null || (isKey(name) && (keys[name] ?? null) !== null)) ||
+    (isKey(name) && (keyName[name] ?? null) !== null);
   return Object.keys(conditions ?? {}).find((name) => !isKnown(name)) ?? null;
 }
 
@@ -68,8 +71,8 @@ function columnMeant(name: string, header: readonly string[]): string | null {
   return header.find((column) => normaliseColumnName(column) === plain) ?? null;
 }
 
-function isKey(name: string): name is KeyColumn {
-  return (KEY_COLUMNS as readonly string[]).includes(name);
+function isKey(name: string): name is keyof typeof KEY_CELLS {
+  return Object.hasOwn(KEY_CELLS, name);
 }
 
 function keyCell(name: string): ReadCell | null {

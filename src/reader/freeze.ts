@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { JobInput } from '../definition/compiled-job.ts';
 import { InputError } from '../util/errors.ts';
-import { findKeyColumns, KEY_COLUMNS, noKeyError, type KeyNames } from '../formats/header-aliases.ts';
+import { findKeyColumns, keysOr, noKeyError } from '../formats/header-aliases.ts';
 import { checkHeader, unionOf } from '../formats/csv/header.ts';
 import { discover } from '../sources/discover.ts';
 import { inspectFile, type InspectedFile } from '../formats/inspect.ts';
@@ -11,7 +11,7 @@ import { FILES_AT_ONCE } from '../formats/limits.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
 import type { SourceFile } from '../sources/source.ts';
 import { spool } from '../sources/stdin-spool.ts';
-import type { InputFormat, InputManifest } from '../formats/input-record.ts';
+import type { InputFormat, InputManifest, KeyNames, PersonColumn } from '../formats/input-record.ts';
 
 export { compareManifests, describeChange } from './input-changes.ts';
 
@@ -20,6 +20,8 @@ export interface FreezeOptions extends Omit<JobInput, 'where'> {
   readonly isOwn: (path: string) => boolean;
   /** Column names that the output adds. An input column with such a name is an InputError. */
   readonly reservedColumns: readonly string[];
+  /** Columns of a person that are looked for beside the usual keys. */
+  readonly personColumns?: readonly PersonColumn[];
   /** jsonl only: also find the union of top-level keys, which takes one pass over the input. */
   readonly needColumns: boolean;
   /** The file path in which standard input is spooled. */
@@ -106,30 +108,31 @@ function freezeCsv(
   const keyName =
     columns.length === 0 || (filled.length === 0 && !hasKey(columns, options))
       ? NO_KEYS
-      : orByValue(findKeyColumns(columns, options.columns), input.files[0]);
-  const files = input.files.map((file) => ({ ...file, keys: orByValue(keysIn(file.header, options), file) }));
+      : keysOr(findKeyColumns(columns, options.columns, false, options.personColumns), input.files[0]?.keys ?? NO_KEYS);
+  const files = input.files.map((file) => ({ ...file, keys: keysOr(keysIn(file.header, options), file.keys) }));
   for (const { uri, header, keys } of files) {
-    if (filled.some(({ file }) => file.uri === uri) && !KEY_COLUMNS.some((key) => keys[key] !== null)) throw noKeyError(uri, header, true);
+    if (filled.some(({ file }) => file.uri === uri) && !hasAny(keys)) throw noKeyError(uri, header, true, options.personColumns);
   }
   return { ...input, files, columns, keyName };
 }
 
-/** Names by the header or the configuration, else those that the values of a table without a header have shown. */
-function orByValue(names: KeyNames, file: Pick<InputManifest['files'][number], 'keys'> | undefined): KeyNames {
-  const { email, domain, linkedin_url: profile } = file?.keys ?? NO_KEYS;
-  return { email: names.email ?? email, domain: names.domain ?? domain, linkedin_url: names.linkedin_url ?? profile };
+function hasAny(keys: KeyNames): boolean {
+  return Object.values(keys).some((name) => name !== null);
 }
 
 /** The key columns of one file. A configured column that this file lacks may be in another file. */
 function keysIn(header: readonly string[], options: FreezeOptions): KeyNames {
-  const found = findKeyColumns(header, options.columns, true);
-  const own = (name: string | null): string | null => (name !== null && header.includes(name) ? name : null);
-  return { email: own(found.email), domain: own(found.domain), linkedin_url: own(found.linkedin_url) };
+  const found = findKeyColumns(header, options.columns, true, options.personColumns);
+  return Object.fromEntries(
+    Object.entries(found).map(([key, name]) => [key, name !== null && header.includes(name) ? name : null]),
+  ) as unknown as KeyNames;
 }
 
 /** True when a key column exists. Without records, a missing column does no harm. */
 function hasKey(columns: readonly string[], options: FreezeOptions): boolean {
-  return Object.values(findKeyColumns(columns, options.columns, true)).some((name) => name !== null && columns.includes(name));
+  return Object.values(findKeyColumns(columns, options.columns, true, options.personColumns)).some(
+    (name) => name !== null && columns.includes(name),
+  );
 }
 
 async function freezeJsonl(manifest: InputManifest, inspected: readonly InspectedFile[], options: FreezeOptions): Promise<InputManifest> {
@@ -142,9 +145,9 @@ async function freezeJsonl(manifest: InputManifest, inspected: readonly Inspecte
   if (seen.sampled === 0 && hasRecords) throw noJsonError(manifest.files);
   if (seen.sampled === 0) return { ...manifest, columns: seen.columns };
   const sampled = unionOf([seen.sampleColumns, ...inspected.map(({ sampledKeys }) => sampledKeys)]);
-  const keyName = findKeyColumns(sampled, options.columns, true);
+  const keyName = findKeyColumns(sampled, options.columns, true, options.personColumns);
   if (!Object.values(keyName).some((name) => name !== null && sampled.includes(name))) {
-    throw noKeyError(manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', sampled, false);
+    throw noKeyError(manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', sampled, false, options.personColumns);
   }
   const files = manifest.files.map((file, index) => ({ ...file, keys: keysIn(inspected[index]?.sampledKeys ?? [], options) }));
   return { ...manifest, files, columns: seen.columns, keyName };

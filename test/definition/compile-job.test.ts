@@ -31,6 +31,8 @@ test('the smallest job gets its defaults', () => {
       domainField: 'domain',
       creditPrice: null,
     },
+    enrich: { by: ['email', 'domain'], minLikelihood: 0, required: [] },
+    reveal: { by: ['linkedin_url'] },
     verify: { when: 'always', patienceMs: 0 },
     output: {
       uri: 'out/leads.jsonl.gz',

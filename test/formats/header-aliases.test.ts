@@ -10,6 +10,8 @@ import {
   listNames,
   meantColumn,
   normaliseColumnName,
+  PERSON_ALIASES,
+  PERSON_COLUMNS,
 } from '../../src/formats/header-aliases.ts';
 
 describe('aliases', () => {
@@ -37,6 +39,25 @@ describe('aliases', () => {
         owner.set(normaliseColumnName(alias), key);
       }
     }
+  });
+
+  it('columns of a person are found only where they are wanted, and have aliases of their own', () => {
+    const columns = ['E-Mail', 'Vorname', 'NACHNAME', 'Firma', 'Handy', 'Telefon'];
+    expect(findKeyColumns(columns, {})).toEqual({ email: 'E-Mail', domain: null, linkedin_url: null });
+    expect(findKeyColumns(columns, { phone: 'Telefon' }, false, PERSON_COLUMNS)).toEqual({
+      email: 'E-Mail',
+      domain: null,
+      linkedin_url: null,
+      name: null,
+      first_name: 'Vorname',
+      last_name: 'NACHNAME',
+      company: 'Firma',
+      phone: 'Telefon',
+    });
+    const all = [...Object.values(ALIASES), ...Object.values(PERSON_ALIASES)].flat().map(normaliseColumnName);
+    const ofPerson = Object.values(PERSON_ALIASES).flat().map(normaliseColumnName);
+    expect(new Set(ofPerson).size).toBe(ofPerson.length);
+    for (const alias of ofPerson) expect(all.filter((one) => one === alias)).toHaveLength(1);
   });
 
   it('aliases are tried in the order of the list, not of the header; the first of several equal columns is used', () => {

@@ -1,6 +1,15 @@
 import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
-import { companyKey, enrichKey, revealKey, verifyKey, verifyKeyAsSpelled } from '../../src/processor/lookup-keys.ts';
+import {
+  companyKey,
+  enrichKey,
+  keysFor,
+  namePartsOf,
+  revealKey,
+  shownKey,
+  verifyKey,
+  verifyKeyAsSpelled,
+} from '../../src/processor/lookup-keys.ts';
 
 describe('enrichKey', () => {
   it.each([
@@ -134,6 +143,74 @@ describe('revealKey', () => {
         },
       ),
       { numRuns: 500 },
+    );
+  });
+});
+
+describe('keysFor', () => {
+  const person = { name: '', company: '', phone: '' };
+  const cells = (more: object): Parameters<ReturnType<typeof keysFor>>[0] => ({ email: '', domain: '', linkedinUrl: '', person, ...more });
+  const ALL = { enrich: ['email', 'linkedin_url', 'phone', 'name', 'domain'], reveal: ['linkedin_url', 'email', 'phone', 'name'] } as const;
+  const NAMED = { person: { ...person, name: '  Zo\u00eb  O\u2019NEILL ', company: ' ACME\tGmbH' } };
+
+  it.each([
+    ['a name with a domain', { ...NAMED, domain: 'https://www.Acme.example/x' }, { by: 'name', key: "zoe o'neill\tacme.example" }],
+    ['a name with a bad domain', { ...NAMED, domain: 'localhost' }, null],
+    ['a name with a company alone', NAMED, null],
+    [
+      'a number with its country',
+      { person: { ...person, phone: ' 0044 (0)20-7946.0000 ; +1 212 555 0100' } },
+      { by: 'phone', key: '+442079460000' },
+    ],
+    [
+      'a full-width number with invisible marks',
+      { person: { ...person, phone: '\u202a\uff0b49 30 1234567\u202c' } },
+      { by: 'phone', key: '+49301234567' },
+    ],
+    ['a profile', { linkedinUrl: 'uk.linkedin.com/in/Ada' }, { by: 'linkedin_url', key: 'https://www.linkedin.com/in/ada' }],
+    ['a domain alone', { domain: 'acme.example' }, { by: 'domain', key: 'acme.example' }],
+    ['the first of several', { ...NAMED, email: 'A@acme.example', domain: 'acme.example' }, { by: 'email', key: 'a@acme.example' }],
+  ] as const)('enrich by %s', (_, given, expected) => {
+    const keys = keysFor(['enrich'], () => false, ALL)(cells(given));
+    expect(typeof keys === 'string' ? null : keys.enrich).toEqual(expected);
+  });
+
+  it('reveal takes the name of a company where no domain is known', () => {
+    const reveal = (given: object): unknown => (keysFor(['reveal'], () => false, ALL)(cells(given)) as { reveal: unknown }).reveal;
+    expect(reveal(NAMED)).toEqual({ by: 'company', key: "zoe o'neill\tacme gmbh" });
+    expect(reveal({ ...NAMED, domain: 'acme.example' })).toEqual({ by: 'name', key: "zoe o'neill\tacme.example" });
+    expect(namePartsOf("zoe o'neill\tacme gmbh")).toEqual(["zoe o'neill", 'acme gmbh']);
+    expect(shownKey("zoe o'neill\tacme gmbh")).toBe("zoe o'neill at acme gmbh");
+  });
+
+  it.each([
+    ['bad_email', { email: 'n/a', person: { ...person, phone: '030 12' } }, ['email', 'phone']],
+    ['bad_phone', { person: { ...person, phone: '030 12' } }, ['email', 'phone']],
+    ['bad_phone', { email: 'ada@acme.example', person: { ...person, phone: '030 12' } }, ['phone']],
+    ['bad_profile_url', { linkedinUrl: 'acme.example/ada' }, ['linkedin_url']],
+    ['no_key', { ...NAMED, email: 'n/a' }, ['name', 'domain']],
+    ['no_key', { email: 'ada@acme.example', linkedinUrl: 'linkedin.com/in/ada' }, ['phone']],
+  ] as const)('%s is the reason why nothing is looked up', (reason, given, by) => {
+    expect(keysFor(['enrich', 'verify'], () => false, { ...ALL, enrich: by })(cells(given))).toBe(reason);
+  });
+
+  it('a job without further keys uses address, domain and profile alone', () => {
+    const keys = keysFor(['enrich', 'reveal'], () => false);
+    expect(keys(cells({ ...NAMED, domain: 'acme.example', email: '' }))).toMatchObject({ enrich: { by: 'domain' }, reveal: null });
+  });
+
+  it('one person has one key, however the name is written, and the key is stable', () => {
+    const key = (name: string): string | undefined => {
+      const keys = keysFor(['enrich'], () => false, ALL)(cells({ domain: 'a.example', person: { ...person, name } }));
+      return typeof keys === 'string' || keys.enrich?.by !== 'name' ? undefined : keys.enrich.key;
+    };
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 40 }), fc.constantFrom('', ' ', '\u00a0', '\u200b'), (name, space) => {
+        const found = key(name);
+        if (found === undefined) return;
+        expect(found.split('\t')).toHaveLength(2);
+        expect(key(`${space}${namePartsOf(found)[0]}${space}`)).toBe(found);
+      }),
     );
   });
 });

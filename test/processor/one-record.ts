@@ -15,7 +15,20 @@ interface Bed {
   readonly verify: VerifyStep | null;
 }
 
-const SCOPES = { email: 1, domain: 2, verify: 3, company: 4, reveal: 5 };
+const SCOPES = {
+  email: 1,
+  domain: 2,
+  verify: 3,
+  company: 4,
+  reveal: 5,
+  linkedin_url: 6,
+  phone: 7,
+  name: 8,
+  revealByEmail: 9,
+  revealByPhone: 10,
+  revealByName: 11,
+  revealByCompany: 12,
+};
 const isFree = (domain: string): boolean => domain === 'free.example';
 
 export function makeProcessor(steps: readonly Step[], when: 'always' | 'unverified' = 'always', batch?: number): Bed {

@@ -14,7 +14,7 @@ export const API_KEY = 'mr_test_5ecret-never-to-be-seen-0123456789';
 
 export interface Asked {
   readonly path: Step;
-  /** The e-mail, domain or profile, or all e-mails of a verify request. */
+  /** The e-mail, domain, profile, number or name of a lookup, or all e-mails of a verify request. */
   readonly keys: readonly string[];
   readonly body: string;
   readonly idempotencyKey: string | null;
@@ -187,9 +187,9 @@ export class ScriptedService {
   #note(request: IncomingMessage, body: string): Asked {
     const url = request.url ?? '';
     const company = /\/v1\/companies\/([^/]+)$/.exec(url)?.[1];
-    const { email, domain, emails, linkedin_url } =
+    const asks =
       company === undefined
-        ? (JSON.parse(body) as { email?: string; domain?: string; emails?: string[]; linkedin_url?: string })
+        ? (JSON.parse(body) as { readonly emails?: string[] } & Readonly<Record<string, string | undefined>>)
         : { domain: decodeURIComponent(company) };
     const header = request.headers['idempotency-key'];
     const asked: Asked = {
@@ -201,7 +201,7 @@ export class ScriptedService {
             : url.endsWith('/v1/contacts/reveal')
               ? 'reveal'
               : 'verify',
-      keys: emails?.map((spelled) => spelled.toLowerCase()) ?? [email ?? domain ?? linkedin_url ?? ''],
+      keys: asks.emails?.map((spelled) => spelled.toLowerCase()) ?? [keyOf(asks)],
       body,
       idempotencyKey: typeof header === 'string' ? header : null,
       number: this.requests.length + 1,
@@ -232,6 +232,11 @@ export class ScriptedService {
       return false;
     });
   }
+}
+
+/** The key of a lookup as the ledger writes it. A name and its place have a tab between them. */
+function keyOf({ email, domain, linkedin_url, phone, name, company }: Readonly<Record<string, string | undefined>>): string {
+  return name !== undefined ? `${name}\t${domain ?? company}` : (email ?? domain ?? linkedin_url ?? phone ?? '');
 }
 
 function count(counts: Map<string, number>, name: string, by: number): void {
@@ -267,11 +272,12 @@ function usualReply({ path, keys }: Asked): Reply {
   if (key.startsWith('refused')) return problem(422, 'validation_failed');
   if (path === 'reveal')
     return { status: 200, body: JSON.stringify({ email: `${key}@revealed.example`, mobile: '+12125550100', linkedin_url: keys[0] }) };
-  const byEmail = key.includes('@');
+  const byPerson = key.startsWith('+') || key.includes('\t');
+  const byEmail = key.includes('@') || byPerson;
   return {
     status: 200,
     body: JSON.stringify({
-      email: byEmail ? key : null,
+      email: byPerson ? `found${digest(key)}@works.example` : byEmail ? key : null,
       name: byEmail ? `Name of ${key}` : null,
       title: byEmail ? `Title, "${digest(key).toString(36)}"\nsecond line` : null,
       company: { name: `Company ${digest(key) % 97}`, employees: digest(key) % 5_000, revenue: '$12M', stack: ['Linux', 'Postgres'] },

@@ -2,7 +2,9 @@
 import { readQuoted } from './fields.ts';
 import { detached, type FramedRecord } from '../framed-records.ts';
 import { MAX_BATCH_CELLS, MAX_RAW_CHARS } from '../limits.ts';
-import type { Encoding, InputManifest, InputRecord, KeyColumn } from '../input-record.ts';
+import { PERSON_COLUMNS } from '../header-aliases.ts';
+import { personCells } from '../person-cells.ts';
+import type { Encoding, InputManifest, InputRecord, KeyColumn, PersonColumn } from '../input-record.ts';
 
 /** The reason for a bad record whose cells after the first 4 MiB were not read. */
 export const TOO_LONG = 'longer than 4 MiB';
@@ -24,15 +26,18 @@ interface CsvLayout {
   readonly email: number;
   readonly domain: number;
   readonly linkedinUrl: number;
+  /** Null for a job that uses no column of a person. */
+  readonly person: Readonly<Partial<Record<PersonColumn, number>>> | null;
 }
 
 export function layoutOf(manifest: InputManifest, file: number): CsvLayout {
   const header = manifest.files[file]?.header ?? [];
   const { columns } = manifest;
-  const keyAt = (key: KeyColumn): number => {
+  const keyAt = (key: KeyColumn | PersonColumn): number => {
     const name = manifest.files[file]?.keys[key] ?? null;
     return name === null ? -1 : columns.indexOf(name);
   };
+  const wanted = PERSON_COLUMNS.filter((key) => manifest.keyName[key] !== undefined);
   const same = header.length === columns.length && header.every((name, index) => name === columns[index]);
   return {
     delimiter: manifest.files[file]?.delimiter ?? ',',
@@ -43,6 +48,7 @@ export function layoutOf(manifest: InputManifest, file: number): CsvLayout {
     email: keyAt('email'),
     domain: keyAt('domain'),
     linkedinUrl: keyAt('linkedin_url'),
+    person: wanted.length === 0 ? null : Object.fromEntries(wanted.map((key) => [key, keyAt(key)])),
   };
 }
 
@@ -108,7 +114,7 @@ function toRecord(record: FramedRecord, fields: string[], layout: CsvLayout): In
   else if (!record.valid) bad = `not valid ${layout.encoding}`;
   // A bad row has no keys: its cells may be in the wrong columns.
   const keyed = bad === null;
-  return {
+  const read: InputRecord = {
     file: end.file,
     line: record.line,
     end,
@@ -121,6 +127,8 @@ function toRecord(record: FramedRecord, fields: string[], layout: CsvLayout): In
     raw: keyed ? null : kind === 'overlong' ? detached(record.text.slice(0, MAX_RAW_CHARS)) : record.text.slice(0, MAX_RAW_CHARS),
     surplus: keyed && surplus,
   };
+  const person = layout.person === null ? null : personCells(layout.person, (at) => (keyed ? (values[at ?? -1] ?? '') : ''));
+  return person === null ? read : { ...read, person };
 }
 
 /**

@@ -1,8 +1,8 @@
 /** JSON Lines: one object per line, kept verbatim, with its keys, and its values as text for a CSV output. */
 import { detached, type FramedRecord } from '../framed-records.ts';
 import { MAX_RAW_CHARS } from '../limits.ts';
-import type { KeyNames } from '../header-aliases.ts';
-import type { InputRecord } from '../input-record.ts';
+import { personCells } from '../person-cells.ts';
+import type { InputRecord, KeyNames } from '../input-record.ts';
 
 /** JSON's own white space (RFC 8259, 2). `trim` removes more characters. */
 const SPACES = ' \t\r\n';
@@ -57,6 +57,7 @@ function toRecord(record: FramedRecord, text: string, keys: KeyNames, withObject
   const object = typeof parsed === 'string' ? null : parsed;
   // Only the beginning of an overlong line is in memory, which is never a complete object.
   const line = record.kind === 'overlong' ? detached(record.text.slice(0, MAX_RAW_CHARS)) : record.text;
+  const person = personCells(keys, (name) => keyOf(object, name ?? null));
   return {
     file: end.file,
     line: record.line,
@@ -66,6 +67,7 @@ function toRecord(record: FramedRecord, text: string, keys: KeyNames, withObject
     email: keyOf(object, keys.email),
     domain: keyOf(object, keys.domain),
     linkedinUrl: keyOf(object, keys.linkedin_url),
+    ...(person === null ? {} : { person }),
     bad,
     raw: bad === null ? null : line.slice(0, MAX_RAW_CHARS),
     surplus: false,

@@ -4,6 +4,7 @@ import type { PersonRecord } from '../../client/types.ts';
 import type { LedgerAnswer } from '../../ledger/ledger.ts';
 import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
 import { verifyKey, type KeysOf, type RecordKeys } from '../../processor/lookup-keys.ts';
+import { revealScope } from '../../processor/reveal.ts';
 import { lookupScopes, type LookupScopes } from '../../processor/scopes.ts';
 import { requestsFor, type KeptSize } from '../../processor/request-size.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
@@ -49,7 +50,7 @@ export class PlanCounting {
     this.#keysOf = keysOf;
     this.#seen = seen;
     this.#ledger = ledger;
-    this.#scopes = lookupScopes((step, options) => ledger?.scope(origin, step, options) ?? -1, job.service.domainField);
+    this.#scopes = lookupScopes((step, options) => ledger?.scope(origin, step, options) ?? -1, job.service.domainField, job);
   }
 
   /** Fetches the answers for all lookups of these records from the ledger, then those of the lookups that follow from them. */
@@ -64,7 +65,7 @@ export class PlanCounting {
       known.flatMap(({ keys: { enrich, company, reveal } }) => [
         ...(enrich === null ? [] : [this.#lookup(enrich.by, enrich.key)]),
         ...(company === null ? [] : [this.#lookup('company', company)]),
-        ...(reveal === null ? [] : [this.#lookup('reveal', reveal)]),
+        ...(reveal === null ? [] : [this.#lookup(revealScope(reveal), reveal.key)]),
       ]),
     );
     await ask(
@@ -109,7 +110,7 @@ export class PlanCounting {
       this.#count('company', 'company', keys.company);
       if (endsRecord(this.#look('company', keys.company))) return;
     }
-    if (keys.reveal !== null) this.#count('reveal', 'reveal', keys.reveal);
+    if (keys.reveal !== null) this.#count('reveal', revealScope(keys.reveal), keys.reveal.key);
   }
 
   /** The address that the record's verify step will ask about, as far as known. */

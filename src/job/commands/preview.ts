@@ -1,4 +1,5 @@
 import { freezeInput } from '../../reader/freeze.ts';
+import { PERSON_COLUMNS } from '../../formats/header-aliases.ts';
 import { readRecords } from '../../formats/read-records.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { printable } from '../../util/display.ts';
@@ -27,6 +28,7 @@ export async function previewRows(path: string, job: Pick<CompiledJob, 'input' |
       ifMissing: 'fail',
       isOwn: () => false,
       reservedColumns: [],
+      personColumns: PERSON_COLUMNS,
       needColumns: false,
       spoolPath: '',
     });

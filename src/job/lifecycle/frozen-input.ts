@@ -4,11 +4,12 @@ import { removeFile, type Fence } from '../../storage/fence.ts';
 import { InputError, StorageError } from '../../util/errors.ts';
 import { describeChange, freezeInput } from '../../reader/freeze.ts';
 import { spool } from '../../sources/stdin-spool.ts';
-import { KEY_COLUMNS, listNames, meantColumn } from '../../formats/header-aliases.ts';
-import type { InputManifest, KeyColumn } from '../../formats/input-record.ts';
+import { KEY_COLUMNS, listNames, meantColumn, PERSON_COLUMNS } from '../../formats/header-aliases.ts';
+import type { InputManifest, KeyColumn, PersonColumn } from '../../formats/input-record.ts';
 import { unknownColumn } from '../../processor/row-filter.ts';
 import { resultColumnNames } from '../../writer/result-columns.ts';
 import { ownFiles, type JobPaths } from './paths.ts';
+import { personColumnsOf } from '../../definition/lookup-schema.ts';
 import type { Step } from '../../definition/steps.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 
@@ -21,6 +22,7 @@ export async function freezeJobInput(job: CompiledJob, paths: JobPaths, signal: 
     ...job.input,
     isOwn: ownFiles(paths),
     reservedColumns: job.output.format === 'jsonl' ? [] : resultColumnNames(job),
+    personColumns: personColumnsOf(job.steps, { enrich: job.enrich.by, reveal: job.reveal.by }),
     needColumns: job.output.format !== 'jsonl',
     spoolPath: paths.arriving,
     signal,
@@ -29,28 +31,49 @@ export async function freezeJobInput(job: CompiledJob, paths: JobPaths, signal: 
   return withSpoolAt(manifest, paths.spool);
 }
 
-/** A step needs one of these columns. */
-const COLUMNS_OF: Readonly<Record<Step, readonly KeyColumn[]>> = {
-  enrich: ['email', 'domain'],
-  verify: ['email'],
-  company: ['domain', 'email'],
-  reveal: ['linkedin_url'],
+type Column = KeyColumn | PersonColumn;
+
+/** The columns of each key but a name's. */
+const COLUMNS_OF: Readonly<Record<'email' | 'linkedin_url' | 'phone' | 'domain', readonly (readonly Column[])[]>> = {
+  email: [['email']],
+  linkedin_url: [['linkedin_url']],
+  phone: [['phone']],
+  domain: [['domain']],
 };
+const NAME: readonly Column[] = ['name', 'last_name'];
+
+/** The sets of columns with which a step can look a record up. A set is a list of columns of which one each is needed. */
+function columnSets(step: Step, { enrich, reveal }: CompiledJob): readonly (readonly (readonly Column[])[])[] {
+  switch (step) {
+    case 'enrich':
+      return enrich.by.map((by) => (by === 'name' ? [NAME, ['domain']] : COLUMNS_OF[by]));
+    case 'verify':
+      return [[['email']]];
+    case 'company':
+      return [[['domain']], [['email']]];
+    case 'reveal':
+      return reveal.by.map((by) => (by === 'name' ? [NAME, ['domain', 'company']] : COLUMNS_OF[by]));
+    default:
+      return step satisfies never;
+  }
+}
 
 /** Refuses an input without the columns that the job needs or names, before anything is paid for. @throws InputError 65 */
-function checkColumns({ steps, input, output }: CompiledJob, manifest: InputManifest): void {
+function checkColumns(job: CompiledJob, manifest: InputManifest): void {
+  const { steps, input, output } = job;
   const { format, files, columns, keyName } = manifest;
   if (columns.length === 0 || files.every(({ header }) => header.length === 0)) return;
-  const found = (key: KeyColumn): boolean => keyName[key] !== null || files.some(({ keys }) => keys[key] !== null);
-  for (const step of format === 'jsonl' || !KEY_COLUMNS.some(found) ? [] : steps) {
-    const wanted = COLUMNS_OF[step];
+  const found = (key: Column): boolean => (keyName[key] ?? null) !== null || files.some(({ keys }) => (keys[key] ?? null) !== null);
+  for (const step of format === 'jsonl' || ![...KEY_COLUMNS, ...PERSON_COLUMNS].some(found) ? [] : steps) {
+    const sets = columnSets(step, job);
     // Enrich finds addresses for verify.
-    if (wanted.some(found) || (step === 'verify' && steps.includes('enrich'))) continue;
+    if (sets.some((set) => set.every((any) => any.some(found))) || (step === 'verify' && steps.includes('enrich'))) continue;
+    const wanted = sets.map((set) => set.map(([one]) => one).join(' with '));
     throw new InputError(
       'input_no_columns',
       `The input has no column of ${wanted.join(' or ')} for the step ${step}: it has ${listNames(columns)}.`,
       {
-        hint: `Name it with ${wanted.map((key) => `--input.columns.${key}`).join(' or ')}, or choose other --steps.`,
+        hint: `Name it with ${[...new Set(sets.flat(2))].map((key) => `--input.columns.${key}`).join(' or ')}, or choose other --steps.`,
       },
     );
   }

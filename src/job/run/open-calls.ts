@@ -30,7 +30,11 @@ export interface ServiceAccess {
 }
 
 interface CallsOptions {
-  readonly settings: Pick<CompiledJob, 'service'> & { readonly limits: Pick<CompiledJob['limits'], 'maxWaitMs' | 'maxOutageMs'> };
+  readonly settings: Pick<CompiledJob, 'service'> & {
+    readonly limits: Pick<CompiledJob['limits'], 'maxWaitMs' | 'maxOutageMs'>;
+    /** Absent for one-off lookups, which have no options. */
+    readonly enrich?: CompiledJob['enrich'];
+  };
   readonly service: ServiceAccess;
   readonly counters: Counters;
   readonly budget: Pick<CallBudget, 'ask' | 'reached'>;
@@ -79,6 +83,7 @@ export function openCalls(options: CallsOptions): Calls {
     apiKey: service.apiKey,
     timeoutMs,
     domainField,
+    ...(settings.enrich === undefined ? {} : { enrich: settings.enrich }),
     connections: Math.min(wanted, maxConnections),
   });
   // A key that is being read again comes first, then the ledger's claims, then the job's own limit.

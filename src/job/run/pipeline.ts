@@ -142,7 +142,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
         onSettled: () => loop.flushIfIdle(),
         onPending: (addresses, waitMs) => notices.pending(addresses, waitMs),
       },
-      lookupScopes((step, scope) => ledger.scope(serviceOrigin(job), step, scope), job.service.domainField),
+      lookupScopes((step, scope) => ledger.scope(serviceOrigin(job), step, scope), job.service.domainField, job),
       requestPace({
         timeoutMs: job.service.timeoutMs,
         counters,

@@ -1,6 +1,7 @@
 /** The types of fields: which values each accepts, and how they are normalised. Pure. */
 import { normaliseEmail } from '../../verification/address.ts';
 import { isPlainDomain, normaliseDomain } from '../../verification/domain.ts';
+import { normalisePhone } from '../../verification/phone.ts';
 import { momentOf, plainDay, plainMidnight } from './parse-date.ts';
 import { holdsAddress } from './contact-details.ts';
 import { memoize } from './normalise.ts';
@@ -149,12 +150,8 @@ export function timeOf(value: unknown): string | undefined {
   return ms === null ? undefined : new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 
-/** E.164 (ITU-T): a plus and up to 15 digits. A number without a country code is rejected. */
+/** E.164, see `normalisePhone`. */
 export function phoneOf(value: unknown): string | undefined {
-  // `+44 (0)20 ...`: the zero is for calls within the country. In Italy and San Marino it is part of the number.
-  const text = textOf(value)
-    ?.replace(/^((?:\+|00)(?!39|378)[^(]{1,8})\(\s*0\s*\)/, '$1')
-    .replaceAll(/[\s().\-/]/g, '')
-    .replace(/^00/, '+');
-  return text !== undefined && /^\+[1-9]\d{6,14}$/.test(text) ? text : undefined;
+  const text = textOf(value);
+  return text === undefined ? undefined : (normalisePhone(text) ?? undefined);
 }

@@ -1,16 +1,9 @@
 /** Normalises text for comparison: case, accents and character width do not count. Pure. */
+import { normaliseText } from '../../util/normalise-text.ts';
 import { ownText } from '../http/own-text.ts';
 
 const SPACE = 0x20;
 const TILDE = 0x7e;
-/**
- * Accents and vowel points. Marks of scripts where they are vowels (Devanagari, Thai) or make another letter (Kana) stay, because they make
- * another word.
- */
-const MARKS = /[[\p{M}&&[\p{Script=Inherited}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}]]--[\u3099\u309a]]+/gv;
-/** Letters and apostrophes without a removable mark, and how they are written without them. */
-const LETTERS: Readonly<Record<string, string>> = { ß: 'ss', ø: 'o', ł: 'l', đ: 'd', ı: 'i', '\u2018': "'", '\u2019': "'", '\u02bc': "'" };
-const OTHER_LETTERS = /[ßøłđı\u2018\u2019\u02bc]/g;
 /** A word may have signs, as in C++, C# and .NET. It does not begin after a dot, so that a row of dots is scanned once. */
 const WORD = /(?<!\.)[\p{L}\p{M}\p{N}.]*[\p{L}\p{M}\p{N}][+#]*/gu;
 
@@ -38,7 +31,7 @@ export function normalise(text: string): string {
   return isPlain(text) ? text.toLowerCase() : cachedNormalise(text);
 }
 
-const cachedNormalise: (text: string) => string = memoize(normaliseUncached);
+const cachedNormalise: (text: string) => string = memoize(normaliseText);
 
 /** Whether only case needs normalising. */
 function isPlain(text: string): boolean {
@@ -53,26 +46,14 @@ function isPlain(text: string): boolean {
 
 /** A value in the form in which it is compared: `Series A`, `series_a` and `series-a` are equal. A value of such signs alone stays. */
 export const alike: (text: string) => string = memoize((text) => {
-  const plain = normaliseUncached(text);
+  const plain = normaliseText(text);
   return plain.replaceAll(/[\s_\-\u2010-\u2015]+/g, ' ').trim() || plain;
 });
 
 /** The distinct words of a text, normalised. */
 export function wordsIn(text: string): string[] {
-  return [...new Set(normaliseUncached(text).match(WORD) ?? [])].map((word) => word.replace(/^\.(?!net$)+/, ''));
+  return [...new Set(normaliseText(text).match(WORD) ?? [])].map((word) => word.replace(/^\.(?!net$)+/, ''));
 }
 
 /** As `wordsIn`, cached for repeated texts. */
 export const words: (text: string) => readonly string[] = memoize(wordsIn);
-
-function normaliseUncached(text: string): string {
-  // Most text is ASCII and needs case folding only.
-  const plain = /^[\0-\x7f]*$/.test(text)
-    ? text.toLowerCase()
-    : text
-        .normalize('NFKD')
-        .replaceAll(MARKS, '')
-        .toLowerCase()
-        .replaceAll(OTHER_LETTERS, (letter) => LETTERS[letter] ?? letter);
-  return plain.replaceAll(/\s+/g, ' ').trim();
-}

@@ -1,18 +1,12 @@
-/** The package's library: the typed client for the data service. The pipeline is reached through the command. */
+/** The package's library: the client of the data service, the pipeline, and the check of addresses from this machine. */
 export { DataServiceClient } from './client/data-service-client.ts';
 export type { ClientOptions, VerifyCallOptions } from './client/data-service-client.ts';
 export { DataServiceError } from './client/data-service-error.ts';
 export type { ErrorFinding } from './client/data-service-error.ts';
 export { MAX_VERIFY_EMAILS } from './client/attempt-client.ts';
-export type {
-  CallOptions,
-  CompanyAnswer,
-  EnrichAnswer,
-  EnrichKey,
-  RevealAnswer,
-  RevealKey,
-  VerifyAnswer,
-} from './client/attempt-client.ts';
+export type { AttemptClient, CallOptions, EnrichKey, RevealKey } from './client/attempt-client.ts';
+export type { VerifyAnswer } from './client/verify-answer.ts';
+export type { CompanyAnswer, EnrichAnswer, RevealAnswer } from './client/record.ts';
 export type {
   CallMeta,
   CallResult,
@@ -32,4 +26,12 @@ export { verifyWebhook, WebhookSignatureError } from './client/library/verify-we
 export type { WebhookEvent } from './client/library/verify-webhook.ts';
 export type { Webhooks } from './client/library/webhooks.ts';
 export { readApiKey } from './client/api-key.ts';
+export { runJob } from './library/run-job.ts';
+export type { JobResult, RunJobOptions } from './library/run-job.ts';
+export type { JobEvent, JobProgress } from './library/job-events.ts';
+export type { JobDefinition } from './definition/schema.ts';
+export type { Report } from './job/report/report.ts';
+export { verifier } from './library/verifier.ts';
+export type { LocalVerifier, VerifierSettings, VerifyOptions } from './library/verifier.ts';
+export type { EmailVerification } from './verification/types.ts';
 export { ConfigError, MillraceError } from './util/errors.ts';

@@ -9,7 +9,8 @@ import type { Invocation } from './invocation.ts';
 import { keysFrom } from './keys-from.ts';
 import { withStopSignals } from './signals.ts';
 import { recordTable, verdictTable } from './tables.ts';
-import { apiKeyFor, openService } from './with-service.ts';
+import { apiKeyFor, openService } from '../library/service-access.ts';
+import { warn } from './with-service.ts';
 
 type VerdictFields = Readonly<Record<string, unknown>>;
 
@@ -109,7 +110,7 @@ export async function askService(kind: Kind, invocation: Invocation, own: readon
     const notify = (text: string): void => void process.stderr.write(`millrace: ${text}\n`);
     // The warning of a default pace matters to long lists only.
     if (invocation.keys.includes('-')) warnings.forEach(notify);
-    const apiKey = await apiKeyFor(settings.service, invocation.env);
+    const apiKey = await apiKeyFor(settings.service, invocation.env, warn);
     const { lookUpKeys } = await import('../job/commands/one-off.ts');
     const service = await openService(settings.service, apiKey);
     try {

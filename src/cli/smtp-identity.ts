@@ -12,15 +12,6 @@ export interface SmtpIdentity {
   readonly sender: string;
 }
 
-/** Top-level names of private networks (RFC 6761, RFC 6762, and common router defaults). */
-const PRIVATE_NAMES = /\.(?:local|localdomain|localhost|internal|lan|home|arpa|invalid)$/;
-
-/** The public name of this machine, used when no name is configured; null for a private name. @param hostname from the system */
-export function ownName(hostname: string): string | null {
-  const name = hostname.toLowerCase().replace(/\.$/, '');
-  return isHostName(name) && !PRIVATE_NAMES.test(name) ? name : null;
-}
-
 /**
  * @param unnamed the name to use when none is configured.
  * @throws UsageError, ConfigError for a name or sender that no server would take.

@@ -7,13 +7,13 @@ import { duration } from '../util/display.ts';
 import { verifyAndPoll, type PollOptions } from '../verification/poll-schedule.ts';
 import { addressIn } from '../verification/clean-keys.ts';
 import type { EmailVerification, VerifyMode, VerifyRequest } from '../verification/types.ts';
-import type { Verifier } from '../verification/verifier.ts';
+import { openVerifier, ownName } from '../library/open-verifier.ts';
 import { MAIL_FLAGS } from './command-flags.ts';
 import { checkFlags, textOf, wholeOf, wordOf } from './flag-values.ts';
 import type { Invocation } from './invocation.ts';
 import { smtpPortOf } from './mail-flags.ts';
 import { KINDS, withKeys, type Printer } from './one-off.ts';
-import { ownName, smtpIdentity } from './smtp-identity.ts';
+import { smtpIdentity } from './smtp-identity.ts';
 import { verifyInWindow } from './verify-window.ts';
 
 /** Flags that mean nothing without `--local`. */
@@ -45,7 +45,11 @@ export async function verifyHere(invocation: Invocation): Promise<ExitCode> {
       sleep: (ms) => sleep(ms, undefined, { signal: drain }),
       onWait: (addresses, waitMs) => waits.add(addresses, waitMs),
     };
-    const verifier = await openVerifier(invocation);
+    const verifier = await openVerifier({
+      ...smtpIdentity(invocation, ownName(hostname())),
+      dnsServer: textOf(invocation, 'dns-server'),
+      smtpPort: smtpPortOf(invocation),
+    });
     const stop = (): void => {
       verifier.close();
       process.stdin.destroy();
@@ -112,24 +116,6 @@ class PendingReport {
     this.#addresses = 0;
     this.#longestMs = 0;
   }
-}
-
-/** A DNS server or a port of one's own is a test bed: then DNS may point to this machine. A service that others ask is more careful. */
-async function openVerifier(invocation: Invocation): Promise<Verifier> {
-  const server = textOf(invocation, 'dns-server');
-  const port = smtpPortOf(invocation);
-  const identity = smtpIdentity(invocation, ownName(hostname()));
-  const { dnsResolver } = await import('../verification/dns/resolver.ts');
-  const { connectTo, SMTP_PORT, smtpSettings } = await import('../verification/smtp/settings.ts');
-  const { Verifier } = await import('../verification/verifier.ts');
-  return new Verifier({
-    resolver: dnsResolver(server === null ? null : [server]),
-    smtp: smtpSettings({ ...identity, connect: connectTo(port ?? SMTP_PORT) }),
-    privateAddresses: server !== null || port !== null,
-    ownDns: server !== null || port !== null,
-    clock: () => performance.now(),
-    now: () => Date.now(),
-  });
 }
 
 /** Addresses in progress at once. @throws UsageError */

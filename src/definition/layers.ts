@@ -19,7 +19,8 @@ export type Layer = Map<string, Sourced>;
 
 export interface JobFile {
   readonly path: string;
-  readonly name: string;
+  /** Names the job when no key does; null when the output does. */
+  readonly name: string | null;
   readonly value: unknown;
   /** The line (from 1) of each dotted path, if known. */
   readonly lines?: ReadonlyMap<string, number>;

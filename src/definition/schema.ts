@@ -256,3 +256,6 @@ export const jobSchema = z
 
 /** A job file's content with defaults, before relations are checked. */
 export type RawJob = z.output<typeof jobSchema>;
+
+/** The content of a job file as a program writes it: `docs/configuration.md` has the keys. */
+export type JobDefinition = z.input<typeof jobSchema>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Invocation } from '../../src/cli/invocation.ts';
 import { serveMail } from '../../src/cli/mail-flags.ts';
-import { ownName, smtpIdentity } from '../../src/cli/smtp-identity.ts';
+import { smtpIdentity } from '../../src/cli/smtp-identity.ts';
 
 const NAME = 'MILLRACE_SMTP_EHLO_NAME';
 const SENDER = 'MILLRACE_SMTP_SENDER';
@@ -53,16 +53,4 @@ describe('serveMail', () => {
     );
     expect(() => serveMail(given({}, { smtp: true }))).toThrow(expect.objectContaining({ exitCode: 78, code: 'no_ehlo_name' }) as Error);
   });
-});
-
-it.each([
-  ['Mail.Acme.example', 'mail.acme.example'],
-  ['mail.acme.example.', 'mail.acme.example'],
-  ['laptop', null],
-  ['laptop.local', null],
-  ['localhost.localdomain', null],
-  ['ip-10-0-0-1.eu-west-1.compute.internal', null],
-  ['my_host.acme.example', null],
-])('a machine that calls itself %s is %s to mail servers', (hostname, expected) => {
-  expect(ownName(hostname)).toBe(expected);
 });

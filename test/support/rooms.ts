@@ -23,6 +23,7 @@ export const ROOMS = [
   'checkpoint',
   'job',
   'service',
+  'library',
   'cli',
   'index.ts',
 ] as const;

@@ -5,7 +5,8 @@ import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { Invocation } from '../invocation.ts';
 import { readJob } from '../read-job.ts';
 import { withStopSignals } from '../signals.ts';
-import { apiKeyFor } from '../with-service.ts';
+import { apiKeyFor } from '../../library/service-access.ts';
+import { warn } from '../with-service.ts';
 
 /** Checks everything and calls nothing. It needs no API key, and says so where `millrace run` would miss one. */
 export async function plan(invocation: Invocation): Promise<ExitCode> {
@@ -20,7 +21,7 @@ export async function plan(invocation: Invocation): Promise<ExitCode> {
 
 async function apiKeyState(service: CompiledJob['service'], env: NodeJS.ProcessEnv): Promise<ApiKeyState> {
   try {
-    return { state: (await apiKeyFor(service, env)) === null ? 'not_needed' : 'set' };
+    return { state: (await apiKeyFor(service, env, warn)) === null ? 'not_needed' : 'set' };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { state: error.code === 'no_api_key' ? 'missing' : 'unusable', problem: error.message, hint: error.hint ?? '' };

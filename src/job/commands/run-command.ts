@@ -20,6 +20,8 @@ export interface CommandContext extends RunContext {
   readonly webhookSecret?: Uint8Array | null;
   /** The variables of proxies and OpenTelemetry. */
   readonly env: NodeJS.ProcessEnv;
+  /** Shows the run in place of the reporter that the options choose. */
+  readonly reporter?: Reporter;
 }
 
 /**
@@ -60,7 +62,7 @@ async function watched(
   work: (reporter: Reporter) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { signals } = context;
-  const shown = await openReporter(job, { progress, logLevel });
+  const shown = context.reporter ?? (await openReporter(job, { progress, logLevel }));
   const silence = new SilenceWatch({ waits, reporter: shown, now: () => performance.now(), wallNow: Date.now });
   const reporter = withSilence(shown, silence);
   const onAbort = (): void => void Promise.all([job.output.uri, job.checkpoint.uri].map(stopWaiting));

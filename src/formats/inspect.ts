@@ -104,7 +104,8 @@ async function withoutHeader(
 
 /** The bytes and the number of the lines above a header, the byte order mark included. @throws InputError when the file has fewer */
 function bytesOfLines({ uri, bytes }: Sample, bom: number, lines: number, encoding: Encoding): { bytes: number; lines: number } {
-  if (lines === 0) return { bytes: bom, lines };
+  // An empty file has nothing to skip, and is no mistake.
+  if (lines === 0 || bytes.length === bom) return { bytes: bom, lines: 0 };
   const end = Buffer.from(encoding === 'utf-16be' ? [0, 10] : encoding === 'utf-16le' ? [10, 0] : [10]);
   let at = bom;
   for (let line = 0; line < lines; line++) {

@@ -48,6 +48,16 @@ describe('a table with lines above the header', () => {
   });
 });
 
+describe.each([
+  ['lines above the header', { skipLines: 3 }],
+  ['no header', { header: false }],
+])('a job for tables with %s', (_, options) => {
+  it.each(['', '\ufeff'])('takes an empty file as one without records (%j)', async (text) => {
+    const manifest = await freeze(await put(await temporaryFolder(), 'empty.csv', text), options);
+    expect(await rowsOf(manifest)).toEqual([]);
+  });
+});
+
 describe('a table without a header', () => {
   it('has numbered columns, finds its keys by their values, and loses no record', async () => {
     const path = await put(

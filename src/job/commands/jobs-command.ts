@@ -5,6 +5,7 @@ import { readCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-fil
 import { CHECKPOINT_SUFFIX } from '../../definition/compile-job.ts';
 import { currentHolder } from '../../lock/job-lock.ts';
 import { count, duration, printable } from '../../util/display.ts';
+import { mapConcurrently } from '../../util/map-concurrently.ts';
 import { EXIT, InputError, type ExitCode } from '../../util/errors.ts';
 import { tableLines } from '../../util/text-table.ts';
 import { SHARD_MARK } from '../lifecycle/paths.ts';
@@ -12,6 +13,8 @@ import { SHARD_MARK } from '../lifecycle/paths.ts';
 /** Folders below the first that are looked into, and entries at most. */
 const DEPTH = 3;
 const MOST_ENTRIES = 100_000;
+/** Checkpoints that are read at once. Each may list many input files. */
+const AT_ONCE = 16;
 
 /** A job in the list. */
 interface ListedJob {
@@ -29,7 +32,7 @@ interface ListedJob {
 
 /** Lists the jobs, the one that was active last first. @param room columns of the terminal @throws InputError without such a folder */
 export async function jobsCommand(folder: string, { json, room }: { readonly json: boolean; readonly room: number }): Promise<ExitCode> {
-  const found = await Promise.all((await checkpointsIn(folder)).map((path) => listed(folder, path)));
+  const found = await mapConcurrently(await checkpointsIn(folder), AT_ONCE, (path) => listed(folder, path));
   const jobs = found.toSorted((one, other) => ((one.updatedAt ?? '') < (other.updatedAt ?? '') ? 1 : -1));
   if (json) {
     process.stdout.write(`${JSON.stringify(jobs)}\n`);

@@ -11,8 +11,8 @@ import { storageOf } from '../../storage/storage-of.ts';
 import { resultColumnNames } from '../../writer/result-columns.ts';
 import type { FinishedOutput } from '../../checkpoint/checkpoint-file.ts';
 
-/** Rows whose verdicts are read together. */
-const ROWS_AT_ONCE = 1_000;
+/** Rows whose verdicts are read together, and their bytes: a row may have a mebibyte. */
+const AT_ONCE = { rows: 1_000, bytes: 4 * 1024 * 1024 };
 
 /**
  * Writes the files anew from the finished output. A crash meanwhile leaves unfinished ones, which the next run writes again.
@@ -61,10 +61,12 @@ export async function splitOutput(
 
 async function someRows(rows: WrittenRows): Promise<Buffer[]> {
   const some: Buffer[] = [];
+  let bytes = 0;
   for (let row = await rows.next(); row !== null; row = await rows.next()) {
     // The row is a view of a buffer that the next one may reuse.
     some.push(Buffer.from(row));
-    if (some.length === ROWS_AT_ONCE) break;
+    bytes += row.length;
+    if (some.length === AT_ONCE.rows || bytes >= AT_ONCE.bytes) break;
   }
   return some;
 }

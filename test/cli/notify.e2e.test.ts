@@ -4,8 +4,10 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
+import { readCheckpoint, writeCheckpoint } from '../../src/checkpoint/checkpoint-file.ts';
 import { signedHeaders } from '../../src/util/signed-headers.ts';
 import { cleanUp } from '../support/clean-up.ts';
+import { ALONE } from '../support/fence.ts';
 import { makeWorld } from '../support/world.ts';
 
 const BYTES = Buffer.alloc(32, 7);
@@ -63,6 +65,20 @@ test('a finished run sends a signed message with its report, once, and leaves th
   expect(messages).toHaveLength(1);
   for (const file of await folder.files()) expect(await folder.read(file)).not.toContain('T0KEN');
   expect(first.stderr).not.toContain('T0KEN');
+});
+
+test('a run that was killed before its files had their names sends its message once the next one has put them in place', async () => {
+  const { url, messages } = await receiver();
+  const { folder, args } = await makeWorld(LEADS);
+  const job = args({ steps: 'enrich', 'onFinish.url': url, 'onFinish.format': 'slack' });
+  expect(await folder.run(job)).toMatchObject({ code: 0 });
+  const path = folder.at('out.csv.checkpoint.json');
+  const checkpoint = await readCheckpoint(path);
+  if (checkpoint === null) throw new Error('a finished job has a checkpoint');
+  await writeCheckpoint(path, { ...checkpoint, state: 'finishing' }, ALONE);
+  expect(await folder.run(job)).toMatchObject({ code: 0 });
+  expect(await folder.run(job)).toMatchObject({ code: 0 });
+  expect(messages.map(parsed)).toEqual(Array.from({ length: 2 }, () => ({ text: expect.stringMatching(/^\*out\* finished/) })));
 });
 
 test('a run that stops with an error sends its message and its advice, and keeps its exit code when nobody takes them', async () => {

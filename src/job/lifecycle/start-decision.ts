@@ -19,8 +19,11 @@ export type Start =
     }
   /** All rows are written; only the last renames are missing. */
   | { readonly kind: 'finish'; readonly checkpoint: Checkpoint }
-  /** Finished before, and nothing is left to do. `because`: the message for the user. */
-  | { readonly kind: 'done'; readonly checkpoint: Checkpoint; readonly because: string };
+  /**
+   * Finished, and nothing is left to do. `because`: the message for the user. `isNew`: this process has put the result in place, because
+   * the run that wrote it was killed before that.
+   */
+  | { readonly kind: 'done'; readonly checkpoint: Checkpoint; readonly because: string; readonly isNew?: boolean };
 
 export interface StartOptions {
   readonly fresh: boolean;

@@ -52,6 +52,10 @@ export class Notifier {
         note(report);
         reporter.finished(report, paths);
       },
+      done: (report, paths, why, isNew) => {
+        if (isNew) note(report);
+        reporter.done(report, paths, why, isNew);
+      },
     };
   }
 

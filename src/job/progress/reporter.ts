@@ -15,7 +15,10 @@ export interface Reporter {
   /** The run stopped early; `report` has its totals so far. */
   stopped(report: Report): void;
   finished(report: Report, paths: Pick<JobPaths, 'report' | 'errors' | 'output'> | null): void;
-  /** Nothing was called. @param why a sentence without its capital and its full stop */
-  done(report: Report, paths: Pick<JobPaths, 'report' | 'errors' | 'output'>, why: string): void;
+  /**
+   * Nothing was called. @param why a sentence without its capital and its full stop @param isNew the result was put in place just now,
+   * after the run that wrote it was killed
+   */
+  done(report: Report, paths: Pick<JobPaths, 'report' | 'errors' | 'output'>, why: string, isNew: boolean): void;
   close(): Promise<void>;
 }

@@ -49,8 +49,8 @@ export async function runToFile(
 ): Promise<ExitCode> {
   const named = jobPaths(job, options);
   const { fresh } = options;
-  const reportDone = ({ checkpoint, because }: Start & { kind: 'done' }): ExitCode => {
-    reporter.done(buildReport(checkpoint, job, ownRpm(job, checkpoint)), named, because);
+  const reportDone = ({ checkpoint, because, isNew = false }: Start & { kind: 'done' }): ExitCode => {
+    reporter.done(buildReport(checkpoint, job, ownRpm(job, checkpoint)), named, because, isNew);
     return exitCodeOf(checkpoint);
   };
   const locking = { signals: context.signals, reporter };
@@ -105,8 +105,10 @@ async function decideAfterCrash(
       kind: 'done',
       checkpoint: start.checkpoint,
       because: 'the retry that was under way only had to be put in place, and is now: nothing was called',
+      isNew: true,
     };
-  return decideAfterCrash(job, paths, lock, { command, decide, isTrustedElsewhere: null }, options);
+  const next = await decideAfterCrash(job, paths, lock, { command, decide, isTrustedElsewhere: null }, options);
+  return next.kind === 'done' ? { ...next, isNew: true } : next;
 }
 
 async function runFrom(

@@ -28,8 +28,8 @@ type ShardDecision =
   | { readonly kind: 'run'; readonly plan: ShardPlan }
   /** All its rows are written. `waitsFor`: the shards that are not finished; empty when another process has joined the parts. */
   | { readonly kind: 'through'; readonly waitsFor: readonly string[] }
-  /** All parts are joined. `because`: null when this process has joined them. */
-  | { readonly kind: 'done'; readonly checkpoint: Checkpoint; readonly because: string | null };
+  /** All parts are joined. `because`: null when this process has joined them. `isNew`: as in `Start`. */
+  | { readonly kind: 'done'; readonly checkpoint: Checkpoint; readonly because: string | null; readonly isNew?: boolean };
 
 interface DecideShardOptions extends StartOptions, LockingOptions {
   readonly reporter: Pick<Reporter, 'warn' | 'info'>;
@@ -54,10 +54,11 @@ export async function decideShard(
   if (plan !== null) refuseForeignCheckpoint(job, paths, plan);
   if (plan !== null && isJoined(plan, found)) {
     // A fresh start gives the join up: it may no longer be possible.
-    if (found.state === 'finishing' && !options.fresh) await finishJoin(job, paths, found, lock);
+    const isNew = found.state === 'finishing' && !options.fresh;
+    if (isNew) await finishJoin(job, paths, found, lock);
     else await dropRemains(paths, found, lock);
     await clearShards(job, paths, plan, lock, options);
-    return decideShard(job, paths, shard, lock, options);
+    return afterJoin(await decideShard(job, paths, shard, lock, options), isNew);
   }
   if (plan === null && options.done !== null && found?.run === options.done) return { kind: 'through', waitsFor: [] };
   if (plan === null || options.fresh) return begin(job, paths, shard, plan, found, lock, options);
@@ -92,6 +93,11 @@ async function joinAll(
   return { kind: 'done', checkpoint, because: null };
 }
 
+/** @param isNew this process has put the joined files in place, after the one that joined them was killed */
+function afterJoin(decision: ShardDecision, isNew: boolean): ShardDecision {
+  return decision.kind === 'done' && isNew ? { ...decision, isNew } : decision;
+}
+
 /** The job starts in shards, or has finished in one piece. */
 async function begin(
   job: CompiledJob,
@@ -115,7 +121,7 @@ async function begin(
       return start;
     case 'finish':
       await finishJoin(job, paths, start.checkpoint, lock);
-      return decideShard(job, paths, shard, lock, options);
+      return afterJoin(await decideShard(job, paths, shard, lock, options), true);
     case 'go': {
       const { of } = shard;
       if (start.notice !== null) options.reporter.warn('written_again', start.notice);

@@ -62,7 +62,7 @@ export async function runShard(
       case 'done': {
         const report = buildReport(decision.checkpoint, job);
         if (decision.because === null) reporter.finished(report, paths);
-        else reporter.done(report, paths, decision.because);
+        else reporter.done(report, paths, decision.because, decision.isNew === true);
         return (decision.checkpoint.exitCode ?? EXIT.ok) as ExitCode;
       }
       default:

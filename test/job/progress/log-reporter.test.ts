@@ -52,7 +52,7 @@ describe('the log', () => {
     vi.advanceTimersByTime(10_000);
     reporter.stopped(REPORT);
     reporter.finished(REPORT, null);
-    reporter.done(REPORT, { output: '', report: '', errors: '' }, 'nothing was called');
+    reporter.done(REPORT, { output: '', report: '', errors: '' }, 'nothing was called', false);
     expect(parsed().map(({ level, event }) => [level, event])).toEqual([
       [30, 'a'],
       [40, 'b'],

@@ -113,7 +113,8 @@ async function start(
   const service = await openService(compiled.service, apiKey);
   try {
     const signals = { drain, abort: new AbortController().signal };
-    return await runCommand(compiled, options, { service, signals, webhookSecret, env, reporter: eventReporter(emit) });
+    const reporter = eventReporter(emit);
+    return await runCommand(compiled, options, { service, signals, command: 'runJob', webhookSecret, env, reporter });
   } finally {
     await service.close();
   }

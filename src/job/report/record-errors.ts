@@ -18,6 +18,11 @@ export const RECORD_ERRORS: readonly RecordError[] = [
   },
   { codes: ['bad_email'], what: 'its e-mail address is not valid, and it has no other key', next: 'correct the address in the input' },
   {
+    codes: ['bad_phone'],
+    what: 'its phone number has no country code, and it has no other key',
+    next: 'write it as `+12125550100` in the input',
+  },
+  {
     codes: ['bad_profile_url'],
     what: "its address is not that of a person's LinkedIn page",
     next: 'use `linkedin.com/in/...`',

@@ -48,7 +48,7 @@ export async function addsUp(folder: Folder, rows: number, input = 'in.csv'): Pr
   const page = await folder.read('out.csv.report.html');
   const calls = Object.values(found.calls).reduce((sum, n) => sum + n, 0);
   expect(requestsIn(page)).toEqual({ said: calls, inTable: calls });
-  const counts = [...(sectionsOf(page)['Errors'] ?? '').matchAll(/<tr><td>[^<]*<code>[^<]*<\/code><\/td><td>([\d,]+)<\/td>/g)].map(
+  const counts = [...(sectionsOf(page)['Errors'] ?? '').matchAll(/<tr><td>[^<]*<code>[^<]*<\/code><\/td><td[^>]*>([\d,]+)<\/td>/g)].map(
     ([, n = '']) => Number(n.replaceAll(',', '')),
   );
   expect(counts.reduce((sum, n) => sum + n, 0)).toBe(bad.length);

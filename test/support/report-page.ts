@@ -11,6 +11,6 @@ export function sectionsOf(page: string): Readonly<Record<string, string>> {
 export function requestsIn(page: string): { readonly said: number; readonly inTable: number } {
   const text = sectionsOf(page)['Requests against quota'] ?? '';
   const number = (digits = ''): number => Number(digits.replaceAll(',', ''));
-  const rows = [...text.matchAll(/<tr><td>\d{4}-[^<]+<\/td><td>([\d,]+)<\/td>/g)];
+  const rows = [...text.matchAll(/<tr><td>\d{4}-[^<]+<\/td><td[^>]*>([\d,]+)<\/td>/g)];
   return { said: number(/<p>([\d,]+) requests/.exec(text)?.[1]), inTable: rows.reduce((sum, [, calls]) => sum + number(calls), 0) };
 }

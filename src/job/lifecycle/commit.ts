@@ -68,7 +68,7 @@ export async function putInPlace(
   const result = await inPlace(paths, checkpoint.result);
   if (job.output.split !== null && result !== null) await splitOutput(job, paths.output, checkpoint.manifest, result, fence);
   const report = buildReport(checkpoint, job, ownRpm(job, checkpoint));
-  await writeReports(paths, report, reportPage(pageData(job, checkpoint, report)), fence);
+  await writeReports(paths, report, reportPage(pageData(checkpoint, report)), fence);
   await writeMarker(paths, checkpoint, job.output.uri, fence);
   await writeCheckpoint(paths.checkpoint, { ...checkpoint, state: 'finished', retry: null, result }, fence);
   await dropRemains(paths, checkpoint, fence);

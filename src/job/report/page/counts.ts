@@ -1,9 +1,10 @@
-/** The sections that are tables of counts: outcomes, verdicts, errors, cost. HTML; pure. */
-import { table } from '../../../util/html.ts';
+/** The sections that are tables of counts: outcomes, verdicts, cost. HTML. Pure. */
 import { moneyText } from '../../../definition/credit-price.ts';
 import { count, duration } from '../../../util/display.ts';
+import type { Report } from '../report.ts';
 import type { PageData } from './page-data.ts';
-import { codeElement, linkBeside, named, share } from './words.ts';
+import { figure, numbers } from './tables.ts';
+import { codeElement, points, share } from './words.ts';
 
 const OUTCOMES = [
   ['matched', 'found'],
@@ -14,15 +15,12 @@ const OUTCOMES = [
   ['skipped', 'left out by input.where'],
 ] as const;
 
-export function numbers(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return rows.length === 0 ? '' : `<div class="numbers">${table(head, rows)}</div>`;
-}
-
 export function legendKey(name: string): string {
   return `<svg class="key" viewBox="0 0 1 1" aria-hidden="true"><rect class="${name}" width="1" height="1"/></svg>`;
 }
 
-export function outcomes({ report: { records } }: PageData): string {
+export function outcomes({ report }: PageData): string {
+  const { records, previous } = report;
   const { total } = records;
   const counted = OUTCOMES.flatMap(([name, meaning]) => (records[name] === undefined ? [] : [{ name, meaning, n: records[name] }]));
   let at = 0;
@@ -40,52 +38,66 @@ export function outcomes({ report: { records } }: PageData): string {
       ? '<p>The input has no records.</p>'
       : '<svg class="stack" viewBox="0 0 100 1" preserveAspectRatio="none" ' +
         `role="img" aria-label="Records by outcome: ${said}">${parts.join('')}</svg>`;
-  const rows = counted.map(({ name, meaning, n }) => [`${legendKey(name)} ${codeElement(name)} ${meaning}`, count(n), share(n, total)]);
-  return `${chart}${numbers(['Outcome', 'Records', `Share of ${count(total)} records`], [...rows, ['All', count(total), '']])}`;
+  const rows = counted.map(({ name, meaning, n }) => [
+    `${legendKey(name)} ${codeElement(name)} ${meaning}`,
+    figure(`records.${name}`, count(n)),
+    share(n, total),
+    ...comparedCells(report, n, previous?.records[name] ?? 0),
+  ]);
+  const last = previous === null ? [] : [figure('previous.records.total', count(previous.records.total)), ''];
+  return `${chart}${numbers(
+    ['Outcome', 'Records', 'Share', ...comparedHead(report)],
+    [...rows, ['All', figure('records.total', count(total)), '', ...last]],
+  )}`;
 }
 
-export function verdicts({ report: { verification, records } }: PageData): string {
-  const all = sumOf(verification);
-  if (all === 0) return '<p>No address was verified.</p>';
-  return numbers(
-    ['Verdict', 'Records', `Share of ${count(records.total)} records`],
-    inOrder(verification).map(([name, n]) => [codeElement(name), count(n), share(n, records.total)]),
-  );
+export function verdicts({ report }: PageData): string {
+  const { verification, records, previous } = report;
+  const before = previous?.verification ?? {};
+  if (sumOf(verification) === 0 && sumOf(before) === 0) return '<p>No address was verified.</p>';
+  const gone = inOrder(before).filter(([name]) => countOf(verification, name) === 0);
+  const names = [...inOrder(verification), ...gone.map(([name]): [string, number] => [name, 0])];
+  const rows = names.map(([name, n]) => [
+    codeElement(name),
+    figure(`verification.${name}`, count(n)),
+    share(n, records.total),
+    ...comparedCells(report, n, countOf(before, name)),
+  ]);
+  const table = numbers(['Verdict', 'Records', 'Share', ...comparedHead(report)], rows);
+  return `<p class="note">The shares are of all ${count(records.total)} records.</p>${table}`;
 }
 
-export function errors({ report: { records, output }, errors: counted }: PageData): string {
-  const all = records.failed + records.invalid;
-  if (all === 0) return '<p>None: no record failed, and none is invalid.</p>';
-  const rows = inOrder(counted).map(([name, n]) => {
-    const colon = name.indexOf(':');
-    const [step, what] = colon < 0 ? ['', name] : [name.slice(0, colon), name.slice(colon + 1)];
-    return [`${named(step)} ${codeElement(what)}`, count(n), share(n, records.total)];
-  });
-  const unknown = all - sumOf(counted);
-  const note =
-    unknown > 0 ? `<p class="note">Of ${count(unknown)} more the code is not counted: an earlier version of Millrace wrote them.</p>` : '';
-  return (
-    `<p>Failed and invalid records by step and code (${codeElement('input')}: nothing was asked for the record). ` +
-    `${linkBeside(`${output.uri}.errors.jsonl`)} has each of them, with its line.</p>` +
-    `${numbers(['Step and code', 'Records', `Share of ${count(records.total)} records`], rows)}${note}`
-  );
+function comparedHead({ previous }: Report): string[] {
+  return previous === null ? [] : ['Last run', 'Change, points'];
 }
 
-export function costTable({ report: { credits, cost, calls, lookups, retries, throttled, verifyRequests } }: PageData): string {
+/** The number of the last run, and how the share has changed since. */
+function comparedCells({ previous, records }: Report, n: number, before: number): string[] {
+  if (previous === null) return [];
+  const { total } = previous.records;
+  return [count(before), total === 0 || records.total === 0 ? '' : points(n / records.total - before / total)];
+}
+
+export function costTable({ report: { credits, cost, calls, lookups, retries, throttled, verifyRequests, previous } }: PageData): string {
   const rows = [
-    ['Credits, as the service says', cost === undefined ? count(credits) : `${count(credits)}, about ${moneyText(cost)}`],
+    ['Credits, as the service says', figure('credits', count(credits))],
+    ...(cost === undefined ? [] : [['in money, about', figure('cost.amount', moneyText(cost))]]),
+    ...(previous === null ? [] : [['Credits of the last run', figure('previous.credits', count(previous.credits))]]),
     ['Requests', count(sumOf(calls))],
-    ...Object.entries(calls).map(([step, n]) => [`of them ${codeElement(step)}`, count(n)]),
-    ['Different lookups', count(lookups.unique)],
-    ['of them answered by the ledger, not paid again', count(lookups.fromLedger)],
-    ['Retries', count(retries)],
-    ['Times the service said "later"', count(throttled.events)],
+    ...Object.entries(calls).map(([step, n]) => [`of them ${codeElement(step)}`, figure(`calls.${step}`, count(n))]),
+    ['Different lookups', figure('lookups.unique', count(lookups.unique))],
+    ['of them answered by the ledger, not paid again', figure('lookups.fromLedger', count(lookups.fromLedger))],
+    ['Retries', figure('retries', count(retries))],
+    ['Times the service said "later"', figure('throttled.events', count(throttled.events))],
     ...(throttled.events > 0 ? [['waited for that', duration(throttled.waitedMs)]] : []),
     ...(verifyRequests === undefined
       ? []
       : [
-          ['Verify requests that ran into the time limit or were too large', count(verifyRequests.tooLarge)],
-          ['addresses in a verify request at the end', count(verifyRequests.addresses)],
+          [
+            'Verify requests that ran into the time limit or were too large',
+            figure('verifyRequests.tooLarge', count(verifyRequests.tooLarge)),
+          ],
+          ['addresses in a verify request at the end', figure('verifyRequests.addresses', count(verifyRequests.addresses))],
         ]),
   ];
   return numbers(['What', 'Over all runs of the job'], rows);
@@ -96,8 +108,13 @@ export function sumOf(counts: Readonly<Record<string, number>>): number {
 }
 
 /** The highest count first, then by name; without zeros. */
-function inOrder(counts: Readonly<Record<string, number>>): [string, number][] {
+export function inOrder(counts: Readonly<Record<string, number>>): [string, number][] {
   return Object.entries(counts)
     .filter(([, n]) => n > 0)
     .sort(([name, n], [otherName, other]) => other - n || (name < otherName ? -1 : 1));
+}
+
+/** A name may be `constructor`. */
+function countOf(counts: Readonly<Record<string, number>>, name: string): number {
+  return Object.hasOwn(counts, name) ? (counts[name] ?? 0) : 0;
 }

@@ -1,7 +1,7 @@
 /** How the job ended, and what to do about it, as docs/exit-codes.md has it. Pure. */
 import type { Report } from '../report.ts';
 import { count } from '../../../util/display.ts';
-import { codeElement, linkBeside } from './words.ts';
+import { codeElement, linkBeside, named } from './words.ts';
 
 interface Ending {
   /** HTML, as are the sentences of `next`. */
@@ -11,7 +11,12 @@ interface Ending {
   readonly next: readonly string[];
 }
 
-export function endingOf({ exitCode, records, output }: Pick<Report, 'exitCode' | 'records' | 'output'>): Ending {
+export function endingOf({
+  exitCode,
+  exitReasons = [],
+  records,
+  output,
+}: Pick<Report, 'exitCode' | 'exitReasons' | 'records' | 'output'>): Ending {
   const { failed, invalid } = records;
   const errors = linkBeside(`${output.uri}.errors.jsonl`);
   const next = [
@@ -28,10 +33,11 @@ export function endingOf({ exitCode, records, output }: Pick<Report, 'exitCode' 
         ]
       : []),
   ];
-  return { ...statement(exitCode, failed), next: next.length === 0 ? ['Nothing.'] : next };
+  if (exitCode === 1 && failed === 0) next.push('Compare the rates with those of the last run, and look at the input.');
+  return { ...statement(exitCode, failed, exitReasons), next: next.length === 0 ? ['Nothing.'] : next };
 }
 
-function statement(exitCode: number | null, failed: number): Pick<Ending, 'words' | 'kind'> {
+function statement(exitCode: number | null, failed: number, reasons: readonly string[]): Pick<Ending, 'words' | 'kind'> {
   const records = `${count(failed)} ${failed === 1 ? 'record' : 'records'}`;
   switch (exitCode) {
     case null:
@@ -40,7 +46,7 @@ function statement(exitCode: number | null, failed: number): Pick<Ending, 'words
       if (failed === 0) return { words: 'Finished (exit code 0)', kind: 'good' };
       return { words: `Finished (exit code 0): ${records} failed, no more than ${codeElement('limits.maxErrors')} permits`, kind: 'warn' };
     case 1:
-      return { words: `Finished, but ${records} failed: more than ${codeElement('limits.maxErrors')} permits (exit code 1)`, kind: 'bad' };
+      return { words: `Finished with exit code 1${reasons.length === 0 ? '' : `: ${reasons.map(named).join('; ')}`}`, kind: 'bad' };
     default:
       return { words: `Ended with exit code ${exitCode}`, kind: 'bad' };
   }

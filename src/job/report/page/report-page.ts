@@ -1,14 +1,17 @@
 /** The report as one page for people. It needs no script and no other file, so it opens from a disk or a bucket. Pure. */
 import { hash } from 'node:crypto';
-import { count, duration } from '../../../util/display.ts';
-import { costTable, errors, outcomes, verdicts } from './counts.ts';
+import { notableCalls } from './calls.ts';
+import { costTable, outcomes, verdicts } from './counts.ts';
 import { endingOf } from './ending.ts';
+import { errors } from './errors.ts';
+import { facts, tiles } from './facts.ts';
 import { latency } from './latency.ts';
 import type { PageData } from './page-data.ts';
 import { requests } from './requests.ts';
+import { filesSection, runsSection } from './runs.ts';
 import { REPORT_STYLE } from './style.ts';
 import { waitsSection } from './waits.ts';
-import { bytes, codeElement, linkBeside, moment, named } from './words.ts';
+import { linkBeside, named } from './words.ts';
 
 /** Allows no loading and no script. */
 const POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', REPORT_STYLE, 'base64')}'; base-uri 'none'; form-action 'none'`;
@@ -16,11 +19,14 @@ const POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', REPORT_ST
 const SECTIONS: readonly (readonly [title: string, content: (data: PageData) => string])[] = [
   ['Outcomes', outcomes],
   ['Verdicts', verdicts],
+  ['Errors', errors],
   ['Requests against quota', requests],
   ['Waits', waitsSection],
   ['Latency', latency],
-  ['Errors', errors],
+  ['Slow and repeated lookups', notableCalls],
   ['Cost', costTable],
+  ['Runs', runsSection],
+  ['Files', filesSection],
 ];
 
 export function reportPage(data: PageData): string {
@@ -39,6 +45,7 @@ export function reportPage(data: PageData): string {
 <header>
 <h1>${named(report.job)}</h1>
 <p class="state ${kind}">${words}</p>
+${tiles(data)}
 <dl>
 ${facts(data)
   .map(([name, value]) => `<dt>${name}</dt><dd>${value}</dd>`)
@@ -52,26 +59,9 @@ ${next.map((sentence) => `<p>${sentence}</p>`).join('\n')}
 </section>
 ${SECTIONS.map(([title, content]) => `<section>\n<h2>${title}</h2>\n${content(data)}\n</section>`).join('\n')}
 </main>
-<footer><p>All times are UTC, and all totals cover every run, resume and retry of the job.
+<footer><p>All times are UTC, and all totals cover every run, resume and retry of the job. Written by Millrace ${named(report.version)}.
   For programs: ${linkBeside(`${report.output.uri}.report.json`)}.</p></footer>
 </body>
 </html>
 `;
-}
-
-function facts({ report: { startedAt, finishedAt, output }, steps, input, activeMs }: PageData): [string, string][] {
-  const more = input.files - input.names.length;
-  const files = [
-    ...input.names.map((name) => (name === '-' ? 'standard input' : codeElement(name))),
-    ...(more > 0 ? [`and ${count(more)} more`] : []),
-  ].join(', ');
-  return [
-    ['Started', moment(Date.parse(startedAt))],
-    ['Finished', finishedAt === null ? '-' : moment(Date.parse(finishedAt))],
-    ['Ran for', duration(activeMs)],
-    ['Input', `${files} (${bytes(input.bytes)})`],
-    ['Steps', steps.map(codeElement).join(', ')],
-    ['Output', `${codeElement(output.uri)}: ${count(output.rows)} rows, ${bytes(output.bytes)}`],
-    ...(output.sha256 === null ? [] : [['SHA-256', codeElement(output.sha256)] satisfies [string, string]]),
-  ];
 }

@@ -1,100 +1,131 @@
-/** Requests over time beside what the plan permitted: a chart and its table. HTML; pure. */
+/** Requests over time beside those that the plan permitted: a chart, its marks in words, and its table. HTML. Pure. */
 import { folded } from '../../../util/html.ts';
-import { joinSlots, type CallSlot, type CallTimeline } from '../../../checkpoint/call-slots.ts';
 import { count, duration } from '../../../util/display.ts';
-import { legendKey, numbers, sumOf } from './counts.ts';
+import type { Report } from '../report.ts';
+import type { Timeline, TimelineSlot } from '../report-parts.ts';
+import { bar, chart, heightOf, HEIGHT, markBelow, roundTop } from './chart.ts';
+import { legendKey, sumOf } from './counts.ts';
 import type { PageData } from './page-data.ts';
+import { figure, inline, numbers } from './tables.ts';
 import { moment } from './words.ts';
 
-/** Rows of the table at most, gaps not counted. */
-const MOST_ROWS = 48;
 /** A full quota is spent at once. A bar is cut at this many times the plan, so that the other bars stay visible. */
 const MOST_OVER_PLAN = 3;
-const HEIGHT = 100;
 
-export function requests({ report: { quota, calls }, series }: PageData): string {
+export function requests({ report }: PageData): string {
+  const { quota, calls, timeline } = report;
   const all = sumOf(calls);
-  const charted = series.slots.reduce((sum, slot) => sum + slot.calls, 0);
+  const charted = timeline.slots.reduce((sum, slot) => sum + slot.requests, 0);
+  const share = quota.usedShare === 1 ? 'All' : `${((quota.usedShare ?? 0) * 100).toFixed(1)} %`;
   const used =
-    quota.usedShare === null
-      ? ''
-      : ` ${quota.usedShare === 1 ? 'All' : `${(quota.usedShare * 100).toFixed(1)} %`}` +
-        ' of what the service offered while the job ran was used.';
-  const plan = quota.rpm === null ? 'The plan is unlimited.' : `The plan permits ${count(quota.rpm)} a minute.${used}`;
+    quota.usedShare === null ? '' : ` ${inline('quota.usedShare', share)} of what the service offered while the job ran was used.`;
+  const plan = quota.rpm === null ? 'The plan is unlimited.' : `The plan permits ${inline('quota.rpm', count(quota.rpm))} a minute.${used}`;
   const missing =
     all > charted
       ? `<p class="note">${count(all - charted)} of them are not below: an ` +
         'earlier version of Millrace sent them, and did not keep when.</p>'
       : '';
-  return `<p>${count(all)} requests. ${plan}</p>${charted === 0 ? '' : chart(series)}${missing}`;
+  return `<p>${count(all)} requests. ${plan}</p>${charted === 0 ? '' : drawing(report)}${missing}`;
 }
 
-function chart(series: CallTimeline): string {
-  const { widthMs, slots } = series;
-  const tallest = Math.max(...slots.map(({ calls }) => calls));
-  const permitted = Math.max(...slots.map(({ permitted }) => permitted));
-  const top = Math.max(1, permitted, permitted > 0 ? Math.min(tallest, permitted * MOST_OVER_PLAN) : tallest);
-  const height = (n: number): number => (Math.min(n, top) / top) * HEIGHT;
-  const bar = (x: number, width: number, tall: number): string =>
-    `M${x.toFixed(2)} ${HEIGHT}v${(-tall).toFixed(1)}h${width.toFixed(2)}V${HEIGHT}z`;
-  const over = (ms: number): number => Math.min(1, ms / widthMs);
-  const [first, last] = [slots[0], slots.at(-1)];
-  const paths: readonly (readonly [name: string, d: string])[] = [
-    ['later', each(slots, ({ throttledMs }, x) => (throttledMs > 0 ? bar(x, over(throttledMs), HEIGHT) : ''))],
-    ['down', each(slots, ({ downMs }, x) => (downMs > 0 ? bar(x, over(downMs), HEIGHT) : ''))],
-    ['bar', each(slots, ({ calls }, x) => (calls > 0 ? bar(x + 0.1, 0.8, height(calls)) : ''))],
-    ['cut', each(slots, ({ calls }, x) => (calls > top ? `M${x} 6L${x + 0.5} 0L${x + 1} 6z` : ''))],
-    ['plan', each(slots, ({ permitted }, x) => (permitted > 0 ? `M${x} ${(HEIGHT - height(permitted)).toFixed(1)}h1` : ''))],
-    ['gap', each(slots, (slot, x) => (gapBefore(series, x) > 0 && slot !== first ? `M${x} 0V${HEIGHT}` : ''))],
+function drawing(report: Report): string {
+  const { timeline } = report;
+  const { slotMs, slots } = timeline;
+  const tallest = Math.max(...slots.map((slot) => slot.requests));
+  const permitted = Math.max(...slots.map((slot) => slot.permitted ?? 0));
+  const top = roundTop(Math.max(1, permitted, permitted > 0 ? Math.min(tallest, permitted * MOST_OVER_PLAN) : tallest));
+  const over = (ms: number): number => Math.min(1, ms / slotMs);
+  const each = (draw: (slot: TimelineSlot, x: number) => string): string => slots.map(draw).join('');
+  const layers: readonly (readonly [name: string, d: string])[] = [
+    ['later', each(({ throttledMs }, x) => (throttledMs > 0 ? bar(x, over(throttledMs), HEIGHT) : ''))],
+    ['down', each(({ downMs }, x) => (downMs > 0 ? bar(x, over(downMs), HEIGHT) : ''))],
+    ['bar', each((slot, x) => (slot.requests > 0 ? bar(x + 0.1, 0.8, heightOf(slot.requests, top)) : ''))],
+    ['cut', each((slot, x) => (slot.requests > top ? `M${x} 6L${x + 0.5} 0L${x + 1} 6z` : ''))],
+    ['plan', each((slot, x) => (slot.permitted === null ? '' : `M${x} ${(HEIGHT - heightOf(slot.permitted, top)).toFixed(1)}h1`))],
+    ['gap', each((_, x) => (gapBefore(timeline, x) > 0 ? `M${x} 0V${HEIGHT}` : ''))],
+    ['wait', each(({ waitedMs }, x) => (waitedMs > 0 ? markBelow(x, over(waitedMs)) : ''))],
   ];
-  const drawn = paths.filter(([, d]) => d !== '');
-  const legend: Readonly<Record<string, string>> = {
-    later: 'the service said "later"',
-    down: 'the service was down',
-    bar: 'requests sent',
-    cut: `more than fits (the most: ${count(tallest)})`,
-  };
-  const keys = drawn.flatMap(([name]) => (legend[name] === undefined ? [] : [`${legendKey(name)} ${legend[name]}`]));
-  if (permitted > 0) keys.push('dashed: what the plan permitted');
-  if (drawn.some(([name]) => name === 'gap')) keys.push('dotted: nothing ran in between');
-  const slot = duration(widthMs);
+  const drawn = new Set(layers.filter(([, d]) => d !== '').map(([name]) => name));
+  const slot = duration(slotMs);
+  const middle = slots[Math.floor(slots.length / 2)];
+  const ends = [slots[0], ...(slots.length > 2 ? [middle] : []), slots.at(-1)];
   return `<figure>
-<div class="axis"><span>${count(Math.round(top))} in ${slot}</span></div>
-<svg class="chart" viewBox="0 0 ${slots.length} ${HEIGHT}" preserveAspectRatio="none"
-  role="img" aria-label="Requests sent in each ${slot}, beside what the plan permitted; the table below has the numbers">
-  ${drawn.map(([name, d]) => `<path class="${name}" d="${d}"/>`).join('')}</svg>
-<div class="axis"><span>${startOf(first, widthMs)}</span><span>${startOf(last, widthMs)} UTC</span></div>
-<figcaption>Each bar is ${slot}. ${keys.join('; ')}.</figcaption>
-${folded('The same as a table', slotTable(joinSlots([series], MOST_ROWS)))}
+${chart({
+  id: 'requests-legend',
+  label: `Requests sent in each ${slot}, beside those that the plan permitted; the table below has the numbers`,
+  unit: `requests in ${slot}`,
+  top,
+  axis: ends.map((one) => (one === undefined ? '' : `${startOf(one)} UTC`)),
+  layers,
+  bars: slots.map((one) => said(one, slot)),
+})}
+<figcaption id="requests-legend">Each bar is ${slot}. Point at a bar, or step through the bars with the Tab key, for its values.
+<ul class="legend">${marks(report, drawn, tallest)
+    .map((one) => `<li>${one}</li>`)
+    .join('')}</ul></figcaption>
+${folded('The same as a table', slotTable(timeline))}
 </figure>`;
 }
 
-function each(slots: readonly CallSlot[], draw: (slot: CallSlot, x: number) => string): string {
-  return slots.map(draw).join('');
+/** The marks of the chart, each with its meaning. */
+function marks({ throttled, timeline, waits }: Report, drawn: ReadonlySet<string>, tallest: number): string[] {
+  const sum = (of: (slot: TimelineSlot) => number): string => duration(timeline.slots.reduce((all, slot) => all + of(slot), 0));
+  const legend: readonly (readonly [name: string, words: string])[] = [
+    ['bar', 'requests that were sent'],
+    ['cut', `more than fits (the most: ${count(tallest)})`],
+    ['plan', 'dashed: the number that the plan permitted'],
+    [
+      'later',
+      `the service said "later" (429, or <code>Retry-After</code>), ${count(throttled.events)} ` +
+        `${throttled.events === 1 ? 'time' : 'times'}: the job sent nothing until then, ${sum(({ throttledMs }) => throttledMs)} together`,
+    ],
+    [
+      'down',
+      `the service was down, ${sum(({ downMs }) => downMs)} together: the job sent a probe from time to time, and no record failed for it`,
+    ],
+    ['wait', `below the axis: nothing was sent for five seconds or more, ${duration(waits.ms)} together, for the reasons under Waits`],
+    ['gap', 'dotted: nothing ran in between'],
+  ];
+  return legend.flatMap(([name, words]) => (drawn.has(name) ? [`${legendKey(name)} ${words}`] : []));
 }
 
-function startOf(slot: CallSlot | undefined, widthMs: number): string {
-  return slot === undefined ? '' : moment(slot.number * widthMs);
+/** The values of a bar. */
+function said(slot: TimelineSlot, width: string): string[] {
+  const held = [
+    ...(slot.throttledMs > 0 ? [`"later" for ${duration(slot.throttledMs)}`] : []),
+    ...(slot.downMs > 0 ? [`down for ${duration(slot.downMs)}`] : []),
+    ...(slot.waitedMs > 0 ? [`waited ${duration(slot.waitedMs)}`] : []),
+  ].join(', ');
+  const plan = slot.permitted === null ? '' : ` of ${count(Math.round(slot.permitted))} permitted`;
+  return [`${startOf(slot)} UTC, ${width}`, `${count(slot.requests)} ${slot.requests === 1 ? 'request' : 'requests'}${plan}`, held].filter(
+    (line) => line !== '',
+  );
+}
+
+function startOf({ at }: TimelineSlot): string {
+  return moment(Date.parse(at));
 }
 
 /** How long nothing ran before a slot, milliseconds, to within two slots. */
-function gapBefore({ widthMs, slots }: CallTimeline, index: number): number {
+function gapBefore({ slotMs, slots }: Timeline, index: number): number {
   const [before, slot] = [slots[index - 1], slots[index]];
-  return before === undefined || slot === undefined ? 0 : (slot.number - before.number - 1) * widthMs;
+  return before === undefined || slot === undefined ? 0 : Date.parse(slot.at) - Date.parse(before.at) - slotMs;
 }
 
-function slotTable(series: CallTimeline): string {
+function slotTable(timeline: Timeline): string {
   const waited = (ms: number): string => (ms > 0 ? duration(ms) : '');
-  const rows = series.slots.flatMap((slot, index) => {
-    const gap = gapBefore(series, index);
+  const rows = timeline.slots.flatMap((slot, index) => {
+    const gap = gapBefore(timeline, index);
     const row = [
-      startOf(slot, series.widthMs),
-      count(slot.calls),
-      slot.permitted > 0 ? count(Math.round(slot.permitted)) : 'unlimited',
+      startOf(slot),
+      figure(`timeline.slots.${index}.requests`, count(slot.requests)),
+      slot.permitted === null ? 'unlimited' : count(Math.round(slot.permitted)),
       waited(slot.throttledMs),
       waited(slot.downMs),
+      waited(slot.waitedMs),
     ];
-    return gap > 0 ? [[`nothing ran for about ${duration(gap)}`, '', '', '', ''], row] : [row];
+    return gap > 0 ? [[`nothing ran for about ${duration(gap)}`, '', '', '', '', ''], row] : [row];
   });
-  return numbers([`UTC, each ${duration(series.widthMs)}`, 'Requests', 'Plan permitted', 'Waited, "later"', 'Service down'], rows);
+  const head = [`UTC, each ${duration(timeline.slotMs)}`, 'Requests', 'Plan permitted', 'Waited, "later"', 'Service down', 'Waits'];
+  return numbers(head, rows, 'requests over time');
 }

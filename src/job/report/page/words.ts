@@ -9,7 +9,11 @@ const TURNING = /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** A name from outside, such as a column or an error code. */
 export function named(text: string): string {
-  const whole = text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME - 1)}…` : text;
+  return shown(text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME - 1)}…` : text);
+}
+
+/** A text from outside whose length is bounded already. */
+export function shown(whole: string): string {
   return escape(printable(whole.toWellFormed()).replaceAll(TURNING, '\ufffd'));
 }
 
@@ -26,6 +30,12 @@ export function linkBeside(uri: string): string {
 /** `12.3 %`; empty when `of` is 0. */
 export function share(part: number, of: number): string {
   return of === 0 ? '' : `${((part / of) * 100).toFixed(1)} %`;
+}
+
+/** The change of a share in percentage points: `+1.2`. */
+export function points(change: number): string {
+  const rounded = Math.abs(change * 100).toFixed(1);
+  return `${Number(rounded) === 0 ? '±' : change > 0 ? '+' : '−'}${rounded}`;
 }
 
 export function bytes(n: number): string {

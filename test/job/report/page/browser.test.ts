@@ -32,7 +32,7 @@ test.runIf(ensurePackage(BROWSER))("the report page in a browser of a phone's wi
     expect(complaints).toEqual([]);
     expect(requests).toEqual([url]);
     expect(text).toContain(hostile);
-    expect(text).toContain('Finished, but 1,400 records failed: more than limits.maxErrors permits (exit code 1)');
+    expect(text).toContain('Finished with exit code 1');
     expect(text).toMatch(/matched found\s+7,600\s+76\.0 %/);
     for (const title of ['What to do next', 'Outcomes', 'Verdicts', 'Requests against quota', 'Waits', 'Latency', 'Errors', 'Cost'])
       expect(text).toContain(title);

@@ -175,6 +175,8 @@ export class RecordProcessor {
     outcome: LookupOutcome<NonNullable<StepAnswers[S]>['record']>,
   ): boolean {
     const { result } = inProgress;
+    const lookups = (result.lookups ?? 0) + 1;
+    result.lookups = lookups;
     switch (outcome.kind) {
       case 'hit':
         if (step !== 'verify') inProgress.listener.retained(outcome.answer.text.length * BYTES_PER_CHAR);
@@ -184,7 +186,7 @@ export class RecordProcessor {
       case 'miss':
         return true;
       case 'suppressed':
-        inProgress.result = SUPPRESSED;
+        inProgress.result = { ...SUPPRESSED, lookups };
         return false;
       case 'failed': {
         const { code, attempts, requestId } = outcome;

@@ -34,6 +34,8 @@ export interface RecordResult extends StepAnswers {
   readonly failure: StepFailure | null;
   /** The cleaned address that was looked up instead of the record's own; null when it needed no cleaning. */
   readonly didYouMean?: string | null;
+  /** Lookups that the record needed, paid for or not; left out for 0. */
+  readonly lookups?: number;
 }
 
 export const NO_ANSWERS: StepAnswers = { enrich: null, verify: null, company: null, reveal: null };

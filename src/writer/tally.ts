@@ -11,6 +11,8 @@ export interface Tally {
   readonly verification: Readonly<Record<string, number>>;
   /** `failed` and `invalid` rows by `<step>:<code>`, see `errorName`. Optional in older checkpoints. */
   readonly errors?: Readonly<Record<string, number>>;
+  /** Lookups that the rows needed, paid for or not. Left out for 0. */
+  readonly lookups?: number;
 }
 
 /** The step of a record that no step was asked for. */
@@ -32,17 +34,20 @@ export class Tallying {
   readonly #outcomes: Record<RecordOutcome, number>;
   readonly #verification: NamedCounts;
   readonly #errors: NamedCounts;
+  #lookups: number;
 
   constructor(from: Tally) {
     this.#total = from.total;
     this.#outcomes = { skipped: 0, ...from.outcomes };
     this.#verification = new NamedCounts(from.verification);
     this.#errors = new NamedCounts(from.errors);
+    this.#lookups = from.lookups ?? 0;
   }
 
   add(result: RecordResult): void {
     this.#total++;
     this.#outcomes[result.outcome]++;
+    this.#lookups += result.lookups ?? 0;
     const { outcome, error, failure, verify } = result;
     if (outcome === 'failed' || outcome === 'invalid') this.#errors.add(errorName(failure?.step ?? null, failure?.code ?? error ?? ''), 1);
     if (verify !== null && outcome !== 'failed') this.#verification.add(verify.record.result, 1);
@@ -52,13 +57,16 @@ export class Tallying {
   replaceFailed(result: RecordResult, was: Pick<FinishedError, 'step' | 'code'> | null): void {
     this.#total--;
     this.#outcomes.failed--;
+    // The failed row had counted its lookups.
+    this.#lookups -= result.lookups ?? 0;
     if (was !== null) this.#errors.takeOne(errorName(was.step, was.code));
     this.add(result);
   }
 
   /** Adds totals that were counted elsewhere. */
-  addAll({ total, outcomes, verification, errors = {} }: Tally): void {
+  addAll({ total, outcomes, verification, errors = {}, lookups = 0 }: Tally): void {
     this.#total += total;
+    this.#lookups += lookups;
     for (const outcome of Object.keys(outcomes) as RecordOutcome[]) this.#outcomes[outcome] += outcomes[outcome] ?? 0;
     this.#verification.addAll(verification);
     this.#errors.addAll(errors);
@@ -71,6 +79,7 @@ export class Tallying {
       outcomes: skipped === 0 ? others : { ...others, skipped },
       verification: this.#verification.snapshot(),
       errors: this.#errors.snapshot(),
+      ...(this.#lookups === 0 ? {} : { lookups: this.#lookups }),
     };
   }
 }

@@ -160,3 +160,13 @@ test('the report of joined shards has the runs of all shards', async () => {
     ['1/2', 'finished'],
   ]);
 });
+
+test('rows of one person share lookups, which the report counts, also over a resume', async () => {
+  const { folder, service, args } = await makeWorld('email\na@works.example\nb@works.example\nA@works.example\na@works.example\n');
+  expect(await folder.run(args({ limit: '3' }))).toMatchObject({ code: 0 });
+  expect((await reportOf(folder)).duplicateLookups).toBe(2);
+  expect(await folder.run(args({ limit: '4' }))).toMatchObject({ code: 0 });
+  const { lookups, duplicateLookups } = await reportOf(folder);
+  expect([lookups.unique, duplicateLookups]).toEqual([4, 4]);
+  expect(service.requests.filter(({ path }) => path === 'enrich')).toHaveLength(2);
+});

@@ -8,6 +8,7 @@ import { snapshots } from './snapshot.ts';
 import { summaryTable } from './summary.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { count } from '../../util/display.ts';
+import { wrapWords } from '../../util/wrap-words.ts';
 
 const REDRAW_MS = 200;
 /** Elsewhere than on a terminal the bar cannot be redrawn, so a plain line appears this often. */
@@ -29,6 +30,7 @@ export function barReporter(job: CompiledJob, out: Terminal, env: NodeJS.Process
     erase();
     out.write(`${text}\n`);
   };
+  const wrapped = (text: string): string => (live ? wrapWords(text, sizeOf(out).columns, '  ').join('\n') : text);
   const stop = (): void => {
     if (timer === null) return;
     erase();
@@ -37,8 +39,8 @@ export function barReporter(job: CompiledJob, out: Terminal, env: NodeJS.Process
   };
   return {
     detail: () => undefined,
-    info: (_event, text) => say(text),
-    warn: (_event, text) => say(`warning: ${text}`),
+    info: (_event, text) => say(wrapped(text)),
+    warn: (_event, text) => say(wrapped(`warning: ${text}`).replace('warning:', (word) => paint('yellow', word))),
     start: (parts) => {
       const { checkpoint, resumed } = parts;
       if (resumed) say(`Resuming ${job.name} after ${soFar(checkpoint.mark.tally.total, checkpoint.totals.lookups.unique)}.`);

@@ -36,7 +36,7 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
         .map(([step, n]) => `${step} ${count(n)}`)
         .join(', '),
     ],
-    ['lookups', count(report.lookups.unique), report.lookups.fromLedger > 0 ? `${count(report.lookups.fromLedger)} already paid for` : ''],
+    ['lookups', count(report.lookups.unique), saved(report)],
     ['credits', count(report.credits), report.cost === undefined ? '' : `about ${moneyText(report.cost)}`],
   ];
   if (report.retries > 0) rows.push(['retries', count(report.retries), '']);
@@ -72,6 +72,15 @@ function inPercent(share: number): string {
 
 function rate(name: string, share: number | null, note: string): [string, string, string][] {
   return share === null ? [] : [[name, inPercent(share), note]];
+}
+
+/** Lookups that cost nothing, because another row or an earlier run has paid for them. */
+function saved({ lookups: { fromLedger }, duplicateLookups: duplicates }: Report): string {
+  const parts = [
+    ...(duplicates > 0 ? [`${count(duplicates)} more saved by duplicates`] : []),
+    ...(fromLedger > 0 ? [`${count(fromLedger)} paid for before`] : []),
+  ];
+  return parts.join(', ');
 }
 
 function speed({ recordsPerSecond }: Report): string {

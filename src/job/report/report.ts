@@ -85,6 +85,8 @@ export interface Report extends Figures {
   readonly mostRetried: readonly ReportedCall[];
   /** Null for a run to standard output. */
   readonly files: ReportFiles | null;
+  /** Lookups that another row of the job shares, so that they cost nothing. After a retry it may be too low. */
+  readonly duplicateLookups: number;
 }
 
 /** The parts of a job that its report names. */
@@ -141,6 +143,7 @@ export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: numbe
     slowest: reportedCalls(totals.notable?.slowest, manifest.files),
     mostRetried: reportedCalls(totals.notable?.mostRetried, manifest.files),
     files: filesOf(job, counted),
+    duplicateLookups: Math.max(0, (tally.lookups ?? 0) - totals.lookups.unique),
   };
 }
 

@@ -12,6 +12,7 @@ const FULL: Report = {
   verification: { deliverable: 9_000, undeliverable: 1_000 },
   calls: { enrich: 11_000, verify: 10 },
   lookups: { unique: 11_500, fromLedger: 490 },
+  duplicateLookups: 1_234,
   retries: 12,
   throttled: { events: 3, waitedMs: 61_400 },
   credits: 9_999,
@@ -36,7 +37,7 @@ match rate           83.3 %  of the records that were answered
 deliverable          90.0 %  of all verdicts
 duration         3 min 20 s  62 records a second
 requests             11,010  enrich 11,000, verify 10
-lookups              11,500  490 already paid for
+lookups              11,500  1,234 more saved by duplicates, 490 paid for before
 credits               9,999
 retries                  12
 throttled                 3  61 s waited

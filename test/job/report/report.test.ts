@@ -84,6 +84,7 @@ describe('the report', () => {
       'slowest',
       'mostRetried',
       'files',
+      'duplicateLookups',
     ]);
     expect(Object.keys(REPORT_SCHEMA.properties).filter((key) => key in report)).toEqual(Object.keys(report));
     expect(schemaFaults(report)).toEqual([]);

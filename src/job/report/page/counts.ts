@@ -78,7 +78,8 @@ function comparedCells({ previous, records }: Report, n: number, before: number)
   return [count(before), total === 0 || records.total === 0 ? '' : points(n / records.total - before / total)];
 }
 
-export function costTable({ report: { credits, cost, calls, lookups, retries, throttled, verifyRequests, previous } }: PageData): string {
+export function costTable({ report }: PageData): string {
+  const { credits, cost, calls, lookups, duplicateLookups, retries, throttled, verifyRequests, previous } = report;
   const rows = [
     ['Credits, as the service says', figure('credits', count(credits))],
     ...(cost === undefined ? [] : [['in money, about', figure('cost.amount', moneyText(cost))]]),
@@ -87,6 +88,7 @@ export function costTable({ report: { credits, cost, calls, lookups, retries, th
     ...Object.entries(calls).map(([step, n]) => [`of them ${codeElement(step)}`, figure(`calls.${step}`, count(n))]),
     ['Different lookups', figure('lookups.unique', count(lookups.unique))],
     ['of them answered by the ledger, not paid again', figure('lookups.fromLedger', count(lookups.fromLedger))],
+    ['Lookups saved by duplicates', figure('duplicateLookups', count(duplicateLookups))],
     ['Retries', figure('retries', count(retries))],
     ['Times the service said "later"', figure('throttled.events', count(throttled.events))],
     ...(throttled.events > 0 ? [['waited for that', duration(throttled.waitedMs)]] : []),

@@ -162,6 +162,7 @@ export const pageData: fc.Arbitrary<PageData> = fc
           steps: ['enrich', 'verify'],
           ...parts,
           timeline: timelineOf(storeSlots(series), waits),
+          duplicateLookups: retries + unique,
           files: { output: uri, report: uri, page: uri, errors: records.failed > 0 ? uri : null, checkpoint: uri, verdicts },
         },
         steps: ['enrich', 'verify'],

@@ -21,10 +21,10 @@ export function notableCalls({ report: { slowest, mostRetried } }: PageData): st
   );
 }
 
-function listed(title: string, of: string, calls: readonly ReportedCall[], first: (call: ReportedCall) => string): string {
+function listed(title: string, of: string, calls: readonly ReportedCall[], value: (call: ReportedCall) => string): string {
   const [key, other] = of === 'slowest' ? ['latencyMs', 'Sent'] : ['sent', 'Slowest attempt'];
   const rows = calls.map((call, i) => [
-    figure(`${of}.${i}.${key}`, first(call)),
+    figure(`${of}.${i}.${key}`, value(call)),
     `${call.file === null ? '' : `${codeElement(call.file)} `}line ${inLine(call)}`,
     `${codeElement(call.step)}${call.keys > 1 ? `, ${count(call.keys)} addresses` : ''}`,
     of === 'slowest' ? (call.sent === 1 ? 'once' : `${count(call.sent)} times`) : milliseconds(call.latencyMs),
@@ -32,8 +32,8 @@ function listed(title: string, of: string, calls: readonly ReportedCall[], first
     call.requestId === null ? '' : named(call.requestId),
   ]);
   const head = [title, 'Record', 'Step', other, 'Last attempt', 'Request ID'];
-  const all = texts(head, rows, title.toLowerCase());
-  return rows.length <= SHORT ? all : `${texts(head, rows.slice(0, SHORT), title.toLowerCase())}${folded(`All ${rows.length}`, all)}`;
+  const first = texts(head, rows.slice(0, SHORT), title.toLowerCase());
+  return rows.length <= SHORT ? first : `${first}${folded(`All ${rows.length}`, texts(head, rows, `${title.toLowerCase()}, all`))}`;
 }
 
 function inLine({ line }: ReportedCall): string {

@@ -2,8 +2,9 @@
 export const REPORT_STYLE = `
 :root { color-scheme: light dark; --line: light-dark(#d8dee6, #30363d); --soft: light-dark(#5b6673, #9aa4af);
   --accent: light-dark(#0b6bcb, #58a6ff); --good: light-dark(#1a7f37, #3fb950); --bad: light-dark(#c5221f, #ff7b72);
-  --warn: light-dark(#b54708, #f0a35e); --other: light-dark(#7a4fc0, #b392f0); }
+  --paper: light-dark(#fff, #121416); --warn: light-dark(#b54708, #f0a35e); --other: light-dark(#7a4fc0, #b392f0); }
 * { box-sizing: border-box; }
+html { background: var(--paper); }
 body { margin: 0 auto; max-width: 60rem; padding: 1.5rem 1rem 3rem; font: 15px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.4rem; margin: 0; }
 h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; border-bottom: 1px solid var(--line); }

@@ -31,6 +31,8 @@ export interface Page {
   until(expression: string): Promise<void>;
   /** Shows the page in the dark or light mode of the system, on the screen or on paper. */
   emulate(media: { readonly scheme?: 'dark' | 'light'; readonly type?: 'print' | 'screen' }): Promise<void>;
+  /** A PNG of the page from its top. @param height in pixels; left out for the whole page */
+  picture(height?: number): Promise<Buffer>;
   /** Presses a key such as `Tab`, `Enter` or `k`, with Control when asked to. */
   press(key: string, withControl?: boolean): Promise<void>;
   /** Puts text where the focus is. */
@@ -52,6 +54,7 @@ interface Message {
   readonly result?: {
     readonly targetId?: string;
     readonly sessionId?: string;
+    readonly data?: string;
     readonly result?: { readonly value: unknown };
     readonly exceptionDetails?: { readonly text: string; readonly exception?: { readonly description?: string } };
   };
@@ -155,6 +158,12 @@ async function openTab(input: Writable, output: Readable, ended: Promise<unknown
     async emulate({ scheme = 'light', type = 'screen' }) {
       await tell('Emulation.setEmulatedMedia', { media: type, features: [{ name: 'prefers-color-scheme', value: scheme }] }, sessionId);
     },
+    async picture(height) {
+      const [width, whole] = (await evaluate('[innerWidth, document.documentElement.scrollHeight]')) as [number, number];
+      const clip = { x: 0, y: 0, width, height: height ?? whole, scale: 1 };
+      const { data = '' } = await tell('Page.captureScreenshot', { format: 'png', clip, captureBeyondViewport: true }, sessionId);
+      return Buffer.from(data, 'base64');
+    },
     async press(key, withControl = false) {
       const code = key.length === 1 ? `Key${key.toUpperCase()}` : key;
       const number = KEYS[key] ?? key.toUpperCase().charCodeAt(0);
@@ -186,5 +195,5 @@ function complaintOf({ method, params }: Message): string[] {
   if (method === 'Log.entryAdded') return [params?.entry?.text ?? ''];
   if (method === 'Runtime.exceptionThrown') return [params?.exceptionDetails?.text ?? method];
   if (method !== 'Runtime.consoleAPICalled' || !['error', 'warning', 'assert'].includes(params?.type ?? '')) return [];
-  return [(params?.args ?? []).map(({ value, description }) => String(value ?? description)).join(' ')];
+  return [(params?.args ?? []).map(({ value, description }) => description ?? JSON.stringify(value)).join(' ')];
 }

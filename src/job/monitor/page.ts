@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 const STYLE = `
 :root { color-scheme: light dark; --line: light-dark(#d8dee6, #30363d); --soft: light-dark(#5b6673, #9aa4af);
   --accent: light-dark(#0b6bcb, #58a6ff); --warn: light-dark(#b54708, #f0a35e); }
+html { background: light-dark(#fff, #111418); color: light-dark(#1a1f24, #e6edf3); }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1.5rem; }
 h1 { font-size: 1.25rem; margin: 0; overflow-wrap: anywhere; }
   h2 { font-size: .8rem; font-weight: 600; color: var(--soft); margin: 0 0 .25rem; }
@@ -120,6 +121,7 @@ export const PAGE = `<!doctype html>
   <style>${STYLE}</style></head>
 <body>
 <header><h1 id="job">Millrace</h1><span id="state" role="status">starting</span></header>
+<main>
 <p id="notice" role="alert"></p>
 <progress id="done" max="1" value="0" aria-label="How much of the job is done"></progress>
 <div id="tiles">
@@ -127,6 +129,7 @@ ${TILES.map(([id, title]) => `<section><h2>${title}</h2><b id="${id}">-</b><smal
 </div>
 <figure><h2>Requests a second, over the whole run</h2><svg viewBox="0 0 300 100" preserveAspectRatio="none" aria-hidden="true">
   <polyline id="plan"/><polyline id="rate"/></svg><small id="most"></small></figure>
+</main>
 <footer>Also here: <a href="metrics">/metrics</a>, <a href="progress.json">/progress.json</a>, <a href="healthz">/healthz</a>, <a
   href="readyz">/readyz</a></footer>
 <script>${SCRIPT}</script>

@@ -81,6 +81,9 @@ export async function deliveryValues(url: string, key: string, receiver: Receive
     };
   };
   const other = `whsec_${randomBytes(32).toString('base64')}`;
+  // Anyone can sign with an empty key.
+  const signedWithoutKey = createHmac('sha256', '').update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`);
+  const withoutKey = { body, headers: { ...headers, 'webhook-signature': `v1,${signedWithoutKey.digest('base64')}` } };
   const oddHeaders = { ...headers, 'webhook-timestamp': 'soon' };
   const odd = `v1,${createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'))
     .update(`${headers['webhook-id']}.soon.${body}`)
@@ -101,6 +104,11 @@ export async function deliveryValues(url: string, key: string, receiver: Receive
     future_delivery: signedAt(-500, body),
     almost_old_delivery: signedAt(100, body),
     without_headers: { ...delivery, headers: {} },
+    empty_secret: { ...withoutKey, secrets: '' },
+    secret_without_key: { ...withoutKey, secrets: 'whsec_' },
+    empty_second_secret: { ...delivery, secrets: [secret, ''] },
+    no_secrets: { ...withoutKey, secrets: [] },
+    huge_timestamp: { ...delivery, headers: { ...headers, 'webhook-timestamp': '9'.repeat(5000) } },
     odd_timestamp: { ...delivery, headers: { ...oddHeaders, 'webhook-signature': odd } },
   };
 }

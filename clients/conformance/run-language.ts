@@ -1,10 +1,12 @@
 /** Runs the scenarios in one language: one process of its runner, and a proxy for each scenario between it and the service. */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { FaultProxy, type Fault, type Relayed } from '../../test/services/fault-proxy.ts';
 import { problem } from '../../src/service/http/problem.ts';
 import { differences } from './check.ts';
 import type { Language } from './languages.ts';
+import { operationOf } from './operations.ts';
 import type { Report, Scenario, ScenarioFault, Task } from './scenario.ts';
 import type { World } from './world.ts';
 
@@ -92,6 +94,7 @@ function faultOf(fault: ScenarioFault, url: string, key: string, world: World): 
   if (fault.cut !== undefined) return { kind: 'cut', afterBytes: fault.cut };
   if (fault.stall !== undefined) return { kind: 'stall', afterBytes: fault.stall };
   if (fault.dribble !== undefined) return { kind: 'dribble', everyMs: fault.dribble * 1000 };
+  if (fault.late !== undefined) return { kind: 'held', until: sleep(fault.late * 1000, undefined, { ref: false }) };
   if (fault.add_people !== undefined) return { kind: 'held', until: Promise.resolve(world.addPeople(fault.add_people)) };
   if (fault.add_signals !== undefined) {
     setTimeout(() => world.addSignals(fault.add_signals ?? 0), STREAM_OPENS_MS).unref();
@@ -177,6 +180,8 @@ function check({ scenario, task, proxy, arrivals }: Set, report: Report, world: 
     if (!(pause >= seconds * 1000 - 20))
       failures.push(`expected a pause of ${seconds} s after request ${i + 1}, got ${Math.round(pause)} ms`);
   }
+  const called = new Set(seen.map(({ method, url }) => operationOf(method, pathOf(url))));
+  failures.push(...(scenario.covers ?? []).filter((id) => !called.has(id)).map((id) => `the operation ${id} was not called`));
   failures.push(...checkKeys(scenario, seen));
   const { memory_mib: mostMib = Infinity } = scenario;
   if (typeof report.memory_mib === 'number' && report.memory_mib > mostMib) {

@@ -1,5 +1,6 @@
 /** `npm run conformance:clients [-- python ...]`: runs the scenarios. Without names it writes the table of docs/clients/conformance.md. */
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { LANGUAGES } from './languages.ts';
 import { runLanguage, type Result } from './run-language.ts';
@@ -10,8 +11,13 @@ const DOCS = join(import.meta.dirname, '../../docs/clients');
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-async function runAll(only: readonly string[]): Promise<Map<string, readonly Result[]>> {
-  const found = new Map<string, readonly Result[]>();
+interface Run {
+  readonly results: readonly Result[];
+  readonly seconds: number;
+}
+
+async function runAll(only: readonly string[]): Promise<Map<string, Run>> {
+  const found = new Map<string, Run>();
   const world = await World.open();
   try {
     for (const { name, prepare } of LANGUAGES.filter((one) => only.length === 0 || only.includes(one.name))) {
@@ -22,13 +28,14 @@ async function runAll(only: readonly string[]): Promise<Map<string, readonly Res
       }
       const from = performance.now();
       const results = await runLanguage(language, readScenarios(), world);
-      found.set(name, results);
+      const seconds = (performance.now() - from) / 1000;
+      found.set(name, { results, seconds });
       for (const { scenario, variant, failures } of results) {
         for (const failure of failures ?? []) print(`${name} ${variant}: ${scenario}: ${failure}`);
       }
       const run = results.filter(({ failures }) => failures !== null);
       const green = run.filter(({ failures }) => failures?.length === 0);
-      print(`${name}: ${green.length} of ${run.length} scenarios are green (${Math.round(performance.now() - from)} ms)`);
+      print(`${name}: ${green.length} of ${run.length} scenarios are green in ${seconds.toFixed(1)} s`);
       if (green.length < run.length) process.exitCode = 1;
     }
   } finally {
@@ -38,20 +45,24 @@ async function runAll(only: readonly string[]): Promise<Map<string, readonly Res
 }
 
 /** One row a scenario, one column a language. */
-function tableOf(found: ReadonlyMap<string, readonly Result[]>): string {
+function tableOf(found: ReadonlyMap<string, Run>): string {
   const names = LANGUAGES.map(({ name }) => name);
   const cell = (language: string, scenario: string): string => {
-    const results = found.get(language)?.filter((result) => result.scenario === scenario) ?? [];
+    const results = found.get(language)?.results.filter((result) => result.scenario === scenario) ?? [];
     const run = results.filter(({ failures }) => failures !== null);
     if (run.length === 0) return found.has(language) ? 'no such thing' : 'not run';
     const red = run.filter(({ failures }) => (failures?.length ?? 0) > 0);
     return red.length === 0 ? 'green' : `red: ${red.map(({ variant }) => variant).join(', ')}`;
   };
   const rows = readScenarios().map(({ name }) => `| ${[name, ...names.map((language) => cell(language, name))].join(' | ')} |`);
+  const seconds = [...found].map(([language, run]) => `${language} ${Math.round(run.seconds)} s`);
+  const total = Math.round([...found.values()].reduce((sum, run) => sum + run.seconds, 0));
   return `# Conformance of the client libraries
 
 Written by \`npm run conformance:clients\`. [The suite](../../clients/conformance/README.md) explains how a scenario is run against the real
 service. "no such thing" means that the language has none, such as cancelling a blocking call.
+
+The last run took ${total} s on ${availableParallelism()} cores: ${seconds.join(', ')}.
 
 | scenario | ${names.join(' | ')} |
 |---|${names.map(() => '---|').join('')}

@@ -28,6 +28,8 @@ export type ScenarioFault =
       /** The answer ends, or stops, after this many bytes. */
       readonly cut?: number;
       readonly stall?: number;
+      /** Seconds until the request goes on. */
+      readonly late?: number;
       /** Seconds from byte to byte. */
       readonly dribble?: number;
       /** People who are stored before the request goes on. */

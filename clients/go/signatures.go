@@ -90,6 +90,9 @@ func anyFits(signatures, secrets []string, signed []byte) error {
 		if err != nil {
 			return &WebhookSignatureError{"the secret is not whsec_ and Base64"}
 		}
+		if len(key) == 0 {
+			return &WebhookSignatureError{"the secret is empty"}
+		}
 		hash := hmac.New(sha256.New, key)
 		hash.Write(signed)
 		wanted := "v1," + base64.StdEncoding.EncodeToString(hash.Sum(nil))

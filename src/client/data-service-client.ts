@@ -215,8 +215,8 @@ export class DataServiceClient extends AttemptClient {
   }
 
   #verification(what: object, { idempotencyKey, signal, ...options }: VerifyCallOptions): Call {
-    const needed = (options.timeout_ms ?? 0) + VERIFY_SLACK_MS;
-    const timeout = needed > this.#caller.timeoutMs ? { timeoutMs: needed } : {};
+    const { timeout_ms: wanted } = options;
+    const timeout = typeof wanted === 'number' ? { timeoutMs: Math.max(wanted + VERIFY_SLACK_MS, this.#caller.timeoutMs) } : {};
     return { method: 'POST', path: '/v1/emails/verify', json: { ...what, ...options }, idempotencyKey, signal, ...timeout };
   }
 

@@ -83,6 +83,10 @@ describe('docs/library.md', () => {
     return path;
   };
 
+  it('starts with the example of docs/clients.md', () => {
+    expect(readFileSync(join(root, 'docs/clients.md'), 'utf8')).toContain(examples[0]);
+  });
+
   it('has examples that compile', async () => {
     const path = folder();
     const files = examples.map((example, i) => {
@@ -109,7 +113,7 @@ describe('docs/library.md', () => {
     cleanUp(() => service.close(AbortSignal.abort()));
     const files = examples.map((example, i) => {
       const file = join(path, `example-${i}.mts`);
-      writeFileSync(file, example.replace("'millrace'", `'${pathToFileURL(entry).href}'`).replace('https://api.example.com', service.url));
+      writeFileSync(file, example.replace("'millrace'", `'${pathToFileURL(entry).href}'`).replace('http://127.0.0.1:8080', service.url));
       return file;
     });
     const all = join(path, 'all.mts');

@@ -279,7 +279,8 @@ class Client
      */
     private function verification(string $model, array $params, ?string $idempotencyKey, array $headers = []): Record
     {
-        $limit = max($this->transport->options->timeout, ($params['timeout_ms'] ?? 0) / 1000 + 5);
+        $wanted = $params['timeout_ms'] ?? null;
+        $limit = $wanted === null ? null : max($this->transport->options->timeout, $wanted / 1000 + 5);
         $request = new Request('POST', '/v1/emails/verify', [], $params, $headers, null, $idempotencyKey, $limit);
         return $this->transport->record($model, $request);
     }

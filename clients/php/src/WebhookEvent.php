@@ -74,19 +74,23 @@ final readonly class WebhookEvent implements \JsonSerializable
      */
     private static function check(string $signed, array $signatures, #[\SensitiveParameter] array $secrets): void
     {
+        $fits = false;
         foreach ($secrets as $secret) {
             $key = base64_decode(preg_replace('/^whsec_/', '', $secret), true);
-            if ($key === false || $key === '') {
+            if ($key === false) {
                 throw new WebhookSignatureException('the secret is not whsec_ and Base64');
+            }
+            if ($key === '') {
+                throw new WebhookSignatureException('the secret is empty');
             }
             $wanted = 'v1,' . base64_encode(hash_hmac('sha256', $signed, $key, true));
             foreach ($signatures as $signature) {
-                if (hash_equals($wanted, $signature)) {
-                    return;
-                }
+                $fits = hash_equals($wanted, $signature) || $fits;
             }
         }
-        throw new WebhookSignatureException('no signature of the delivery fits its body and the secret');
+        if (!$fits) {
+            throw new WebhookSignatureException('no signature of the delivery fits its body and the secret');
+        }
     }
 
     /**

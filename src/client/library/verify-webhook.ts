@@ -60,8 +60,11 @@ export function verifyWebhook(
 
 function keyOf(secret: string): Buffer {
   const text = secret.replace(/^whsec_/, '');
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) throw new WebhookSignatureError('the secret is not whsec_ and Base64');
-  return Buffer.from(text, 'base64');
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new WebhookSignatureError('the secret is not whsec_ and Base64');
+  const key = Buffer.from(text, 'base64');
+  // One character of Base64 is no byte.
+  if (key.length === 0) throw new WebhookSignatureError('the secret is empty');
+  return key;
 }
 
 function isSame(one: Buffer, other: Buffer): boolean {

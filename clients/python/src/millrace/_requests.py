@@ -35,9 +35,9 @@ def body(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def verify_timeout(params: Mapping[str, Any], timeout: float) -> float | None:
-    """The time limit of a verification that may take longer than the client's; None for that of the client."""
-    needed = (params.get("timeout_ms") or 0) / 1000 + 5
-    return needed if needed > timeout else None
+    """The time limit of a verification whose ``timeout_ms`` needs a longer one; None for that of the client."""
+    wanted = params.get("timeout_ms")
+    return None if wanted is None else max(wanted / 1000 + 5, timeout)
 
 
 def blocks(file: str | os.PathLike[str] | IO[bytes]) -> Iterator[bytes]:

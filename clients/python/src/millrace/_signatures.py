@@ -7,6 +7,7 @@ import binascii
 import hashlib
 import hmac
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ def verify_webhook(
     if missing:
         raise WebhookSignatureError(f"the delivery has no header {missing[0]}")
     id, timestamp, signatures = (given[name] for name in names)
-    if not (timestamp.isascii() and timestamp.isdigit()):
+    if not re.fullmatch(r"[0-9]{1,12}", timestamp):
         raise WebhookSignatureError("webhook-timestamp is not a whole number of seconds")
     if abs(time.time() - int(timestamp)) > tolerance:
         raise WebhookSignatureError(f"webhook-timestamp is more than {tolerance:g} seconds away from now")
@@ -64,6 +65,8 @@ def _sign(secret: str, signed: bytes) -> bytes:
         key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     except (binascii.Error, ValueError):
         raise WebhookSignatureError("the secret is not whsec_ and Base64") from None
+    if not key:
+        raise WebhookSignatureError("the secret is empty")
     return b"v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest())
 
 

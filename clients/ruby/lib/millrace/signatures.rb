@@ -68,6 +68,8 @@ module Millrace
 
     def sign(secret, signed)
       key = secret.to_s.delete_prefix("whsec_").unpack1("m0")
+      raise WebhookSignatureError, "the secret is empty" if key.empty?
+
       "v1,#{[OpenSSL::HMAC.digest('SHA256', key, signed)].pack('m0')}"
     rescue ArgumentError
       raise WebhookSignatureError, "the secret is not whsec_ and Base64", cause: nil

@@ -26,6 +26,8 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   'dns-packet': /^src\/(verification\/dns|service\/sample\/mail-world)\//,
   'lru-cache': /^src\/util\/lru-map\.ts$/,
   yaml: /^src\/definition\//,
+  hyparquet: /^src\/formats\/parquet\//,
+  'hyparquet-writer': /^src\/formats\/parquet\//,
 };
 
 const IMPURE = new RegExp(

@@ -21,10 +21,18 @@ export function expectedRecords(
   if (retry !== null) return { records: retry.before.result.tally.total, isExact: true };
   if (isAll) return { records, isExact: true };
   if (shard !== null && limit !== null) return { records: limit, isExact: true };
+  const stated = statedRecords(manifest);
+  if (stated !== null) return { records: Math.min(stated, limit ?? stated), isExact: true };
   const share = shareBefore(manifest, upTo);
   const estimate = share > 0 && records > 0 ? Math.max(records, Math.round(records / share)) : null;
   if (limit !== null && (estimate === null || estimate >= limit)) return { records: limit, isExact: records >= limit };
   return estimate === null ? null : { records: estimate, isExact: false };
+}
+
+/** The records that Parquet files state; null for other formats. */
+function statedRecords({ files }: InputManifest): number | null {
+  if (files.length === 0 || files.some(({ rows }) => rows === undefined)) return null;
+  return files.reduce((sum, { rows = 0 }) => sum + rows, 0);
 }
 
 /** Records written. A retry's tally counts all rows from its start, so for a retry it is the records that it has reached. */
@@ -59,6 +67,12 @@ export function bytesBefore(manifest: InputManifest, position: Position | null):
   let before = 0;
   for (let i = 0; i < position.file; i++) before += manifest.files[i]?.size ?? 0;
   const file = manifest.files[position.file];
-  if (file !== undefined) before += Math.min(file.size, file.compression === 'none' ? position.offset : (position.frame?.at ?? 0));
+  if (file !== undefined) before += Math.min(file.size, bytesInFile(file, position));
   return before;
+}
+
+/** Parquet counts rows, which are about alike in bytes. */
+function bytesInFile({ size, rows, compression }: InputManifest['files'][number], { offset, frame }: Position): number {
+  if (rows !== undefined) return rows === 0 ? size : (size * offset) / rows;
+  return compression === 'none' ? offset : (frame?.at ?? 0);
 }

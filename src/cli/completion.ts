@@ -16,8 +16,8 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   plan: ['growth', 'scale', 'enterprise'],
   progress: ['auto', 'bar', 'log', 'none'],
   'log-level': ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-  'input.format': ['csv', 'tsv', 'jsonl'],
-  'output.format': ['csv', 'tsv', 'jsonl'],
+  'input.format': ['csv', 'tsv', 'jsonl', 'parquet'],
+  'output.format': ['csv', 'tsv', 'jsonl', 'parquet'],
 };
 
 export function completionScript(shell: Shell, commands: readonly CompletedCommand[]): string {

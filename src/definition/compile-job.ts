@@ -168,14 +168,21 @@ function compileOutput(raw: RawJob, context: CompileContext): CompiledJob['outpu
       'Give that column another name.',
     );
   const table = (['delimiter', 'bom', 'lineEnds'] as const).map((key) => context.originOf(`output.${key}`)).find((one) => one !== null);
-  if (format === 'jsonl' && table !== undefined && table !== null)
+  if (format !== 'csv' && format !== 'tsv' && table !== undefined && table !== null)
     throw refusal(
       table,
       'bad_value',
-      `${originName(table)} is for csv and tsv, and the output is jsonl`,
+      `${originName(table)} is for csv and tsv, and the output is ${format}`,
       'Leave it out, or end output.uri in .csv.',
     );
   const split = context.originOf('output.split');
+  if (raw.output.split !== null && split !== null && format === 'parquet')
+    throw refusal(
+      split,
+      'bad_value',
+      `${originName(split)} is for csv, tsv and jsonl, and the output is parquet`,
+      'Leave it out, and select by the column verify.result, or end output.uri in .csv.',
+    );
   if (raw.output.split !== null && split !== null) {
     const wanted = raw.output.fields === null ? raw.steps.includes('verify') : Object.values(raw.output.fields).includes('verify.result');
     if (!wanted || uri === '-')

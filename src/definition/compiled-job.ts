@@ -9,7 +9,7 @@ import type { LookupKeyNames, Step } from './steps.ts';
 
 export type { Step };
 
-export type OutputFormat = 'csv' | 'tsv' | 'jsonl';
+export type OutputFormat = 'csv' | 'tsv' | 'jsonl' | 'parquet';
 
 /** A quota window as a job states it. */
 export interface StatedWindow {

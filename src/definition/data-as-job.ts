@@ -7,7 +7,7 @@ import { isObject } from '../util/is-object.ts';
 
 const DATA_FILE = /\.(?:csv|tsv|tab|psv|jsonl|ndjson|xlsx?|parquet|gz|zst|zip)$/i;
 const NO_FILE = /^s3:\/\/|^-$|[*?]/i;
-const ENDING = /(\.(?:csv|tsv|jsonl|ndjson))?(\.(?:gz|zst))?$/i;
+const ENDING = /(\.(?:csv|tsv|jsonl|ndjson|parquet))?(\.(?:gz|zst))?$/i;
 /** Characters that no shell interprets. */
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
 

@@ -12,6 +12,7 @@ const FORMATS: ReadonlyMap<string, OutputFormat> = new Map([
   ['tsv', 'tsv'],
   ['jsonl', 'jsonl'],
   ['ndjson', 'jsonl'],
+  ['parquet', 'parquet'],
 ]);
 const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map([
   ['gz', 'gzip'],
@@ -21,12 +22,12 @@ const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map([
 const INPUT_PATH = /^input\..+$/;
 
 /** How a name tells the format. Without its full stop. */
-export const NAME_HINT = 'End it in .csv, .tsv, .jsonl or .ndjson, with .gz or .zst after that to compress';
+export const NAME_HINT = 'End it in .csv, .tsv, .jsonl or .ndjson, with .gz or .zst after that to compress, or in .parquet';
 
 /** The base name without folders, compression and format extensions: `out/leads.csv.gz` is `leads`. */
 export function bareName(uri: string): string {
   const base = uri.slice(Math.max(uri.lastIndexOf('/'), uri.lastIndexOf('\\')) + 1);
-  const plain = base.replace(/\.(?:gz|zst)$/i, '').replace(/\.(?:csv|tsv|jsonl|ndjson)$/i, '');
+  const plain = base.replace(/\.(?:gz|zst)$/i, '').replace(/\.(?:csv|tsv|jsonl|ndjson|parquet)$/i, '');
   return plain === '' ? base : plain;
 }
 
@@ -62,6 +63,13 @@ function nearName(uri: string): string | null {
 
 /** Format (unless given) and compression by extension. @throws when the extension tells no format */
 export function outputShape(uri: string, format: OutputFormat | null, origin: Origin): { format: OutputFormat; compression: Compression } {
+  if (uri === '-' && format === 'parquet')
+    throw refusal(
+      origin,
+      'output_format',
+      `${originName(origin)}: Parquet goes to a file, because it is whole only with its last bytes`,
+      'Name a file, or write jsonl to standard output.',
+    );
   if (uri === '-') return { format: format ?? 'csv', compression: 'none' };
   const { format: byName, compression } = shapeByName(uri);
   const found = format ?? byName;
@@ -73,6 +81,13 @@ export function outputShape(uri: string, format: OutputFormat | null, origin: Or
       `${NAME_HINT}; or say --output.format csv.`,
     );
   }
+  if (found === 'parquet' && compression !== 'none')
+    throw refusal(
+      origin,
+      'output_format',
+      `${originName(origin)}: Parquet is compressed within the file`,
+      'End the name in .parquet, without .gz and .zst.',
+    );
   return { format: found, compression };
 }
 

@@ -32,7 +32,11 @@ const input = z.strictObject({
     'What to read: a path, a glob, a directory, an object, prefix or glob in S3, or - for ' +
       'standard input; or a list of them. Relative paths start at the working directory.',
   ),
-  format: key(z.enum(['csv', 'tsv', 'jsonl']).nullable().default(null), 'csv, tsv or jsonl', 'Format of the input. null: by extension.'),
+  format: key(
+    z.enum(['csv', 'tsv', 'jsonl', 'parquet']).nullable().default(null),
+    'csv, tsv, jsonl or parquet',
+    'Format of the input. null: by extension, and Parquet by its first bytes.',
+  ),
   delimiter: key(
     delimiter,
     'one character such as , ; | or the word tab',
@@ -96,11 +100,11 @@ const output = z.strictObject({
     uri.optional(),
     'a path, s3://bucket/key, or - (standard output)',
     'Where the result goes: a path, an object in S3, or - for standard output (no checkpoint, no resume). Format and compression by ' +
-      'extension: .csv .tsv .jsonl .ndjson, then .gz or .zst.',
+      'extension: .csv .tsv .jsonl .ndjson, then .gz or .zst; or .parquet.',
   ),
   format: key(
-    z.enum(['csv', 'tsv', 'jsonl']).nullable().default(null),
-    'csv, tsv or jsonl',
+    z.enum(['csv', 'tsv', 'jsonl', 'parquet']).nullable().default(null),
+    'csv, tsv, jsonl or parquet',
     'Format of the output. null: by extension; csv on standard output.',
   ),
   fields: key(

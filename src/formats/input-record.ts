@@ -1,6 +1,7 @@
 /** The types that the reader gives to the rest of the program. Types only. */
 
 import type { InputFormat } from '../sources/file-names.ts';
+import type { Cell, ColumnType } from './parquet/column-type.ts';
 
 export type { InputFormat };
 export type Compression = 'none' | 'gzip' | 'zstd';
@@ -60,7 +61,7 @@ export interface InputFile {
   readonly encoding: Encoding;
   /** CSV and TSV only. */
   readonly delimiter: string | null;
-  /** Its own header, in order (CSV and TSV); empty for JSONL. */
+  /** Its own header, in order (tables); empty for JSONL. */
   readonly header: readonly string[];
   /**
    * The key columns of this file: exports of one source may differ from each other. For JSONL, those of its first objects; null for those
@@ -69,6 +70,8 @@ export interface InputFile {
   readonly keys: KeyNames;
   /** The position of the first record. */
   readonly start: Position;
+  /** Parquet only: its records, whose numbers are the offsets of positions in it. */
+  readonly rows?: number;
 }
 
 /** The whole input, frozen at the first start of a job. It is plain JSON in the checkpoint. */
@@ -79,6 +82,8 @@ export interface InputManifest {
   readonly columns: readonly string[];
   /** The column of each key, by name. Where files differ, the best name of all. */
   readonly keyName: KeyNames;
+  /** Parquet only: the type of each column, or null where files differ in it. */
+  readonly types?: readonly (ColumnType | null)[];
 }
 
 /** One input record. Exactly one of `values` and `json` has its content. */
@@ -88,8 +93,10 @@ export interface InputRecord {
   readonly line: number;
   /** The position of the next record: reading from there continues after this one. */
   readonly end: Position;
-  /** CSV and TSV: one value per column of the manifest ('' when absent). For a bad row, its one physical line, split at delimiters. */
+  /** Tables: one value per column of the manifest ('' when absent). For a bad row, its one physical line, split at delimiters. */
   readonly values: readonly string[] | null;
+  /** Parquet only: the values as they are stored, one per column of the manifest. Text where files differ in its type. */
+  readonly cells?: readonly Cell[];
   /** JSONL: the record's text, verbatim without the line end. For a bad row, a JSON string literal of the line. */
   readonly json: string | null;
   /** JSONL, only for good rows and on request: the parsed `json`. */

@@ -9,6 +9,7 @@ import { formatOfName } from '../sources/file-names.ts';
 import { COMPRESSION_MAGIC_BYTES, findCompression, readPieces, type Readable } from './compression/chunks.ts';
 import { createCodec } from './encodings/encoding.ts';
 import { findDelimiter, findEncoding, findFormat, refuseJsonArray, statedDelimiter, type Sample } from './sniff.ts';
+import type { ColumnType } from './parquet/column-type.ts';
 import type { SourceFile } from '../sources/source.ts';
 import { sourceOf } from '../sources/source-of.ts';
 import type { Compression, Encoding, InputFile, InputFormat, Position } from './input-record.ts';
@@ -32,13 +33,20 @@ export interface InspectedFile {
   readonly hasRecords: boolean;
   /** The top-level keys of its first objects (JSONL). */
   readonly sampledKeys: readonly string[];
+  /** Parquet only. */
+  readonly types?: readonly ColumnType[];
 }
+
+/** The first bytes of a Parquet file. */
+const PARQUET_MAGIC = 'PAR1';
 
 /** Inspects one file. `index` is its index in the manifest. @throws InputError with a code for each way in which it is unusable */
 export async function inspectFile(found: SourceFile, index: number, options: InspectOptions): Promise<InspectedFile> {
   const { uri, path } = found;
   const { size, digest } = await (await sourceOf(path)).identify(found, options);
-  const compression = await compressionOf({ uri, path, size, digest }, options.signal);
+  const head = await headOf({ uri, path, size, digest }, options.signal);
+  if (isParquet(uri, head, options.format)) return inspectParquet({ uri, path, size, digest }, index, options.signal);
+  const compression = findCompression(uri, head);
   const readable: Readable = { uri, path, size, digest, compression };
   const sample = await takeSample(readable, options.signal);
   const { encoding, bom } = findEncoding(sample, options.encoding);
@@ -141,12 +149,48 @@ function keysOfFirst(text: string, isComplete: boolean): string[] {
   return [...keys];
 }
 
-async function compressionOf(file: Omit<Readable, 'compression'>, signal: AbortSignal | undefined): Promise<Compression> {
+/** The first bytes, by which compression and Parquet are recognised. */
+async function headOf(file: Omit<Readable, 'compression'>, signal: AbortSignal | undefined): Promise<Buffer> {
   const parts: Buffer[] = [];
   const range = { start: 0, end: Math.min(file.size, COMPRESSION_MAGIC_BYTES) };
   for await (const part of (await sourceOf(file.path)).readRange(file, range, { chunkBytes: COMPRESSION_MAGIC_BYTES, signal }))
     parts.push(part);
-  return findCompression(file.uri, Buffer.concat(parts));
+  return Buffer.concat(parts);
+}
+
+/** Parquet is recognised by its first bytes. A name or a configured format alone is a mistake. */
+function isParquet(uri: string, head: Buffer, configured: InputFormat | null): boolean {
+  const begins = head.toString('latin1', 0, PARQUET_MAGIC.length) === PARQUET_MAGIC;
+  if (begins) return configured === null || configured === 'parquet';
+  if ((configured ?? formatOfName(uri)) !== 'parquet') return false;
+  throw new InputError('input_parquet', `${uri} is no Parquet file: it does not begin with ${PARQUET_MAGIC}.`, {
+    hint: 'Parquet is compressed within the file: unpack .gz and .zst. For another format say --input.format csv.',
+  });
+}
+
+async function inspectParquet(
+  found: Pick<InputFile, 'uri' | 'path' | 'size' | 'digest'>,
+  index: number,
+  signal: AbortSignal | undefined,
+): Promise<InspectedFile> {
+  const { readFooter } = await import('./parquet/footer.ts');
+  const { columns, rows } = await readFooter(found, signal);
+  return {
+    file: {
+      ...found,
+      compression: 'none',
+      encoding: 'utf-8',
+      delimiter: null,
+      header: nameBlanks(columns.map(({ name }) => name)),
+      keys: { email: null, domain: null, linkedin_url: null },
+      start: { file: index, line: 1, offset: 0, frame: null },
+      rows,
+    },
+    format: 'parquet',
+    hasRecords: rows > 0,
+    sampledKeys: [],
+    types: columns.map(({ type }) => type),
+  };
 }
 
 /** The first decompressed bytes. */

@@ -41,3 +41,25 @@ export const MAX_GZIP_HEADER_BYTES = 256 * KIB;
 
 /** Column names shown in an error. */
 export const MAX_NAMES_SHOWN = 20;
+
+/** Parquet: bytes of a footer. It holds a place for each column of each row group, and is read at once. */
+export const MAX_FOOTER_BYTES = 16 * MIB;
+
+/** Parquet: bytes of a page, compressed or not. Writers make pages of about 1 MiB. */
+export const MAX_PAGE_BYTES = 64 * MIB;
+
+/** Parquet: values of a page. A few bytes can state billions. */
+export const MAX_PAGE_VALUES = 1 << 22;
+
+/** Parquet: bytes and values of all columns that are held at once, in bytes. */
+export const MAX_HELD_BYTES = 384 * MIB;
+
+/** Parquet: levels of nested columns. */
+export const MAX_SCHEMA_DEPTH = 32;
+
+/** Parquet: a row group up to this size is read at once. The columns of a larger one are read in blocks. */
+export const GROUP_AT_ONCE_BYTES = 8 * MIB;
+
+/** Parquet: bytes of all columns' blocks together, and of one block. */
+export const BLOCKS_BYTES = 8 * MIB;
+export const MAX_BLOCK_BYTES = MIB;

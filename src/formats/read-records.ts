@@ -23,6 +23,11 @@ export async function* readRecords(
     const file = manifest.files[index];
     if (file === undefined) return;
     const start = from !== null && from.file === index ? from : file.start;
+    if (manifest.format === 'parquet') {
+      const { readParquetRecords } = await import('./parquet/parquet-records.ts');
+      yield* readParquetRecords(manifest, index, start, signal);
+      continue;
+    }
     const layout = layoutOf(manifest, index);
     const keys = keysOr(file.keys, manifest.keyName);
     for await (const framed of readFramed(file, start, { chunkBytes: options.chunkBytes ?? CHUNK_BYTES, signal })) {

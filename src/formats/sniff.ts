@@ -14,7 +14,7 @@ const BINARY_MAGICS: readonly (readonly [magic: string, what: string, hint: stri
   ['89504e47', 'a PNG image', 'Give a csv, tsv or jsonl file.'],
   ['ffd8ff', 'a JPEG image', 'Give a csv, tsv or jsonl file.'],
   ['47494638', 'a GIF image', 'Give a csv, tsv or jsonl file.'],
-  ['50415231', 'a Parquet file', 'Convert it to csv or jsonl first.'],
+  ['50415231', 'a Parquet file', 'Leave out --input.format, or say parquet.'],
   ['4f626a01', 'an Avro file', 'Convert it to csv or jsonl first.'],
   ['53514c69746520666f726d6174', 'an SQLite database', 'Export a table as CSV.'],
   ['7f454c46', 'a program', 'Give a csv, tsv or jsonl file.'],

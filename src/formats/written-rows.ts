@@ -6,12 +6,21 @@ import type { Position } from './input-record.ts';
 const LINE_END = 0x0a;
 const QUOTE = 0x22;
 
+/** Rows of a finished output, in order. */
+export interface WrittenRowReader {
+  /** The position of the next row. Reading can start there. */
+  readonly position: Pick<Position, 'offset' | 'frame'>;
+  /** The next row, or null at the end. @throws the errors of reading the bytes */
+  next(): Promise<Buffer | null>;
+  close(): Promise<void>;
+}
+
 /**
  * Rows in order, with their line ends. In CSV and TSV a row ends at the first line end after an even number of quotes: every cell with a
  * quote is quoted, and its quotes are doubled (RFC 4180). `Splitter` does not serve here: it skips blank lines and cuts long records,
  * but these rows are copied verbatim.
  */
-export class WrittenRows {
+export class WrittenRows implements WrittenRowReader {
   readonly #pieces: ReturnType<typeof readPieces>;
   readonly #quoted: boolean;
   #held: Buffer = Buffer.alloc(0);

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { JobInput } from '../definition/compiled-job.ts';
 import { InputError } from '../util/errors.ts';
 import { findKeyColumns, keysOr, noKeyError } from '../formats/header-aliases.ts';
+import { isSameType } from '../formats/parquet/column-type.ts';
 import { checkHeader, unionOf } from '../formats/csv/header.ts';
 import { discover } from '../sources/discover.ts';
 import { inspectFile, type InspectedFile } from '../formats/inspect.ts';
@@ -56,7 +57,7 @@ export async function freezeInput(options: FreezeOptions): Promise<InputManifest
   const format = options.format ?? oneFormat(inspected) ?? 'csv';
   // An empty file has no format of its own.
   const files = inspected.map(({ file, format: own }) =>
-    own === null ? { ...file, delimiter: format === 'jsonl' ? null : (file.delimiter ?? ',') } : file,
+    own === null ? { ...file, delimiter: format === 'csv' || format === 'tsv' ? (file.delimiter ?? ',') : null } : file,
   );
   return format === 'jsonl'
     ? await freezeJsonl({ format, files, columns: [], keyName: NO_KEYS }, inspected, options)
@@ -113,7 +114,16 @@ function freezeCsv(
   for (const { uri, header, keys } of files) {
     if (filled.some(({ file }) => file.uri === uri) && !hasAny(keys)) throw noKeyError(uri, header, true, options.personColumns);
   }
-  return { ...input, files, columns, keyName };
+  return { ...input, files, columns, keyName, ...(input.format === 'parquet' ? { types: typesOf(columns, inspected) } : {}) };
+}
+
+/** The type of each column; null where two files have it with another type. */
+function typesOf(columns: readonly string[], inspected: readonly InspectedFile[]): NonNullable<InputManifest['types']> {
+  return columns.map((name) => {
+    const found = inspected.flatMap(({ file, types = [] }) => types.filter((_, at) => file.header[at] === name));
+    const [first, ...others] = found;
+    return first !== undefined && others.every((other) => isSameType(first, other)) ? first : null;
+  });
 }
 
 function hasAny(keys: KeyNames): boolean {

@@ -37,6 +37,7 @@ const LEAST_GROUPS = 10;
  * (gzip member, zstd frame), so a boundary within a frame moves to its nearer end. Ranges may be empty. @throws as reading does
  */
 export async function findSplitPoints(manifest: InputManifest, options: SplitOptions): Promise<InputRange[]> {
+  if (manifest.format === 'parquet') return splitRows(manifest, options);
   const anywhere = new SplitPoints(1, options.mostPoints);
   const grouped = new SplitPoints(options.group, options.mostPoints);
   let records = 0;
@@ -53,6 +54,29 @@ export async function findSplitPoints(manifest: InputManifest, options: SplitOpt
   }
   const long = records >= options.of * options.group * LEAST_GROUPS;
   return toRanges((long ? grouped : anywhere).nearest(options.of, records), options.of, records);
+}
+
+/** Parquet states its rows, and any row is reached without reading those before it. */
+function splitRows({ files }: InputManifest, { of, group }: SplitOptions): InputRange[] {
+  const records = files.reduce((sum, { rows = 0 }) => sum + rows, 0);
+  const step = records >= of * group * LEAST_GROUPS ? group : 1;
+  const found: SplitPoint[] = [];
+  for (let k = 1; k < of; k++) {
+    const before = Math.round((records * k) / of / step) * step;
+    const from = rowPosition(files, before);
+    if (from !== null && before > (found.at(-1)?.before ?? 0)) found.push({ from, before });
+  }
+  return toRanges(found, of, records);
+}
+
+/** The position of a row of the whole input; null after the last. */
+function rowPosition(files: readonly InputFile[], row: number): Position | null {
+  let first = 0;
+  for (const [file, { rows = 0 }] of files.entries()) {
+    if (row < first + rows) return { file, line: row - first + 1, offset: row - first, frame: null };
+    first += rows;
+  }
+  return null;
 }
 
 /** Consecutive ranges from their first records. The ranges after the last record are empty. */

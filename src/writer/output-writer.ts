@@ -4,7 +4,9 @@ import { KEPT, type RecordResult } from '../processor/result.ts';
 import type { InputRecord } from '../formats/input-record.ts';
 import type { GrowingFile, WritePosition } from '../storage/storage.ts';
 import { storageOf } from '../storage/storage-of.ts';
-import { compressMember, MEMBER, type MemberSize } from '../formats/compression/compressor.ts';
+import { compressMember, MEMBER, ROW_GROUP, type MemberSize } from '../formats/compression/compressor.ts';
+import type * as rowGroups from '../formats/parquet/row-groups.ts';
+import type { RowGroupNote } from '../formats/parquet/row-groups.ts';
 import { resumeStates, type ResumeStates, type ResumePoint } from './resume-point.ts';
 import type { RowFormat } from './row-format.ts';
 import { Tallying, type Tally } from './tally.ts';
@@ -22,7 +24,7 @@ export interface OutputWriterOptions {
   readonly isFirst?: boolean;
   /** A line of the errors file for a `failed` or `invalid` record; null for other records. */
   readonly errorLine: (record: InputRecord, result: RecordResult) => string | null;
-  /** The size of a member of a compressed output. It must stay the same for the whole job. */
+  /** The size of a member of a compressed output, or of a row group. It must stay the same for the whole job. */
   readonly member?: MemberSize;
 }
 
@@ -32,7 +34,12 @@ interface Place {
   readonly rows: WritePosition;
   readonly errors: WritePosition;
   readonly tally: Tally;
+  /** The number of row groups before it. */
+  readonly groups: number;
 }
+
+/** Writes row groups, see `row-groups.ts`. */
+type ParquetFormat = typeof rowGroups;
 
 /** A complete output and its errors file. Digests in hex. */
 export interface FinishedRows {
@@ -47,8 +54,8 @@ export interface FinishedRows {
 }
 
 /**
- * Writes rows in input order into an unfinished file. It always knows the latest resume point: the last row, or for a compressed output the
- * end of the last member.
+ * Writes rows in input order into an unfinished file. It always knows the latest resume point: the last row, or the end of the last member
+ * of a compressed output, or of the last row group of Parquet.
  */
 export class OutputWriter {
   readonly #options: OutputWriterOptions;
@@ -56,6 +63,10 @@ export class OutputWriter {
   readonly #errors: GrowingFile;
   readonly #tallying: Tallying;
   readonly #memberSize: MemberSize;
+  /** Null for other formats than Parquet. */
+  readonly #parquet: ParquetFormat | null;
+  /** The row groups that were written, by all runs. */
+  readonly #groups: RowGroupNote[];
   #mark: Place;
   #last: ResumePoint['position'];
   #member: Buffer[] = [];
@@ -65,27 +76,32 @@ export class OutputWriter {
   #compressingBytes = 0;
   #failure: { error: unknown } | null = null;
 
-  private constructor(options: OutputWriterOptions, rows: GrowingFile, errors: GrowingFile) {
+  private constructor(options: OutputWriterOptions, rows: GrowingFile, errors: GrowingFile, parquet: ParquetFormat | null) {
     this.#options = options;
     this.#rows = rows;
     this.#errors = errors;
-    this.#memberSize = options.member ?? MEMBER;
+    this.#parquet = parquet;
+    this.#groups = [...(options.mark.groups ?? [])];
+    this.#memberSize = options.member ?? (parquet === null ? MEMBER : ROW_GROUP);
     this.#last = options.mark.position;
     this.#tallying = new Tallying(options.mark.tally);
     this.#mark = this.#placeHere();
     // Before the first resume point nothing is stored, so a run from the beginning writes the header again.
     if (options.mark.bytes === 0 && options.format.header !== null) this.#push(options.format.header);
+    if (options.mark.bytes === 0 && parquet !== null) rows.append(parquet.MAGIC);
   }
 
   /** @throws StorageError */
   static async open(options: OutputWriterOptions): Promise<OutputWriter> {
-    const { path, errorsPath, mark, fence, isFirst = false } = options;
+    const { path, errorsPath, mark, fence, format, isFirst = false } = options;
+    const parquet = format.columns === undefined ? null : await import('../formats/parquet/row-groups.ts');
     const rows = await (await storageOf(path)).open(path, mark.bytes, mark.kept?.output, fence, isFirst);
     try {
       return new OutputWriter(
         options,
         rows,
         await (await storageOf(errorsPath)).open(errorsPath, mark.errorBytes, mark.kept?.errors, fence, isFirst),
+        parquet,
       );
     } catch (error) {
       await rows.close();
@@ -102,7 +118,7 @@ export class OutputWriter {
     const line = result === KEPT ? this.#keep(record) : this.#format(record, result);
     this.#last = record.end;
     if (line !== null) this.#errors.append(Buffer.from(`${line}\n`));
-    if (this.#options.compression === 'none') return;
+    if (!this.#isInMembers) return;
     this.#memberRows++;
     if (this.#memberRows >= this.#memberSize.rows || this.#memberBytes >= this.#memberSize.bytes) this.#endMember();
   }
@@ -117,7 +133,7 @@ export class OutputWriter {
   /** Makes as much as possible durable. Returns the resume point. @throws StorageError */
   async sync(): Promise<ResumePoint> {
     // Taken now, because the ledger is made durable up to the same moment.
-    const at = this.#options.compression === 'none' ? this.#placeHere() : null;
+    const at = this.#isInMembers ? null : this.#placeHere();
     await this.#settleMembers();
     const place = at ?? this.#mark;
     await this.#rows.sync();
@@ -134,10 +150,11 @@ export class OutputWriter {
   /** Writes the rest; for a compressed output the last, shorter member. @throws StorageError */
   async finish(): Promise<FinishedRows> {
     await this.#settleMembers();
-    const place = this.#options.compression === 'none' ? this.#placeHere() : this.#mark;
+    const place = this.#isInMembers ? this.#mark : this.#placeHere();
     // gunzip and zstd reject an archive without a member.
     if (this.#memberBytes > 0 || this.#rows.size === 0) this.#endMember();
     await this.#settleMembers();
+    if (this.#parquet !== null) this.#rows.append(this.#parquet.footerBytes(this.#options.format.columns ?? [], this.#groups));
     await this.#rows.sync();
     await this.#errors.sync();
     return {
@@ -184,8 +201,12 @@ export class OutputWriter {
     return finished.error?.line ?? null;
   }
 
+  get #isInMembers(): boolean {
+    return this.#options.compression !== 'none' || this.#parquet !== null;
+  }
+
   #push(bytes: Buffer): void {
-    if (this.#options.compression === 'none') {
+    if (!this.#isInMembers) {
       this.#rows.append(bytes);
       return;
     }
@@ -193,28 +214,37 @@ export class OutputWriter {
     this.#memberBytes += bytes.length;
   }
 
-  /** Compresses the member off the main thread. Members leave in order. */
+  /** Compresses the member off the main thread, or encodes the row group. Members leave in order. */
   #endMember(): void {
-    const { compression } = this.#options;
-    if (compression === 'none') return;
-    const plain = Buffer.concat(this.#member, this.#memberBytes);
+    if (!this.#isInMembers) return;
+    const rows = this.#member;
+    const size = this.#memberBytes;
     const after = { position: this.#last, errors: this.#errors.position(), tally: this.tally };
     this.#member = [];
     this.#memberBytes = 0;
     this.#memberRows = 0;
-    this.#compressingBytes += plain.length;
-    const compressed = compressMember(compression, plain);
+    this.#compressingBytes += size;
+    const packed = this.#pack(rows, size);
     // The chain below handles its failure, perhaps later.
-    compressed.catch(() => undefined);
+    packed.catch(() => undefined);
     this.#compressing = this.#compressing
       .then(async () => {
-        this.#rows.append(await compressed);
-        this.#compressingBytes -= plain.length;
-        this.#mark = { ...after, rows: this.#rows.position() };
+        const { bytes, note } = await packed;
+        if (note !== null) this.#groups.push({ ...note, at: this.#rows.size });
+        this.#rows.append(bytes);
+        this.#compressingBytes -= size;
+        this.#mark = { ...after, rows: this.#rows.position(), groups: this.#groups.length };
       })
       .catch((error: unknown) => {
         this.#failure ??= { error };
       });
+  }
+
+  async #pack(rows: readonly Buffer[], size: number): Promise<{ readonly bytes: Buffer; readonly note: RowGroupNote | null }> {
+    const { compression, format } = this.#options;
+    if (this.#parquet !== null) return this.#parquet.encodeRowGroup(format.columns ?? [], rows);
+    if (compression === 'none') throw new Error('rows of a plain output are not packed');
+    return { bytes: await compressMember(compression, Buffer.concat(rows, size)), note: null };
   }
 
   async #settleMembers(): Promise<void> {
@@ -223,15 +253,22 @@ export class OutputWriter {
   }
 
   #placeHere(): Place {
-    return { position: this.#last, rows: this.#rows.position(), errors: this.#errors.position(), tally: this.tally };
+    return {
+      position: this.#last,
+      rows: this.#rows.position(),
+      errors: this.#errors.position(),
+      tally: this.tally,
+      groups: this.#groups.length,
+    };
   }
 
-  #markAt({ position, rows, errors, tally }: Place): ResumePoint {
+  #markAt({ position, rows, errors, tally, groups }: Place): ResumePoint {
     return {
       position,
       bytes: rows.bytes,
       errorBytes: errors.bytes,
       tally,
+      ...(this.#parquet === null ? {} : { groups: this.#groups.slice(0, groups) }),
       ...resumeStates(this.#rows.resumeState(rows), this.#errors.resumeState(errors)),
     };
   }

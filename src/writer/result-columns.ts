@@ -3,7 +3,9 @@ import { STEPS, type Step } from '../definition/steps.ts';
 import type { CompiledJob } from '../definition/compiled-job.ts';
 import type { RecordResult } from '../processor/result.ts';
 import { jsonlValues } from '../formats/jsonl/jsonl-records.ts';
-import type { InputRecord } from '../formats/input-record.ts';
+import type { InputManifest, InputRecord } from '../formats/input-record.ts';
+import { TEXT, type Cell, type ColumnType } from '../formats/parquet/column-type.ts';
+import type { WrittenColumn } from '../formats/parquet/row-groups.ts';
 
 type Read = (result: RecordResult, record: InputRecord) => unknown;
 
@@ -74,6 +76,49 @@ export function resultColumns(job: Columns, columns: readonly string[]): ResultC
     names: resultColumnNames(job),
     read: (result, record) => readers.map((read) => toCell(read(result, record))),
   };
+}
+
+/** Standard columns that are not text in a Parquet output. */
+const TYPES: Readonly<Record<string, ColumnType>> = {
+  'enrich.company.employees': { type: 'INT64' },
+  'company.employees': { type: 'INT64' },
+  'enrich.verified': { type: 'BOOLEAN' },
+  'verify.confidence': { type: 'DOUBLE' },
+};
+
+/** The columns of a Parquet output that are not of its input. A number or a switch of another kind than the column's is left out. */
+export function typedResultColumns(
+  job: Columns,
+  { columns, types = [] }: Pick<InputManifest, 'columns' | 'types'>,
+): { readonly columns: readonly WrittenColumn[]; read(result: RecordResult, record: InputRecord): Cell[] } {
+  const { steps, output } = job;
+  const paths = output.fields === null ? standardColumns(steps).map(([name]) => [name, name] as const) : Object.entries(output.fields);
+  const made = paths.map(([name, path]) => {
+    const at = path.startsWith(INPUT) ? columns.indexOf(path.slice(INPUT.length)) : -1;
+    const type = at === -1 ? TYPES[path] : (types[at] ?? undefined);
+    const read = readPath(path, columns);
+    const kept = at !== -1 && type !== undefined;
+    return { name, type: type ?? TEXT, read: kept ? ({ cells }: InputRecord): Cell => cells?.[at] ?? null : null, value: read };
+  });
+  return {
+    columns: made.map(({ name, type }) => ({ name, type })),
+    read: (result, record) => made.map(({ type, read, value }) => (read === null ? toTyped(value(result, record), type) : read(record))),
+  };
+}
+
+function toTyped(value: unknown, { type }: ColumnType): Cell {
+  switch (type) {
+    case 'BOOLEAN':
+      return typeof value === 'boolean' ? value : null;
+    case 'DOUBLE':
+      return typeof value === 'number' ? value : null;
+    case 'INT64':
+      return Number.isSafeInteger(value) || (typeof value === 'string' && /^-?\d{1,15}$/.test(value))
+        ? BigInt(value as number | string)
+        : null;
+    default:
+      return toCell(value) || null;
+  }
 }
 
 function standardColumns(steps: readonly Step[]): readonly (readonly [string, Read])[] {

@@ -1,3 +1,4 @@
+import type { RowGroupNote } from '../formats/parquet/row-groups.ts';
 import type { Position } from '../formats/input-record.ts';
 import type { ResumeState } from '../storage/storage.ts';
 import { EMPTY_TALLY, type Tally } from './tally.ts';
@@ -11,6 +12,8 @@ export interface ResumePoint {
   /** Bytes of the unfinished errors file. */
   readonly errorBytes: number;
   readonly tally: Tally;
+  /** Parquet only: the row groups of the unfinished output. */
+  readonly groups?: readonly RowGroupNote[];
   /** How to reopen the two files: the state of their digests, and in S3 their parts. */
   readonly kept?: ResumeStates;
 }

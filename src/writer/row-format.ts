@@ -4,18 +4,30 @@ import type { RecordResult } from '../processor/result.ts';
 import { jsonlValues } from '../formats/jsonl/jsonl-records.ts';
 import type { InputManifest, InputRecord } from '../formats/input-record.ts';
 import { csvRow } from '../formats/csv/csv-row.ts';
-import { readPath, resultColumns } from './result-columns.ts';
+import { cellJson, TEXT, type Cell } from '../formats/parquet/column-type.ts';
+import type { WrittenColumn } from '../formats/parquet/row-groups.ts';
+import { encodeCells } from '../formats/parquet/written-cells.ts';
+import { readPath, resultColumns, typedResultColumns } from './result-columns.ts';
 
 /** Formats a record and its result as one row. */
 export interface RowFormat {
   /** Bytes before the first row. Null without a header. */
   readonly header: Buffer | null;
   row(record: InputRecord, result: RecordResult): Buffer;
+  /** Parquet only: the columns of its rows, which are those of `encodeCells`. */
+  readonly columns?: readonly WrittenColumn[];
 }
 
 /** The format that a job asks for. csv and tsv: the input's columns, then the result's. jsonl: one object a row. */
 export function rowFormat(job: CompiledJob, manifest: InputManifest): RowFormat {
-  return job.output.format === 'jsonl' ? jsonlRows(job, manifest) : delimitedRows(job, manifest);
+  switch (job.output.format) {
+    case 'jsonl':
+      return jsonlRows(job, manifest);
+    case 'parquet':
+      return parquetRows(job, manifest);
+    default:
+      return delimitedRows(job, manifest);
+  }
 }
 
 /** A byte order mark, by which spreadsheets know UTF-8. */
@@ -37,6 +49,21 @@ function delimitedRows(job: CompiledJob, manifest: InputManifest): RowFormat {
   };
 }
 
+function parquetRows(job: CompiledJob, manifest: InputManifest): RowFormat {
+  const results = typedResultColumns(job, manifest);
+  const own = manifest.columns.map((name, index): WrittenColumn => ({ name, type: manifest.types?.[index] ?? TEXT }));
+  return {
+    header: null,
+    columns: [...own, ...results.columns],
+    row: (record, result) => encodeCells([...(record.cells ?? textCells(record, manifest)), ...results.read(result, record)]),
+  };
+}
+
+/** Tables of text have no other word for an empty cell. */
+function textCells(record: InputRecord, manifest: InputManifest): Cell[] {
+  return (record.values ?? ownValues(record, manifest)).map((value) => (value === '' ? null : value));
+}
+
 /** jsonl to csv: the values of the columns. A line that could not be parsed stands in the first column. */
 function ownValues(record: InputRecord, manifest: InputManifest): string[] {
   if (record.bad === null) return jsonlValues(record.json ?? '{}', manifest.columns);
@@ -46,7 +73,10 @@ function ownValues(record: InputRecord, manifest: InputManifest): string[] {
 function jsonlRows(job: CompiledJob, manifest: InputManifest): RowFormat {
   const keys = manifest.columns.map((name) => JSON.stringify(name));
   const input = (record: InputRecord): string =>
-    record.json ?? `{${(record.values ?? []).map((value, i) => `${keys[i] ?? '""'}:${JSON.stringify(value)}`).join(',')}}`;
+    record.json ?? `{${(record.values ?? []).map((value, i) => `${keys[i] ?? '""'}:${valueJson(record, value, i)}`).join(',')}}`;
+  // A value of Parquet keeps its type.
+  const valueJson = ({ cells }: InputRecord, value: string, index: number): string =>
+    cells === undefined ? JSON.stringify(value) : cellJson(cells[index] ?? null, manifest.types?.[index] ?? TEXT);
   const { fields } = job.output;
   if (fields !== null) {
     const readers = Object.entries(fields).map(([name, path]) => [JSON.stringify(name), readPath(path, manifest.columns)] as const);

@@ -5,6 +5,7 @@ import { readRecords } from '../../src/formats/read-records.ts';
 import type { InputManifest, InputRecord } from '../../src/formats/input-record.ts';
 import { casesOf } from '../support/sample.ts';
 import { archive, freeze, put, readAll, scratchFolder, utf16, withoutFrames } from '../formats/helpers.ts';
+import { parquetFile } from '../formats/parquet/written.ts';
 import { SEED } from '../support/seed.ts';
 
 const folder = scratchFolder();
@@ -186,4 +187,36 @@ describe(`ranges of an input (SEED=${SEED})`, () => {
     expect(ranges.map(({ records }) => records)).toEqual([100, 100, 100, 100]);
     expect(ranges.slice(1).map(({ from }) => from?.offset === from?.frame?.offset)).toEqual([true, true, true]);
   });
+});
+
+test('Parquet files are split by the rows that they state, without being read', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 4 }),
+      fc.integer({ min: 1, max: 7 }),
+      fc.integer({ min: 1, max: 3 }),
+      async (sizes, of, group) => {
+        const column = { name: 'email', type: { type: 'BYTE_ARRAY', converted_type: 'UTF8' } } as const;
+        const paths = await Promise.all(
+          sizes.map((size, file) =>
+            put(
+              folder,
+              `split/${file}.parquet`,
+              parquetFile(
+                [column],
+                Array.from({ length: size }, (_, row) => [`p${file}-${row}@x.example`]),
+              ),
+            ),
+          ),
+        );
+        const manifest = await freeze(paths);
+        const ranges = await findSplitPoints(manifest, { of, group });
+        expect(ranges).toHaveLength(of);
+        const all = await readAll(manifest);
+        expect((await Promise.all(ranges.map((range) => readRange(manifest, range)))).flat()).toEqual(all);
+        for (const { records } of ranges) expect(Math.abs(records - all.length / of)).toBeLessThanOrEqual(group + 1);
+      },
+    ),
+    { numRuns: 40 },
+  );
 });

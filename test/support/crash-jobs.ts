@@ -8,6 +8,7 @@ import { dirname } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { STEPS } from '../../src/definition/steps.ts';
 import { readPieces } from '../../src/formats/compression/chunks.ts';
+import { readParquetRows } from '../../src/formats/parquet/parquet-rows.ts';
 import type { Folder } from './cli.ts';
 import { PROFILE_COLUMNS, toCsv, toJsonl, withProfiles, type Lead } from './leads.ts';
 import { sectionsOf } from './report-page.ts';
@@ -64,6 +65,7 @@ export async function resultOf(
 /** The names of the output's records, in order. No two leads share a name. */
 export async function namesIn(folder: Folder, { output }: Job): Promise<string[]> {
   const path = folder.at(output);
+  if (output.endsWith('.parquet')) return firstColumn(path);
   const compression = output.endsWith('.gz') ? 'gzip' : output.endsWith('.zst') ? 'zstd' : 'none';
   const parts: Buffer[] = [];
   // Decompressed member by member, because node:zlib reads only the first zstd frame.
@@ -78,6 +80,13 @@ export async function namesIn(folder: Folder, { output }: Job): Promise<string[]
       .toString()
       .matchAll(/^(?:\{"input":\{"[Nn]ame":")?((?:Näme|Again) \d+)/gm),
   ].map(([, name]) => name ?? '');
+}
+
+async function firstColumn(path: string): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { columns } of readParquetRows({ uri: path, path, size: (await stat(path)).size, digest: '' }, 0))
+    names.push(...(columns[0] ?? []).map(String));
+  return names;
 }
 
 export function csvJob(rows: readonly Lead[], more: Readonly<Record<string, string>> = {}): Job {

@@ -13,6 +13,9 @@ export interface MemberSize {
 
 export const MEMBER: MemberSize = { rows: 5_000, bytes: 8 * 1024 * 1024 };
 
+/** The size of a row group of a Parquet output, by the same rule. */
+export const ROW_GROUP: MemberSize = { rows: 10_000, bytes: 16 * 1024 * 1024 };
+
 const gzipAsync = promisify(gzip);
 const zstdAsync = promisify(zstdCompress);
 

@@ -39,7 +39,7 @@ export async function refuseChangedInput({ manifest, shard }: Checkpoint, { tota
 /** The checkpoint that says that all rows are written, and what the output is. It must be durable before a file takes its name. */
 export function finishingCheckpoint(job: CompiledJob, latest: Checkpoint, finished: FinishedRows): Checkpoint {
   // A retry counts all rows from its start, and so not those before the end of a member: a longer run begins anew, from the ledger.
-  const mark = latest.retry === null || job.output.compression === 'none' ? finished.mark : START_MARK;
+  const mark = latest.retry === null || (job.output.compression === 'none' && job.output.format !== 'parquet') ? finished.mark : START_MARK;
   const { mark: _, ...result } = finished;
   const now = new Date().toISOString();
   return {

@@ -2,7 +2,7 @@ import { InputError } from '../../util/errors.ts';
 import type { Readable } from '../../formats/compression/chunks.ts';
 import { readRecords } from '../../formats/read-records.ts';
 import type { FinishedError, FinishedPosition, InputManifest, InputRecord, Position } from '../../formats/input-record.ts';
-import { WrittenRows } from '../../formats/written-rows.ts';
+import { WrittenRows, type WrittenRowReader } from '../../formats/written-rows.ts';
 import type { Retry } from '../../checkpoint/checkpoint-file.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { RecordResult } from '../../processor/result.ts';
@@ -29,7 +29,7 @@ export function retrySource(job: CompiledJob, paths: JobPaths, manifest: InputMa
       digest: result.versions?.errors ?? result.errorsSha256,
       compression: 'none',
     },
-    delimited: format !== 'jsonl',
+    format,
   };
   const rows = rowFormat(job, manifest);
   return { records: (from, signal) => retriedRecords(files, manifest, from, signal), rowOf: (record, found) => rows.row(record, found) };
@@ -39,8 +39,7 @@ export function retrySource(job: CompiledJob, paths: JobPaths, manifest: InputMa
 interface FinishedFiles {
   readonly output: Readable;
   readonly errors: Readable;
-  /** csv and tsv: with a header, and line ends within quotes. */
-  readonly delimited: boolean;
+  readonly format: CompiledJob['output']['format'];
 }
 
 const BEGINNING: FinishedPosition = { rows: 0, offset: 0, frame: null, errors: 0 };
@@ -57,11 +56,13 @@ async function* retriedRecords(
   signal?: AbortSignal,
 ): AsyncGenerator<InputRecord[], void, void> {
   const at = from?.finished ?? BEGINNING;
-  const rows = new WrittenRows(files.output, files.delimited, at, signal);
+  // csv and tsv have a header, and line ends within quotes.
+  const isDelimited = files.format === 'csv' || files.format === 'tsv';
+  const rows = await openRows(files, isDelimited, at, signal);
   const errors = new ErrorLines(files.errors, at.errors, signal);
   let written = at.rows;
   try {
-    if (from === null && files.delimited) await rows.next();
+    if (from === null && isDelimited) await rows.next();
     await errors.next();
     for await (const batch of readRecords(manifest, from, signal)) {
       const merged: InputRecord[] = [];
@@ -92,6 +93,17 @@ async function* retriedRecords(
     await rows.close();
     await errors.close();
   }
+}
+
+async function openRows(
+  { output, format }: FinishedFiles,
+  isDelimited: boolean,
+  at: FinishedPosition,
+  signal: AbortSignal | undefined,
+): Promise<WrittenRowReader> {
+  if (format !== 'parquet') return new WrittenRows(output, isDelimited, at, signal);
+  const { WrittenParquetRows } = await import('../../formats/parquet/written-rows.ts');
+  return new WrittenParquetRows(output, at, signal);
 }
 
 /** The lines of an errors file, one at a time. */

@@ -15,7 +15,7 @@ import { refuseChangedDefinition, refuseForeignCheckpoint } from '../lifecycle/s
 import type { CompiledJob, RunOptions, Shard } from '../../definition/compiled-job.ts';
 import { pathsOf, readParts } from './parts.ts';
 import { decideShard, isJoined, previewShardPlan } from './decide-shard.ts';
-import { shardRange, shardJob, shardName } from './shard-job.ts';
+import { refuseParquet, shardRange, shardJob, shardName } from './shard-job.ts';
 import { isSamePlan, readShardPlan, type ShardPlan } from './shard-plan.ts';
 
 /**
@@ -32,6 +32,7 @@ export async function runShard(
   reporter: Reporter,
   runPart: (part: CompiledJob, decide: DecideStart, isTrustedElsewhere: () => Promise<boolean>) => Promise<unknown>,
 ): Promise<ExitCode> {
+  refuseParquet(job);
   const paths = jobPaths(job, options);
   let done: string | null = null;
   for (let { fresh } = options; ; fresh = false) {
@@ -78,6 +79,7 @@ export async function howShardWouldStart(
   shard: Shard,
   options: StartOptions,
 ): Promise<{ job: CompiledJob; start: Start }> {
+  refuseParquet(job);
   const plan = await previewShardPlan(job, paths, shard, options);
   if ('kind' in plan) return { job, start: plan };
   const part = shardJob(job, plan, shard.index);

@@ -1,5 +1,6 @@
 /** One shard of a job, as a job of its own: its part of the input, its share of the limits, its own files. Pure. */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import { ConfigError } from '../../util/errors.ts';
 import type { InputRange } from '../../reader/split-points.ts';
 import { SHARD_MARK } from '../lifecycle/paths.ts';
 import type { CompiledJob, Shard } from '../../definition/compiled-job.ts';
@@ -86,4 +87,12 @@ export function ownWindows(
 /** This run's share of the plan, 0 to 1: a shard has one Nth. */
 export function shareOfPlan({ shard }: Pick<Checkpoint, 'shard'>): number {
   return 1 / (shard?.of ?? 1);
+}
+
+/** Row groups of several parts cannot be joined byte for byte. @throws ConfigError 78 for a Parquet output */
+export function refuseParquet({ output }: Pick<CompiledJob, 'output'>): void {
+  if (output.format !== 'parquet') return;
+  throw new ConfigError('shards_parquet', 'shards cannot write one Parquet output together', {
+    hint: 'Write .jsonl.zst or .csv.gz and convert it, or run the job in one piece. A Parquet input may be split.',
+  });
 }

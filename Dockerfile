@@ -6,6 +6,7 @@ COPY .ci/node-24 .ci/node-24
 RUN ["npm", "ci", "--ignore-scripts"]
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
+COPY .ci/pack-reference.ts .ci/pack-reference.ts
 RUN ["npm", "run", "build"]
 RUN ["npm", "prune", "--omit=dev", "--ignore-scripts"]
 

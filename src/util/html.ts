@@ -11,14 +11,6 @@ export function prose(text: string): string {
   return escape(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
 
-/** Escapes sentences. An empty line begins a new paragraph. */
-export function paragraphs(text: string): string {
-  return text
-    .split('\n\n')
-    .map((one) => `<p>${prose(one)}</p>`)
-    .join('\n');
-}
-
 /** A table whose cells are HTML already. Empty when it has no rows. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';

@@ -7,7 +7,7 @@ export function expectClosed(html: string): void {
   for (const [, close, name = '', alone] of html
     .replaceAll(/<(style|script)>[^<]*<\/\1>/g, '')
     .matchAll(/<(\/?)([a-z]\w*)\b[^>]*?(\/?)>/g)) {
-    if (alone === '/' || ['meta', 'input', 'br'].includes(name)) continue;
+    if (alone === '/' || ['meta', 'link', 'input', 'br'].includes(name)) continue;
     if (close === '') open.push(name);
     else expect(open.pop()).toBe(name);
   }

@@ -44,6 +44,7 @@ export const FEATURES = [
   'lookups',
   'batches',
   'openapi',
+  'reference',
   'graphql',
   'erasure',
   'sample',

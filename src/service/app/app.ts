@@ -19,6 +19,7 @@ import { ServiceError } from '../http/problem.ts';
 import { follow, letIn, lineUp, type FollowDependencies } from '../monitoring/follow-calls.ts';
 import type { Readiness } from '../monitoring/store-health.ts';
 import type { Journal } from '../store/journal.ts';
+import { referenceParts } from '../reference/reference-routes.ts';
 import { VerificationJobs } from '../verify/verification-jobs.ts';
 import type { VerificationRows } from '../verify/verification-rows.ts';
 import { admit, peekQuota, refuseBadQuery, type AdmissionDependencies } from './admission.ts';
@@ -111,7 +112,8 @@ export function buildApp(dependencies: AppDependencies): App {
   // Features
   addFeatures((operation, handler) => routes.add(operation, handler), dependencies, { jobs, uploads, readiness });
 
-  routes.redirect('/', '/docs');
+  routes.addUnlisted('/', (_request, reply) => reply.redirect('/docs'));
+  for (const [path, handler] of Object.entries(referenceParts())) routes.addUnlisted(path, handler);
 
   // Stop
   app.addHook('preClose', async () => streams.close());

@@ -27,6 +27,7 @@ import { REVEAL } from '../lookups/reveal-operation.ts';
 import type { Readiness, StoreHealth } from '../monitoring/store-health.ts';
 import { GRAPHQL } from '../openapi/graphql-operation.ts';
 import { HEALTH, OPENAPI, READINESS, REFERENCE } from '../openapi/service-operations.ts';
+import { referenceRoute } from '../reference/reference-routes.ts';
 import { SEARCH, SEARCH_BY_BODY } from '../search/search-operations.ts';
 import { searchByBody, searchByQuery } from '../search/search-route.ts';
 import { SIGNALS } from '../signals/signals-operation.ts';
@@ -56,7 +57,7 @@ import {
   rotateWebhookSecret,
   testWebhook,
 } from '../webhooks/webhooks-route.ts';
-import { health, openApi, readinessRoute, reference } from './service-routes.ts';
+import { health, openApi, readinessRoute } from './service-routes.ts';
 
 /** The needs that all features declare, together. */
 export interface FeatureDependencies
@@ -125,5 +126,5 @@ export function addFeatures(
   add(HEALTH, health());
   add(READINESS, readinessRoute(readiness));
   add(OPENAPI, openApi());
-  add(REFERENCE, reference());
+  add(REFERENCE, referenceRoute());
 }

@@ -33,10 +33,10 @@ export class RouteTable {
     });
   }
 
-  /** Sends who opens `from` in a browser to `to`. No operation of the document, because no client needs it. */
-  redirect(from: string, to: string): void {
-    this.#methods.set(from, ['GET', 'HEAD']);
-    this.#app.get(from, { config: { open: true, parameters: {} } }, (_request, reply) => reply.redirect(to));
+  /** Adds a GET for browsers. No operation of the document, because no client needs it. */
+  addUnlisted(path: string, handler: RouteHandlerMethod): void {
+    this.#methods.set(path, ['GET', 'HEAD']);
+    this.#app.get(path, { config: { open: true, parameters: {} } }, handler);
   }
 
   /** The refusal of a request without a route: 405 with the methods of its path, or 404 with the path that was probably meant. */

@@ -40,6 +40,6 @@ export const REFERENCE: Operation = {
   id: 'getReference',
   path: '/docs',
   summary: 'The reference as a page',
-  description: 'One page that needs nothing from elsewhere.',
+  description: 'For browsers, with examples in every client library. It loads nothing from elsewhere.',
   answers: { 200: { description: 'The page.', content: { 'text/html; charset=utf-8': { type: 'string' } } } },
 };

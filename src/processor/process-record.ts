@@ -1,7 +1,7 @@
 import type { CompanyRecord, ContactRecord } from '../client/types.ts';
 import { ReorderBuffer } from '../util/reorder-buffer.ts';
 import type { CompiledJob, Step } from '../definition/compiled-job.ts';
-import type { InputRecord, RecordOrigin } from '../formats/input-record.ts';
+import type { InputRecord } from '../formats/input-record.ts';
 import { isBlank } from '../verification/clean-keys.ts';
 import { shownKey, verifyKeyAsSpelled, type KeysOf, type RecordKeys } from './lookup-keys.ts';
 import type { LookupOutcome } from './lookup-step.ts';
@@ -24,10 +24,8 @@ type DraftResult = { -readonly [K in keyof RecordResult]: RecordResult[K] };
 
 /** One record on its way through the steps. */
 interface RecordInProgress {
-  readonly origin: RecordOrigin;
+  readonly record: InputRecord;
   readonly keys: RecordKeys;
-  /** Whether the record has an address of its own, valid or not. */
-  readonly hasEmail: boolean;
   /** The result so far. */
   result: DraftResult;
   readonly listener: RecordListener;
@@ -78,7 +76,7 @@ export class RecordProcessor {
       failure: null,
       didYouMean: keys.cleanedEmail,
     };
-    const inProgress: RecordInProgress = { origin: record, keys, hasEmail: !isBlank(record.email), result, listener };
+    const inProgress: RecordInProgress = { record, keys, result, listener };
     const { enrich } = this.#steps;
     if (enrich === null || keys.enrich === null) {
       this.#verify(inProgress, number);
@@ -116,21 +114,24 @@ export class RecordProcessor {
   }
 
   /** The record's own address, else the one that enrich found. */
-  #addressToVerify({ keys, hasEmail, result: { enrich } }: RecordInProgress): { key: string; spelled: string } | null {
+  #addressToVerify({ record, keys, result: { enrich } }: RecordInProgress): { key: string; spelled: string } | null {
     if (this.#job.verify.when === 'unverified' && enrich?.record.verified === true) return null;
     const found = enrich?.record.email;
-    if (!hasEmail && typeof found === 'string') return verifyKeyAsSpelled(found);
+    if (typeof found === 'string' && isBlank(record.email)) return verifyKeyAsSpelled(found);
     return keys.verify === null ? null : { key: keys.verify, spelled: keys.spelled ?? keys.verify };
   }
 
   #takeTurn(number: number, turn: VerifyTurn): void {
     this.#verifyTurns.put(number, { turn }, ({ turn: next }, its) => {
-      if (next !== null) {
-        const { email, spelled, inProgress } = next;
-        this.#steps.verify?.ask(email, (outcome) => this.#afterVerify(inProgress, email, outcome), spelled, inProgress.origin);
-      }
+      if (next !== null) this.#askVerify(next);
       if (this.#groups !== null && (this.#groups.before + its + 1) % this.#groups.rows === 0) this.#steps.verify?.flush();
     });
+  }
+
+  /** `turn` is not taken apart: the callback would hold its parts by themselves, for thousands of records at once. */
+  #askVerify(turn: NonNullable<VerifyTurn>): void {
+    const done = (outcome: VerifyOutcome): void => this.#afterVerify(turn.inProgress, turn.email, outcome);
+    this.#steps.verify?.ask(turn.email, done, turn.spelled, turn.inProgress.record);
   }
 
   #afterVerify(inProgress: RecordInProgress, email: string, outcome: VerifyOutcome): void {
@@ -150,7 +151,7 @@ export class RecordProcessor {
       if (this.#apply(inProgress, 'company', key, outcome)) this.#reveal(inProgress);
       else inProgress.listener.done(inProgress.result);
     };
-    company.ask({ key }, done, inProgress.origin);
+    company.ask({ key }, done, inProgress.record);
   }
 
   #reveal(inProgress: RecordInProgress): void {
@@ -164,7 +165,7 @@ export class RecordProcessor {
       this.#apply(inProgress, 'reveal', lookup.key, outcome);
       inProgress.listener.done(inProgress.result);
     };
-    reveal.ask(lookup, done, inProgress.origin);
+    reveal.ask(lookup, done, inProgress.record);
   }
 
   /** Applies a step's outcome to the result. Returns whether later steps go on. */

@@ -1,6 +1,5 @@
 /** The outcome of the verify step for an address. Pure. */
 import type { VerificationResult } from '../client/types.ts';
-import type { RecordOrigin } from '../formats/input-record.ts';
 import type { LedgerAnswer } from '../ledger/ledger.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 import { readGroup } from './pending.ts';
@@ -12,14 +11,6 @@ export type VerifyOutcome =
   /** 451 for this address alone, or a result that says the same: the person asked to be removed. */
   | { readonly kind: 'suppressed' }
   | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null };
-
-/** An address in flight. */
-export interface VerifiedAddress {
-  /** The record that asked first. */
-  readonly origin: RecordOrigin | null;
-  /** Called with the outcome. */
-  readonly waiting: ((outcome: VerifyOutcome) => void)[];
-}
 
 export function fromLedger(known: LedgerAnswer): VerifyOutcome {
   switch (known.kind) {

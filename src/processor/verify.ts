@@ -3,6 +3,7 @@ import type { VerificationResult } from '../client/types.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 import type { RequestPace, StepContext } from './step-context.ts';
+import { AddressInFlight } from './address-in-flight.ts';
 import { partsOf, PendingGroups, type PendingMembers } from './pending-groups.ts';
 import { readGroup, type PendingGroup } from './pending.ts';
 import { RejoinedGroups } from './rejoined-groups.ts';
@@ -10,7 +11,7 @@ import { readNote, RequestPart, type PartNote } from './request-parts.ts';
 import { RequestQueue } from './request-queue.ts';
 import type { StepAnswer } from './result.ts';
 import type { QuarantinedAnswer } from './miss-quarantine.ts';
-import { answered, fromLedger, unanswered, withoutVerdict, type VerifiedAddress, type VerifyOutcome } from './verify-outcome.ts';
+import { answered, fromLedger, unanswered, withoutVerdict, type VerifyOutcome } from './verify-outcome.ts';
 import { sortVerdicts } from './sort-verdicts.ts';
 import { VerifyBodies } from './verify-bodies.ts';
 import { VerifyEntries } from './verify-entries.ts';
@@ -45,7 +46,7 @@ export class VerifyStep {
   readonly #pending: PendingGroups;
   /** Parts of requests of the run before. */
   readonly #rejoined = new RejoinedGroups<PartNote, null>();
-  readonly #inFlight = new Map<string, VerifiedAddress>();
+  readonly #inFlight = new Map<string, AddressInFlight>();
   readonly #bodies: VerifyBodies;
   readonly #entries: VerifyEntries;
   readonly #queue: RequestQueue;
@@ -94,16 +95,16 @@ export class VerifyStep {
    * @param spelled the spelling that the service gets. The first record with a key decides it, so that a request stays the same when it is
    * sent again @param origin the record that asks; null for a key of the command line
    */
-  ask(email: string, done: VerifiedAddress['waiting'][number], spelled = email, origin: RecordOrigin | null = null): void {
+  ask(email: string, done: (outcome: VerifyOutcome) => void, spelled = email, origin: RecordOrigin | null = null): void {
     const asked = this.#inFlight.get(email);
     if (asked !== undefined) {
-      asked.waiting.push(done);
+      asked.add(done);
       return;
     }
     const known = this.#context.ledger.get(this.#scope, email);
     const group = known?.kind === 'unsettled' ? readGroup(known.text).group : null;
     if (known?.kind === 'asking' || (known?.kind === 'unsettled' && group !== null)) {
-      this.#inFlight.set(email, { origin, waiting: [done] });
+      this.#inFlight.set(email, new AddressInFlight(origin, done));
       this.#bodies.spell(email, spelled);
       if (group !== null) return this.#pending.rejoin(email, answered(known.text), group);
       const note = readNote(known.text);
@@ -116,7 +117,7 @@ export class VerifyStep {
       done(fromLedger(known));
       return;
     }
-    this.#inFlight.set(email, { origin, waiting: [done] });
+    this.#inFlight.set(email, new AddressInFlight(origin, done));
     const doubtful = this.#context.quarantine.takeRestored('verify', email);
     if (doubtful !== null) {
       this.#quarantine(doubtful);
@@ -289,11 +290,9 @@ export class VerifyStep {
   }
 
   #deliver(email: string, outcome: VerifyOutcome): void {
-    const waiting = this.#inFlight.get(email)?.waiting ?? [];
+    const asked = this.#inFlight.get(email);
     this.#inFlight.delete(email);
     this.#bodies.forget(email);
-    for (const done of waiting) done(outcome);
-    // A rebuilt map keeps its old table, and the waiting records in it, until the next full collection.
-    waiting.length = 0;
+    asked?.settle(outcome);
   }
 }

@@ -13,3 +13,10 @@ test('the image contains everything that the package contains', () => {
   expect(data.length).toBeGreaterThan(3);
   expect(data.filter((file) => !copied.includes(`COPY ${file} ${file}\n`) || !sent.includes(`!${file}`))).toEqual([]);
 });
+
+test('everything that the image copies is sent to its build', () => {
+  const sent = read('.dockerignore').split('\n');
+  const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, sources = '']) => sources.split(' '));
+  expect(copied.length).toBeGreaterThan(10);
+  expect(copied.filter((source) => !sent.includes(`!${source}`))).toEqual([]);
+});

@@ -21,6 +21,7 @@ th { overflow-wrap: normal; }
 th, td { text-align: left; vertical-align: top; padding: .25rem 1rem .25rem 0; border-bottom: 1px solid var(--line); }
 .numbers :is(td, th):not(:first-child) { text-align: right; } .numbers td:not(:first-child) { white-space: nowrap; }
 .numbers code { overflow-wrap: normal; } .texts[tabindex] table { min-width: 40rem; }
+.texts td { overflow-wrap: break-word; } .texts code { overflow-wrap: anywhere; }
 .tiles, .legend { padding: 0; list-style: none; } .legend { margin: .25rem 0 0; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .75rem; margin: 1rem 0; }
 .tiles li { border: 1px solid var(--line); border-radius: .5rem; padding: .5rem .75rem; }

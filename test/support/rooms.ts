@@ -11,6 +11,8 @@ export const ROOMS = [
   'telemetry',
   'verification',
   'client',
+  'documents',
+  'providers',
   'definition',
   'storage',
   'lock',

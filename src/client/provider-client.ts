@@ -1,0 +1,67 @@
+/**
+ * What the steps ask of a provider: one method for each step, one call a request. The specification's service has the typed client behind
+ * it, any other provider a client that its definition declares. Types only.
+ */
+import type { CallOptions, CompanyAnswer, EnrichAnswer, EnrichKey, RecordAnswer, RevealAnswer, RevealKey } from './attempt-client.ts';
+import type { CallMeta, CallResult } from './types.ts';
+import type { VerifyAnswer } from './verify-answer.ts';
+
+/** The steps that look up one record at a time. */
+export type LookupStepName = 'enrich' | 'company' | 'reveal';
+
+/**
+ * The provider has taken the lookup and answers later. `ticket` names its promise: a later call with this ticket asks for the answer,
+ * without paying again.
+ */
+export interface PendingAnswer {
+  readonly kind: 'pending';
+  readonly ticket: string;
+  /** When to ask again, milliseconds from now. */
+  readonly afterMs: number;
+  /** The lookup fails when it is still pending so long after its first call, milliseconds. */
+  readonly longestMs: number;
+  readonly meta: CallMeta;
+}
+
+export interface LookupOptions extends CallOptions {
+  /** Of an earlier `PendingAnswer` to the same lookup; absent or null for a first call. */
+  readonly ticket?: string | null;
+}
+
+/** The answer to one lookup of a request for several. An answer that leaves a lookup out has null in its place. */
+export type BatchItem = CallResult<RecordAnswer<unknown>> | null;
+
+/** Requests that carry several lookups. */
+export interface LookupBatches {
+  /** Lookups that one request of this step can carry; 1 when each lookup has a request of its own. */
+  size(step: LookupStepName): number;
+  /**
+   * One attempt at several lookups. @param bodies of the lookups, as `enrichBody` and `revealBody` make them; domains for company
+   * @returns `ok` with one item for each body, in order; or why the request as a whole has no answer
+   */
+  call(step: LookupStepName, bodies: readonly string[], options?: CallOptions): Promise<CallResult<readonly BatchItem[]>>;
+}
+
+export interface ProviderClient {
+  /** The text that names the lookup of a person: the same text for the same key, always. Its hash makes the `Idempotency-Key`. */
+  enrichBody(key: EnrichKey | RevealKey): string;
+  /** The same for a contact. */
+  revealBody(key: RevealKey): string;
+  /** The same for verdicts, in the order given. */
+  verifyBody(emails: readonly string[]): string;
+  callEnrich(body: string, options?: LookupOptions): Promise<CallResult<EnrichAnswer> | PendingAnswer>;
+  callReveal(body: string, options?: LookupOptions): Promise<CallResult<RevealAnswer> | PendingAnswer>;
+  callCompany(domain: string, options?: LookupOptions): Promise<CallResult<CompanyAnswer> | PendingAnswer>;
+  callVerify(body: string, options?: LookupOptions): Promise<CallResult<VerifyAnswer> | PendingAnswer>;
+  /** Absent: each lookup has a request of its own. */
+  readonly batches?: LookupBatches;
+  /**
+   * The record of an answer whose `text` the ledger kept. Absent: the text is the record. A provider that keeps its own answer and maps it
+   * each time lets a corrected mapping cost nothing.
+   */
+  readonly readStored?: (step: LookupStepName, text: string) => Promise<RecordAnswer<unknown>>;
+  /** Waits for what is under way, then closes the sockets. */
+  close(): Promise<void>;
+  /** Cancels what is under way. */
+  destroy(): Promise<void>;
+}

@@ -7,11 +7,12 @@ import { STEPS, type Step } from './steps.ts';
 import type { CompiledJob } from './compiled-job.ts';
 import { checkDistinct, URI_CHECKS } from './check-uris.ts';
 import { compileConditions } from './conditions.ts';
+import { compileProviders, definitionOf, keysOfAll } from './compile-providers.ts';
 import { compileService } from './compile-service.ts';
 import { expand, isDate, onEarlierDays, shiftDate } from './expand.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { envLayer, fileLayer, flagLayer } from './layers.ts';
-import type { FlagValue, JobFile } from './layers.ts';
+import type { FlagValue, JobFile, Layer } from './layers.ts';
 import { mergeLayers, nestPaths } from './merge-layers.ts';
 import { expandLedgerUri } from './ledger-uri.ts';
 import { didYouMean } from '../util/nearest.ts';
@@ -24,7 +25,9 @@ import { nearestDate } from './run-date.ts';
 import { jobSchema } from './schema.ts';
 import type { RawJob } from './schema.ts';
 import { expandRedisUri } from './redis-address.ts';
-import { dropReplacedChoices } from './service-choice.ts';
+import { dropReplacedChoices, refuseService } from './service-choice.ts';
+import { readSteps } from './step-schema.ts';
+import type { CompiledProvider } from '../providers/compiled-provider.ts';
 
 export { describeDifference, WRITTEN_INPUT } from './fingerprint.ts';
 export { loadJobFile } from './load-job-file.ts';
@@ -38,6 +41,8 @@ export interface JobSources {
   readonly date: string | null;
   /** YYYY-MM-DD in UTC. */
   readonly today: string;
+  /** Of the job's providers, by what `definitionsNamed` returns. Absent for a job without. */
+  readonly definitions?: ReadonlyMap<string, CompiledProvider>;
 }
 
 /** The suffix of the default checkpoint: the output's name and this. */
@@ -50,6 +55,8 @@ interface CompileContext {
   readonly sources: JobSources;
   readonly warnings: string[];
   readonly originOf: (path: string) => Origin | null;
+  /** Paths of all keys that a layer sets. */
+  readonly paths: readonly string[];
   /** `daysAgo`: what {date} stood for then; 0 when left out. */
   readonly expand: (uri: string, path: string, daysAgo?: number) => string;
 }
@@ -67,18 +74,13 @@ export function compileJob(sources: JobSources): { job: CompiledJob; warnings: s
       `--date must be a day written YYYY-MM-DD, got ${show(sources.date)}${didYouMean(nearestDate(sources.date, sources.today))}`,
     );
   }
-  const layers = [
-    sources.file === null ? new Map<string, never>() : fileLayer(sources.file),
-    envLayer(sources.env, warnings),
-    flagLayer(sources.flags),
-  ];
-  dropReplacedChoices(layers);
-  const merged = mergeLayers(layers);
+  const merged = readLayers(sources, warnings);
   const originOf = (path: string): Origin | null => merged.get(path)?.origin ?? null;
   const context: CompileContext = {
     sources,
     warnings,
     originOf,
+    paths: [...merged.keys()],
     expand: (uri, path, daysAgo = 0) => {
       const origin = originOf(path);
       if (origin === null) return uri;
@@ -93,13 +95,37 @@ export function compileJob(sources: JobSources): { job: CompiledJob; warnings: s
   return { job: deepFreeze({ ...draft, fingerprint: fingerprintOf(draft, merged.get('input.uri')?.value) }), warnings };
 }
 
+function readLayers({ file, env, flags }: Pick<JobSources, 'file' | 'env' | 'flags'>, warnings: string[]): Layer {
+  const layers = [file === null ? new Map<string, never>() : fileLayer(file), envLayer(env, warnings), flagLayer(flags)];
+  dropReplacedChoices(layers);
+  return mergeLayers(layers);
+}
+
+/**
+ * The provider definitions that a job names, each a name or a path: to be loaded before the job is compiled.
+ * @throws UsageError, ConfigError as `compileJob`
+ */
+export function definitionsNamed(sources: Pick<JobSources, 'file' | 'env' | 'flags'>): readonly string[] {
+  const { providers } = jobSchema.parse(nestPaths(readLayers(sources, [])));
+  return [...new Set(Object.entries(providers).map(([name, written]) => definitionOf(name, written)))];
+}
+
 function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'fingerprint'> {
   const uris = compileInput(raw, context);
   const output = compileOutput(raw, context);
-  const steps = compileSteps(raw.steps, context.originOf('steps'));
+  const { names, rules } = readSteps(raw.steps);
+  const steps = compileSteps(names, context.originOf('steps'));
+  if (Object.keys(raw.providers).length > 0) refuseService(context.originOf, context.paths);
+  const { providers, waterfalls } = compileProviders(raw, steps, rules, {
+    definitions: context.sources.definitions ?? new Map(),
+    originOf: context.originOf,
+    warnings: context.warnings,
+    env: context.sources.env,
+  });
+  const by = providers.length === 0 ? { enrich: raw.enrich.by, reveal: raw.reveal.by } : keysOfAll(waterfalls);
   const service = compileService(raw, context.originOf, context.warnings);
   warnOfIdleColumns(output.fields, steps, context);
-  warnOfIdleKeys(steps, { enrich: raw.enrich.by, reveal: raw.reveal.by }, raw.input.columns, context.warnings);
+  warnOfIdleKeys(steps, by, raw.input.columns, context.warnings);
   const job = {
     name: compileName(raw, output.uri, context),
     input: {
@@ -114,9 +140,11 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
       where: compileConditions(raw.input.where),
     },
     steps,
+    providers,
+    waterfalls,
     service: { ...service, quota: compileQuota(raw.service.quota, context) },
-    enrich: { ...raw.enrich, required: raw.enrich.required.toSorted() },
-    reveal: raw.reveal,
+    enrich: { ...raw.enrich, by: by.enrich, required: raw.enrich.required.toSorted() },
+    reveal: { by: by.reveal },
     verify: { when: raw.verify.when, patienceMs: raw.verify.patienceMs },
     output,
     checkpoint: compileCheckpoint(raw, output.uri, context),
@@ -184,7 +212,10 @@ function compileOutput(raw: RawJob, context: CompileContext): CompiledJob['outpu
       'Leave it out, and select by the column verify.result, or end output.uri in .csv.',
     );
   if (raw.output.split !== null && split !== null) {
-    const wanted = raw.output.fields === null ? raw.steps.includes('verify') : Object.values(raw.output.fields).includes('verify.result');
+    const wanted =
+      raw.output.fields === null
+        ? readSteps(raw.steps).names.includes('verify')
+        : Object.values(raw.output.fields).includes('verify.result');
     if (!wanted || uri === '-')
       throw refusal(
         split,

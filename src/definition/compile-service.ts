@@ -4,16 +4,17 @@ import { PERIODS_MS } from '../util/periods.ts';
 import type { CompiledJob } from './compiled-job.ts';
 import type { Origin } from './origin.ts';
 import type { RawJob } from './schema.ts';
-import { chooseService } from './service-choice.ts';
+import { chooseService, NO_SERVICE } from './service-choice.ts';
 import { statedWindow } from './service-schema.ts';
 
 /** Chooses the one service, and the pace of its calls. */
 export function compileService(
-  { service }: RawJob,
+  { service, providers }: RawJob,
   originOf: (path: string) => Origin | null,
   warnings: string[],
 ): Omit<CompiledJob['service'], 'quota'> {
-  const { baseUrl, embedded, plan, rpm } = chooseService(service, originOf, warnings);
+  const hasProviders = Object.keys(providers).length > 0;
+  const { baseUrl, embedded, plan, rpm } = hasProviders ? NO_SERVICE : chooseService(service, originOf, warnings);
   return {
     baseUrl,
     embedded,

@@ -5,7 +5,8 @@ import type { Compression, InputFormat } from '../formats/input-record.ts';
 import type { Conditions } from './conditions.ts';
 import type { CreditPrice } from './credit-price.ts';
 import type { Notification } from './notification.ts';
-import type { LookupKeyNames, Step } from './steps.ts';
+import type { JobProvider } from './job-provider.ts';
+import type { LookupKeyNames, Step, Waterfalls } from './steps.ts';
 
 export type { Step };
 
@@ -39,6 +40,10 @@ export interface CompiledJob {
   readonly name: string;
   readonly input: JobInput;
   readonly steps: readonly Step[];
+  /** Empty: the steps ask `service`. */
+  readonly providers: readonly JobProvider[];
+  readonly waterfalls: Waterfalls;
+  /** Whom a job without providers asks. */
   readonly service: {
     /** Origin and path prefix without a trailing slash; null when embedded. */
     readonly baseUrl: string | null;

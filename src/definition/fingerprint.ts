@@ -1,4 +1,6 @@
 /** The part of a definition that must stay the same between a start and its resumes. */
+import { hash } from 'node:crypto';
+import type { CompiledProvider } from '../providers/compiled-provider.ts';
 import { withoutSecret } from '../redis/uri.ts';
 import { PERSON_COLUMNS } from '../formats/header-aliases.ts';
 import { absolutePlace, isSamePlace } from '../util/files/same-place.ts';
@@ -31,6 +33,7 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     'input.ifMissing': job.input.ifMissing,
     'input.where': job.input.where,
     steps: job.steps,
+    ...providersOf(job),
     'service.baseUrl': job.service.baseUrl,
     'service.embedded': job.service.embedded,
     'service.fields.domain': job.service.domainField,
@@ -55,6 +58,29 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     'ledger.uri': absolutePlace(withoutSecret(job.ledger.uri)),
     'ledger.maxAgeDays': job.ledger.maxAgeDays,
   };
+}
+
+/** What decides the answers: not the pace, the limits, and what to do when a provider stays away. Empty without providers. */
+function providersOf({ providers, waterfalls }: Pick<CompiledJob, 'providers' | 'waterfalls'>): Record<string, unknown> {
+  return Object.fromEntries([
+    ...providers.flatMap(({ name, definition, baseUrl, embedded }) => [
+      [`providers.${name}.use`, definition.name],
+      [`providers.${name}.baseUrl`, baseUrl],
+      [`providers.${name}.embedded`, embedded],
+      [`providers.${name}: operations of its definition`, digestOf(definition.operations)],
+    ]),
+    ...Object.entries(waterfalls).flatMap(([step, { from, until, fields, keys }]) => [
+      [`steps.${step}.from`, from],
+      [`steps.${step}.until`, until],
+      [`steps.${step}.fields`, fields],
+      [`steps.${step}: keys`, keys],
+    ]),
+  ]);
+}
+
+function digestOf(operations: CompiledProvider['operations']): string {
+  const text = JSON.stringify(operations, (key, value: unknown) => (key === 'quota' ? undefined : value));
+  return hash('sha256', text, 'hex').slice(0, 16);
 }
 
 /**

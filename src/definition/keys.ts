@@ -17,6 +17,8 @@ export interface JobKey {
   readonly nullable: boolean;
   readonly split: ',' | '\n' | null;
   readonly hasJsonEntries: boolean;
+  /** The schema of a map's entries, where these are mappings of settings; else null. */
+  readonly entrySchema: z.ZodObject | null;
   readonly expected: string;
   /** The permitted words, for keys that have few. */
   readonly words: readonly string[];
@@ -34,12 +36,13 @@ interface Definition {
   readonly element?: z.ZodType;
   readonly values?: readonly unknown[];
   readonly entries?: Readonly<Record<string, string>>;
+  readonly valueType?: z.ZodType;
 }
 
 const definition = (schema: z.ZodType): Definition => schema.def;
 const WRAPPERS = new Set(['default', 'prefault', 'nullable', 'optional']);
 
-function kindOf(schema: z.ZodType): Kind {
+export function kindOf(schema: z.ZodType): Kind {
   const def = definition(schema);
   switch (def.type) {
     case 'number':
@@ -68,15 +71,28 @@ function wordsOf(schema: z.ZodType): readonly string[] {
   return def.element === undefined ? [] : wordsOf(def.element);
 }
 
+/** The schema without its defaults, and whether it may be null or left out. */
+export function unwrapped(schema: z.ZodType): z.ZodType {
+  let inner = schema;
+  while (WRAPPERS.has(definition(inner).type)) inner = definition(inner).innerType ?? inner;
+  return inner;
+}
+
+function isNullable(schema: z.ZodType): boolean {
+  const { type, innerType } = definition(schema);
+  return type === 'nullable' || (WRAPPERS.has(type) && innerType !== undefined && isNullable(innerType));
+}
+
+function entrySchemaOf(schema: z.ZodType): z.ZodObject | null {
+  const { valueType } = definition(schema);
+  return valueType !== undefined && definition(valueType).type === 'object' ? (valueType as z.ZodObject) : null;
+}
+
 function describeKey(path: string, schema: z.ZodType): JobKey {
   const notes = keyNotes.get(schema);
   if (notes === undefined) throw new Error(`The schema says nothing of what ${path} expects.`);
-  let inner = schema;
-  let nullable = false;
-  while (WRAPPERS.has(definition(inner).type)) {
-    nullable ||= definition(inner).type === 'nullable';
-    inner = definition(inner).innerType ?? inner;
-  }
+  const inner = unwrapped(schema);
+  const nullable = isNullable(schema);
   const flag = SHORT_FLAGS[path] ?? path;
   return {
     path,
@@ -86,6 +102,7 @@ function describeKey(path: string, schema: z.ZodType): JobKey {
     nullable: nullable || definition(inner).type === 'null',
     split: notes.split ?? null,
     hasJsonEntries: notes.hasJsonEntries ?? false,
+    entrySchema: entrySchemaOf(inner),
     expected: notes.expected,
     words: wordsOf(inner),
     description: schema.description ?? '',

@@ -1,8 +1,12 @@
 /** Reads the three layers of a definition (file, environment, flags) and checks them key by key. */
+import type { z } from 'zod';
 import { UsageError, type ConfigError } from '../util/errors.ts';
+import { STEP_RULES } from './step-schema.ts';
 import { STEPS } from './steps.ts';
 import { RUN_FLAGS, SHORT_FLAGS, variableOf } from './flags.ts';
 import { KEYS, KEY_BY_FLAG, KEY_BY_PATH, SECTIONS, entryOf, type JobKey } from './keys.ts';
+import { keyVariable } from './job-provider.ts';
+import { faultOfEntries, mergedEntry, nestedEntry } from './map-entries.ts';
 import { didYouMean, nearest } from '../util/nearest.ts';
 import { originName, refusal, show, type Origin } from './origin.ts';
 import { isObject } from '../util/is-object.ts';
@@ -98,7 +102,8 @@ export function flagLayer(flags: ReadonlyMap<string, FlagValue>): Layer {
     if (entry === null) throw unknownFlag(flag);
     if (Array.isArray(given)) throw repeated(flag);
     if (typeof given === 'boolean') throw valueless(flag, 'text');
-    put(layer, entry.key, { [entry.entry]: entryFromText(entry.key, String(given)) }, origin, () => origin);
+    const nested = nestedEntry(entry.key, entry.entry, String(given));
+    put(layer, entry.key, nested ?? { [entry.entry]: entryFromText(entry.key, String(given)) }, origin, () => origin);
   }
   return layer;
 }
@@ -159,6 +164,7 @@ function put(layer: Layer, key: JobKey, value: unknown, origin: Origin, originOf
   const hidden = key.kind === 'map' && typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__');
   if (!result.success || value === undefined || hidden) {
     if (key.path === 'steps') refuseUnknownSteps(value, origin);
+    refuseEntries(key, value, origin, originOf);
     throw refusal(
       origin,
       'bad_value',
@@ -172,8 +178,29 @@ function put(layer: Layer, key: JobKey, value: unknown, origin: Origin, originOf
   }
   for (const [entry, member] of Object.entries(value)) {
     const path = `${key.path}.${entry}`;
-    layer.set(path, { value: member, origin: originOf(path) });
+    const before = key.entrySchema === null ? undefined : layer.get(path)?.value;
+    layer.set(path, { value: mergedEntry(before, member), origin: originOf(path) });
   }
+}
+
+/** @throws ConfigError, UsageError for the first setting that an entry cannot have */
+function refuseEntries(key: JobKey, value: unknown, origin: Origin, originOf: (path: string) => Origin): void {
+  const fault = faultOfEntries(key, value);
+  if (fault === null) return;
+  const { path, problem, hint } = fault;
+  const name = path.slice(path.lastIndexOf('.') + 1);
+  if (SECRET_NAME.test(name)) {
+    const [, provider = 'NAME'] = path.split('.');
+    const variable = keyVariable(provider);
+    throw refusal(
+      originOf(path),
+      'key_in_job',
+      `${path} does not belong in a job`,
+      `The API key comes from ${variable}, or from a file that ${variable}_FILE names.`,
+    );
+  }
+  const at = origin.layer === 'file' ? path : `${originName(origin)}: ${path}`;
+  throw refusal(origin.layer === 'file' ? originOf(path) : origin, 'bad_value', `${at} ${problem}`, hint);
 }
 
 function hintFor(key: JobKey, value: unknown, origin: Origin): string {
@@ -181,12 +208,33 @@ function hintFor(key: JobKey, value: unknown, origin: Origin): string {
   return key.description;
 }
 
+/** @throws ConfigError, UsageError for the first step that does not exist, or whose rule cannot be read */
 function refuseUnknownSteps(value: unknown, origin: Origin): void {
   for (const step of Array.isArray(value) ? value : [value]) {
-    const known = typeof step === 'string' ? nearest(step, STEPS) : null;
-    if (known !== null && known !== step) {
-      throw refusal(origin, 'bad_value', `${originName(origin)}: there is no step ${show(step)}; did you mean ${known}?`);
-    }
+    const written = isObject(step) ? Object.keys(step)[0] : step;
+    const known = typeof written === 'string' ? nearest(written, STEPS) : null;
+    if (known !== null && known !== written)
+      throw refusal(origin, 'bad_value', `${originName(origin)}: there is no step ${show(written)}; did you mean ${known}?`);
+    if (isObject(step)) refuseRule(step, origin);
+  }
+}
+
+function refuseRule(step: Readonly<Record<string, unknown>>, origin: Origin): void {
+  const refuse = (problem: string, hint: string): Error => refusal(origin, 'bad_value', `${originName(origin)}: ${problem}`, hint);
+  const [name = '', ...more] = Object.keys(step);
+  if (more.length > 0)
+    throw refuse(`each step is an entry of its own, got ${show(step)}`, `Write - ${name}: {...} and - ${more[0]}: {...}`);
+  const schema = STEP_RULES[name as keyof typeof STEP_RULES];
+  const rule = step[name];
+  if (schema === undefined) return;
+  const keys = Object.keys(schema.shape);
+  if (!isObject(rule))
+    throw refuse(`${name} must be a mapping of ${keys.join(', ')}, got ${show(rule)}`, `Or write the word alone: - ${name}`);
+  for (const [key, value] of Object.entries(rule)) {
+    const member = (schema.shape as Readonly<Record<string, z.ZodType>>)[key];
+    if (member === undefined)
+      throw refuse(`${name} has no key ${cut(key)}${didYouMean(nearest(key, keys))}`, `Its keys: ${keys.join(', ')}.`);
+    if (!member.safeParse(value).success) throw refuse(`${name}.${key} cannot be ${show(value)}`, member.description ?? '');
   }
 }
 

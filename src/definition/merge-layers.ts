@@ -1,6 +1,7 @@
 /** Merges the layers of a definition into one. Pure. */
 import { KEYS } from './keys.ts';
 import type { Layer } from './layers.ts';
+import { mergedEntry } from './map-entries.ts';
 
 /** Merges layers key by key; later layers win. Maps merge entry by entry, and null removes all entries. */
 export function mergeLayers(layers: readonly Layer[]): Layer {
@@ -14,7 +15,10 @@ export function mergeLayers(layers: readonly Layer[]): Layer {
         merged.delete(map.path);
       }
     }
-    for (const [path, sourced] of layer) merged.set(path, sourced);
+    for (const [path, sourced] of layer) {
+      const isSettings = maps.some(({ entrySchema, path: map }) => entrySchema !== null && path.startsWith(`${map}.`));
+      merged.set(path, isSettings ? { ...sourced, value: mergedEntry(merged.get(path)?.value, sourced.value) } : sourced);
+    }
   }
   return merged;
 }

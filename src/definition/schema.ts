@@ -8,8 +8,9 @@ import { conditionsSchema } from './conditions.ts';
 import { BOUNDS, key, uri } from './schema-key.ts';
 import { enrich, reveal } from './lookup-schema.ts';
 import { notificationSchema } from './notification.ts';
+import { providers } from './provider-schema.ts';
 import { service } from './service-schema.ts';
-import { STEPS } from './steps.ts';
+import { stepList } from './step-schema.ts';
 
 const column = z.string().min(1).max(BOUNDS.column);
 const count = z.int().min(1).max(Number.MAX_SAFE_INTEGER).nullable().default(null);
@@ -170,9 +171,10 @@ const limits = z.strictObject({
 });
 
 const steps = key(
-  z.array(z.enum(STEPS)).min(1).max(STEPS.length).default(['enrich', 'verify']),
+  stepList.default(['enrich', 'verify']),
   { expected: 'a list out of enrich, verify, company and reveal, in this order', split: ',' },
-  'What is done to each record. The outcome is decided by the first of enrich, reveal and company; verify decides alone.',
+  'What is done to each record. The outcome is decided by the first of enrich, reveal and company; verify decides alone. ' +
+    'With providers, a step may say whom it asks: {enrich: {from: [millrace, pdl], until: [email, title], fields: merge}}.',
 );
 
 export const jobSchema = z
@@ -188,6 +190,7 @@ export const jobSchema = z
     input: input.prefault({}).describe('What is read.'),
     steps,
     service: service.prefault({}).describe('Whom to ask, and how fast.'),
+    providers,
     enrich,
     reveal,
     verify: z

@@ -46,7 +46,7 @@ function chosenTwice(layer: Layer, chosen: readonly string[], service: boolean):
   return first === undefined ? new ConfigError('two_quotas', message, { hint }) : refusal(first, 'two_quotas', message, hint);
 }
 
-interface ServiceChoice {
+export interface ServiceChoice {
   readonly baseUrl: string | null;
   readonly embedded: boolean;
   readonly plan: 'growth' | 'scale' | 'enterprise' | null;
@@ -54,6 +54,23 @@ interface ServiceChoice {
 }
 
 /** Exactly one service, at one pace. `originOf` returns the origin of a path's value. */
+/** Refuses keys of `service` in a job that names its providers. @throws ConfigError, UsageError */
+export function refuseService(originOf: (path: string) => Origin | null, paths: Iterable<string>): void {
+  for (const path of paths) {
+    const origin = path.startsWith('service.') ? originOf(path) : null;
+    if (origin === null) continue;
+    throw refusal(
+      origin,
+      'two_services',
+      `${originName(origin)} is about the one service of a job, and this job names its providers`,
+      'Leave it out, and write the setting under the provider: providers: {millrace: {baseUrl: https://..., plan: growth}}.',
+    );
+  }
+}
+
+/** The settings of `service` in a job that names its providers: nobody is asked by them. */
+export const NO_SERVICE: ServiceChoice = { baseUrl: null, embedded: false, plan: null, rpm: null };
+
 export function chooseService(service: RawJob['service'], originOf: (path: string) => Origin | null, warnings: string[]): ServiceChoice {
   const pace = choosePace(service, warnings);
   if (service.embedded) return { baseUrl: null, embedded: true, ...pace };
@@ -85,9 +102,9 @@ function choosePace(service: RawJob['service'], warnings: string[]): Pick<Servic
 }
 
 /** Origin and path prefix without a trailing slash. A refused value is not shown, because its query or credentials may be secret. */
-function checkUrl(text: string, origin: Origin | null): string {
+export function checkUrl(text: string, origin: Origin | null, name = origin === null ? 'service.baseUrl' : originName(origin)): string {
   const refuse = (problem: string, hint: string): Error => {
-    const message = `${origin === null ? 'service.baseUrl' : originName(origin)} ${problem}`;
+    const message = `${name} ${problem}`;
     return origin === null ? new ConfigError('bad_url', message, { hint }) : refusal(origin, 'bad_url', message, hint);
   };
   if (!URL.canParse(text)) throw refuse(`must be a URL, got ${show(text)}`, 'Write it whole: https://api.example.com');

@@ -4,9 +4,9 @@ import { PRICE_TEXT } from './credit-price.ts';
 import { BOUNDS, key, uri } from './schema-key.ts';
 
 /** The periods of a stated quota window. */
-export const PERIODS = ['second', 'minute', 'hour', 'day'] as const;
+export const PERIODS = ['second', 'minute', 'hour', 'day', 'month'] as const;
 const windowObject = z.strictObject({ limit: z.int().min(1).max(BOUNDS.windowLimit), per: z.enum(PERIODS) });
-const WINDOW_TEXT = /^[1-9]\d{0,8}\/(?:second|minute|hour|day)$/;
+const WINDOW_TEXT = /^[1-9]\d{0,8}\/(?:second|minute|hour|day|month)$/;
 
 /** A window as an object, also when it is written `50000/day`. */
 export function statedWindow(window: string | z.output<typeof windowObject>): z.output<typeof windowObject> {
@@ -14,6 +14,12 @@ export function statedWindow(window: string | z.output<typeof windowObject>): z.
   const [limit, per] = window.split('/');
   return { limit: Number(limit), per: per as (typeof PERIODS)[number] };
 }
+
+/** Windows of different periods. */
+export const windowList = z
+  .array(z.union([windowObject, z.string().regex(WINDOW_TEXT)]))
+  .max(PERIODS.length)
+  .refine((windows) => new Set(windows.map((one) => statedWindow(one).per)).size === windows.length);
 
 export const service = z.strictObject({
   baseUrl: key(
@@ -62,15 +68,11 @@ export const service = z.strictObject({
     'Longest wait for one answer, in milliseconds; a verify request that takes longer is halved.',
   ),
   windows: key(
-    z
-      .array(z.union([windowObject, z.string().regex(WINDOW_TEXT)]))
-      .max(PERIODS.length)
-      .refine((windows) => new Set(windows.map((one) => statedWindow(one).per)).size === windows.length)
-      .default([]),
+    windowList.default([]),
     {
       expected:
         'a list of windows such as {limit: 50000, per: day}, each of another ' +
-        'period (second, minute, hour, day); as text: 10/second,50000/day',
+        'period (second, minute, hour, day, month); as text: 10/second,50000/day',
       split: ',',
     },
     "Quota windows of the service beside the plan's minute, each kept at the same time. Where its headers state a window, the headers " +

@@ -17,3 +17,24 @@ export interface LookupKeyNames {
 
 /** Without `enrich.by` and `reveal.by`. */
 export const USUAL_KEYS: LookupKeyNames = { enrich: ['email', 'domain'], reveal: ['linkedin_url'] };
+
+/** The keys of a provider. `name` is a name with a domain, `company` a name with the name of a company. */
+export type LookupKind = EnrichKeyName | 'company';
+
+/** Which providers a step asks, one after the other, and when the next one is asked. */
+export interface Waterfall {
+  /** Names of the job's providers, in order. */
+  readonly from: readonly string[];
+  /** The keys by which each of them is asked, in order of preference. */
+  readonly keys: readonly (readonly LookupKind[])[];
+  /**
+   * The next provider is asked until a record has all of these fields; empty: until one knows the record. For verify: the verdicts that
+   * settle an address.
+   */
+  readonly until: readonly string[];
+  /** `merge`: later providers fill the empty fields of earlier ones. `whole`: the record of one provider. */
+  readonly fields: 'merge' | 'whole';
+}
+
+/** By step. Empty for a job that asks `service`. */
+export type Waterfalls = Readonly<Partial<Record<Step, Waterfall>>>;

@@ -1,0 +1,218 @@
+/** Compiles the section `providers` of a job, and the rules of the steps that ask them. */
+import { PROVIDER_KEYS, type CompiledProvider, type ProviderKey } from '../providers/compiled-provider.ts';
+import { ConfigError } from '../util/errors.ts';
+import { didYouMean, nearest } from '../util/nearest.ts';
+import { PERIODS_MS } from '../util/periods.ts';
+import { readCreditPrice } from './credit-price.ts';
+import type { JobProvider } from './job-provider.ts';
+import { originName, placeOf, refusal, show, type Origin } from './origin.ts';
+import type { RawProvider } from './provider-schema.ts';
+import { checkPath } from './result-fields.ts';
+import type { RawJob } from './schema.ts';
+import { checkUrl } from './service-choice.ts';
+import { statedWindow } from './service-schema.ts';
+import type { StepRule } from './step-schema.ts';
+import type { EnrichKeyName, LookupKind, LookupKeyNames, RevealKeyName, Step, Waterfall, Waterfalls } from './steps.ts';
+
+interface ProviderContext {
+  /** By the reference that `use` gives, see `definitionOf`. */
+  readonly definitions: ReadonlyMap<string, CompiledProvider>;
+  readonly originOf: (path: string) => Origin | null;
+  readonly warnings: string[];
+  readonly env: NodeJS.ProcessEnv;
+}
+
+interface JobProviders {
+  readonly providers: readonly JobProvider[];
+  readonly waterfalls: Waterfalls;
+}
+
+/** The definition that a provider of a job uses: a name or a path. */
+export function definitionOf(name: string, { use }: { readonly use?: string | undefined }): string {
+  return use ?? name;
+}
+
+/**
+ * @param steps in their order. @param rules what a job writes beside a step's name
+ * @throws ConfigError, UsageError for a provider that cannot be used, or that no step uses
+ */
+export function compileProviders(
+  raw: RawJob,
+  steps: readonly Step[],
+  rules: Readonly<Partial<Record<Step, StepRule>>>,
+  context: ProviderContext,
+): JobProviders {
+  const names = Object.keys(raw.providers);
+  const ruled = steps.find((step) => rules[step] !== undefined);
+  if (names.length === 0 && ruled !== undefined)
+    throw refuse(context, 'steps', 'no_providers', `the step ${ruled} has a rule, and the job names no providers`, {
+      hint: 'List them: providers: {millrace: {baseUrl: https://...}, pdl: {use: people-data-labs}}.',
+    });
+  if (names.length === 0) return { providers: [], waterfalls: {} };
+  const providers = Object.entries(raw.providers).map(([name, written]) => compileProvider(name, written, context));
+  const waterfalls: Partial<Record<Step, Waterfall>> = {};
+  for (const step of steps) waterfalls[step] = compileWaterfall(step, rules[step] ?? null, raw, providers, context);
+  const used = new Set(Object.values(waterfalls).flatMap(({ from }) => from));
+  for (const { name, definition } of providers)
+    if (!used.has(name))
+      throw refuse(context, `providers.${name}`, 'unused_provider', `providers.${name}: no step asks this provider`, {
+        hint: `It can answer ${Object.keys(definition.operations).join(', ')}. Name it in the from of a step, or leave it out of providers.`,
+      });
+  return { providers, waterfalls };
+}
+
+/** The keys of all providers, for the columns that the input must have. */
+export function keysOfAll({ enrich, reveal }: Waterfalls): LookupKeyNames {
+  const all = (waterfall: Waterfall | undefined): LookupKind[] => [
+    ...new Set((waterfall?.keys ?? []).flat().map((kind) => (kind === 'company' ? 'name' : kind))),
+  ];
+  return { enrich: all(enrich) as EnrichKeyName[], reveal: all(reveal).filter((kind) => kind !== 'domain') as RevealKeyName[] };
+}
+
+function compileProvider(name: string, written: RawProvider, context: ProviderContext): JobProvider {
+  const at = `providers.${name}`;
+  const definition = context.definitions.get(definitionOf(name, written));
+  if (definition === undefined) throw new Error(`the definition of the provider ${name} was not loaded`);
+  const { embedded } = written;
+  if (embedded && (definition.client !== 'built-in' || written.baseUrl !== undefined))
+    throw refuse(context, at, 'bad_value', `${at}: embedded stands for the data service of Millrace, without an address`, {
+      hint: 'Leave embedded out, or write {use: millrace, embedded: true}.',
+    });
+  const baseUrl = embedded ? null : (written.baseUrl ?? definition.baseUrl);
+  if (!embedded && baseUrl === null)
+    throw refuse(context, at, 'no_service', `${at} has no address: its definition leaves it to the job`, {
+      hint: `Write ${at}.baseUrl: https://...${definition.client === 'built-in' ? ', or embedded: true to try it out' : ''}.`,
+    });
+  return {
+    name,
+    definition,
+    baseUrl: baseUrl === null ? null : checkUrl(baseUrl, context.originOf(at), `${at}.baseUrl`),
+    embedded,
+    plan: choosePlan(at, written, definition, context),
+    windows:
+      written.windows === undefined
+        ? null
+        : written.windows.map(statedWindow).map(({ limit, per }) => ({ limit, periodMs: PERIODS_MS[per] })),
+    concurrency: written.concurrency ?? definition.concurrency,
+    timeoutMs: written.timeoutMs ?? definition.timeoutMs,
+    onUnavailable: written.onUnavailable,
+    maxCalls: written.maxCalls,
+    maxCredits: written.maxCredits,
+    creditPrice: readCreditPrice(written.creditPrice),
+  };
+}
+
+function choosePlan(
+  at: string,
+  { plan, windows, embedded }: RawProvider,
+  definition: CompiledProvider,
+  context: ProviderContext,
+): string | null {
+  const known = Object.keys(definition.quota.plans);
+  const listed = known.length === 0 ? 'Its definition has no plans.' : `It has: ${known.join(', ')}.`;
+  if (plan !== undefined) {
+    if (known.includes(plan)) return plan;
+    throw refuse(context, at, 'bad_value', `${at}.plan: there is no plan ${show(plan)}${didYouMean(nearest(plan, known))}`, {
+      hint: listed,
+    });
+  }
+  if (windows !== undefined || known.length === 0) return null;
+  if (embedded && known.includes('enterprise')) return 'enterprise';
+  if (definition.defaultPlan === null)
+    throw refuse(context, at, 'no_plan', `${at} needs a plan, by which its requests are paced`, { hint: `Write ${at}.plan. ${listed}` });
+  if (known.length > 1)
+    context.warnings.push(`${at}: taking the plan ${definition.defaultPlan} of its definition. Write ${at}.plan to say another one.`);
+  return definition.defaultPlan;
+}
+
+function compileWaterfall(
+  step: Step,
+  rule: StepRule | null,
+  raw: RawJob,
+  providers: readonly JobProvider[],
+  context: ProviderContext,
+): Waterfall {
+  const able = providers.filter(({ definition }) => definition.operations[step] !== undefined);
+  const from = rule?.from ?? able.map(({ name }) => name);
+  if (from.length === 0)
+    throw refuse(context, 'steps', 'no_operation', `no provider of this job has the step ${step}`, {
+      hint: `They have: ${providers.map(({ name, definition }) => `${name} ${Object.keys(definition.operations).join(', ')}`).join('; ')}.`,
+    });
+  for (const name of from) {
+    const near = didYouMean(
+      nearest(
+        name,
+        providers.map((one) => one.name),
+      ),
+    );
+    if (providers.every((one) => one.name !== name))
+      throw refuse(context, 'steps', 'no_provider', `${step}.from: there is no provider ${show(name)}${near}`, {
+        hint: `providers has: ${providers.map((one) => one.name).join(', ')}.`,
+      });
+    if (able.every((one) => one.name !== name))
+      throw refuse(context, 'steps', 'no_operation', `${step}.from: the definition of ${name} has no ${step}`, {
+        hint: able.length === 0 ? 'No provider of this job has it.' : `These have it: ${able.map((one) => one.name).join(', ')}.`,
+      });
+  }
+  const until = rule?.until ?? [];
+  if (step !== 'verify') checkFields(step, until, context);
+  return {
+    from,
+    keys: from.map((name) =>
+      keysOf(
+        step,
+        able.find((one) => one.name === name),
+        raw,
+        context,
+      ),
+    ),
+    until: step === 'verify' && until.length === 0 ? ['deliverable', 'undeliverable', 'risky'] : until,
+    fields: rule?.fields ?? 'merge',
+  };
+}
+
+function checkFields(step: Step, until: readonly string[], context: ProviderContext): void {
+  for (const field of until) {
+    const { field: found, suggestion } = checkPath(`${step}.${field}`);
+    if (found === 'misspelt')
+      throw refuse(
+        context,
+        'steps',
+        'bad_value',
+        `${step}.until: ${show(field)} is no field of an answer${didYouMean(suggestion?.slice(step.length + 1) ?? null)}`,
+        { hint: 'A field that is always empty would have every provider asked.' },
+      );
+  }
+}
+
+/** The keys in the provider's own order, unless the job says which keys a step uses. */
+function keysOf(step: Step, provider: JobProvider | undefined, raw: RawJob, { originOf }: ProviderContext): readonly LookupKind[] {
+  const { definition } = provider ?? {};
+  const own = (definition?.operations[step]?.keys ?? []).map(kindOf);
+  if (step !== 'enrich' && step !== 'reveal') return own;
+  const chosen: readonly string[] | null = originOf(`${step}.by`) === null ? null : raw[step].by;
+  if (chosen !== null) return chosen.flatMap((name) => own.filter((kind) => kind === name || (name === 'name' && kind === 'company')));
+  // What the step means without providers is what it means for the specification's service among them.
+  const usual: readonly string[] = raw[step].by;
+  return definition?.client === 'built-in' ? own.filter((kind) => usual.includes(kind)) : own;
+}
+
+const KINDS: Readonly<Record<ProviderKey, LookupKind>> = {
+  email: 'email',
+  linkedin_url: 'linkedin_url',
+  phone: 'phone',
+  'name+domain': 'name',
+  'name+company': 'company',
+  domain: 'domain',
+} satisfies Record<(typeof PROVIDER_KEYS)[number], LookupKind>;
+
+function kindOf(key: ProviderKey): LookupKind {
+  return KINDS[key];
+}
+
+function refuse({ originOf }: ProviderContext, path: string, code: string, message: string, { hint }: { readonly hint: string }): Error {
+  const origin = originOf(path);
+  if (origin === null) return new ConfigError(code, message, { hint });
+  const named = origin.layer === 'file' ? message : `${originName(origin)}: ${message}`;
+  return origin.layer === 'flag' ? refusal(origin, code, named, hint) : new ConfigError(code, `${named}${placeOf(origin)}`, { hint });
+}

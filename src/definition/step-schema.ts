@@ -1,0 +1,85 @@
+/** The section `steps` of a job file: what is done to each record, and whom each step asks. */
+import { z } from 'zod';
+import { SPLIT_VERDICTS } from './output-shape.ts';
+import { BOUNDS } from './schema-key.ts';
+import { STEPS, type Step } from './steps.ts';
+
+const MOST_FROM = 16;
+const MOST_UNTIL = 50;
+const isDistinct = (names: readonly string[]): boolean => new Set(names).size === names.length;
+const providerName = z.string().min(1).max(BOUNDS.column);
+
+const from = z
+  .union([providerName.transform((name) => [name]), z.array(providerName).min(1).max(MOST_FROM).refine(isDistinct)])
+  .optional()
+  .describe('The providers that are asked, one after the other. Default: all that have the step, in the order of providers.');
+
+const lookupRule = z.strictObject({
+  from,
+  until: z
+    .array(z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}(?:\.[A-Za-z0-9_]{1,64}){0,3}$/))
+    .max(MOST_UNTIL)
+    .refine(isDistinct)
+    .default([])
+    .describe(
+      'The next provider is asked while one of these fields is empty, such as email or company.name. Default: while there is no match.',
+    ),
+  fields: z
+    .enum(['merge', 'whole'])
+    .default('merge')
+    .describe(
+      'merge: later providers fill the empty fields of earlier ones. whole: the record of one provider, the first that has all of until, ' +
+        'else the first that matched.',
+    ),
+});
+
+const verifyRule = z.strictObject({
+  from,
+  until: z
+    .array(z.enum(SPLIT_VERDICTS))
+    .min(1)
+    .refine(isDistinct)
+    .default(['deliverable', 'undeliverable', 'risky'])
+    .describe('Verdicts that settle an address. The next provider is asked for any other one.'),
+});
+
+/** The rule of each step, where a job writes more than its name. */
+export const STEP_RULES = { enrich: lookupRule, verify: verifyRule, company: lookupRule, reveal: lookupRule } as const;
+
+export const stepList = z
+  .array(
+    z.union([
+      z.enum(STEPS),
+      z.strictObject({ enrich: lookupRule }),
+      z.strictObject({ verify: verifyRule }),
+      z.strictObject({ company: lookupRule }),
+      z.strictObject({ reveal: lookupRule }),
+    ]),
+  )
+  .min(1)
+  .max(STEPS.length);
+
+/** A rule as a job writes it, with defaults. */
+export interface StepRule {
+  readonly from?: readonly string[] | undefined;
+  readonly until: readonly string[];
+  readonly fields?: 'merge' | 'whole';
+}
+
+/** The names of the steps, and the rules of those that have one. */
+export function readSteps(written: z.output<typeof stepList>): {
+  readonly names: readonly Step[];
+  readonly rules: Readonly<Partial<Record<Step, StepRule>>>;
+} {
+  const names: Step[] = [];
+  const rules: Partial<Record<Step, StepRule>> = {};
+  for (const one of written) {
+    if (typeof one === 'string') names.push(one);
+    else
+      for (const [name, rule] of Object.entries(one)) {
+        names.push(name as Step);
+        rules[name as Step] = rule;
+      }
+  }
+  return { names, rules };
+}

@@ -1,4 +1,4 @@
-import type { EnrichAnswer, PersonKey } from '../client/attempt-client.ts';
+import type { EnrichAnswer, EnrichKey, RevealKey } from '../client/attempt-client.ts';
 import type { CallResult, PersonRecord } from '../client/types.ts';
 import type { StepContext } from './step-context.ts';
 import { namePartsOf, type EnrichLookup } from './lookup-keys.ts';
@@ -11,9 +11,9 @@ import type { LookupScopes } from './scopes.ts';
  */
 export class EnrichStep extends LookupStep<EnrichLookup, PersonRecord> {
   protected readonly step = 'enrich';
-  readonly #scopes: Pick<LookupScopes, EnrichLookup['by']>;
+  readonly #scopes: LookupScopes['enrich'];
 
-  constructor(context: StepContext, scopes: Pick<LookupScopes, EnrichLookup['by']>) {
+  constructor(context: StepContext, scopes: LookupScopes['enrich']) {
     super(context);
     this.#scopes = scopes;
   }
@@ -30,10 +30,8 @@ export class EnrichStep extends LookupStep<EnrichLookup, PersonRecord> {
   }
 }
 
-function toPersonKey({ by, key }: EnrichLookup): PersonKey | { readonly domain: string } {
-  if (by === 'name') {
-    const [name, domain] = namePartsOf(key);
-    return { name, domain };
-  }
-  return { [by]: key } as unknown as PersonKey;
+function toPersonKey({ by, key }: EnrichLookup): EnrichKey | RevealKey {
+  if (by !== 'name' && by !== 'company') return { [by]: key } as unknown as EnrichKey;
+  const [name, place] = namePartsOf(key);
+  return by === 'name' ? { name, domain: place } : { name, company: place };
 }

@@ -1,28 +1,36 @@
 /** Which keys a record is looked up by. Pure. */
-import { USUAL_KEYS, type EnrichKeyName, type LookupKeyNames, type RevealKeyName, type Step } from '../definition/steps.ts';
+import { USUAL_KEYS, type LookupKind, type RevealKeyName, type Step } from '../definition/steps.ts';
 import type { InputRecord } from '../formats/input-record.ts';
 import { normaliseText } from '../util/normalise-text.ts';
 import { addressIn, domainIn, isBlank, visibleText, type AddressInText } from '../verification/clean-keys.ts';
 import { normalisePhone } from '../verification/phone.ts';
 import { profileKey } from '../verification/profile-url.ts';
 
-/** The key of a name has the place after `NAME_END`. */
-export type EnrichLookup = { readonly by: EnrichKeyName; readonly key: string };
-/** `company`: a name with the name of a company; `name`: with a domain. */
+/** The key of a name has the place after `NAME_END`: a domain for `name`, the name of a company for `company`. */
+export type EnrichLookup = { readonly by: LookupKind; readonly key: string };
 export type RevealLookup = { readonly by: RevealKeyName | 'company'; readonly key: string };
+
+/** For each provider that a step asks, in order: the keys by which it is asked, in order of preference. */
+export interface KeyOrders {
+  readonly enrich: readonly (readonly LookupKind[])[];
+  readonly reveal: readonly (readonly LookupKind[])[];
+}
+
+/** The lookups of a step: one for each provider, null where the record has no key for it. Empty when no provider has a key. */
+export type Lookups<L> = readonly (L | null)[];
 
 /** The reason why a record has nothing to look up. */
 type NoKey = 'bad_email' | 'bad_phone' | 'bad_profile_url' | 'no_key';
 
-/** The keys of a record, by step; null when a step has none or is not configured. */
+/** The keys of a record, by step; null or empty when a step has none or is not configured. */
 export interface RecordKeys {
-  readonly enrich: EnrichLookup | null;
+  readonly enrich: Lookups<EnrichLookup>;
   /** The record's own address; enrich may find one for a record without. */
   readonly verify: string | null;
   /** The record's own spelling, which the service gets: a mail host may distinguish upper and lower case. */
   readonly spelled: string | null;
   readonly company: string | null;
-  readonly reveal: RevealLookup | null;
+  readonly reveal: Lookups<RevealLookup>;
   /** The record's address after cleaning, as from `mailto:` or `Jo <...>`. null when it needed none. */
   readonly cleanedEmail: string | null;
   /** The step whose answer is the outcome. */
@@ -46,29 +54,29 @@ const LONGEST_SENT = 1_024;
 /**
  * The key rule of a job. The first of enrich, reveal and company that has a key decides the outcome; verify decides where none has. A
  * record that cannot be enriched is not verified alone.
- * @param by the keys of each step, in the order in which a record's own are tried
  */
-export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider, by: LookupKeyNames = USUAL_KEYS): KeyRule {
+export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider, orders: KeyOrders = USUAL_ORDERS): KeyRule {
   const has = {
     enrich: steps.includes('enrich'),
     verify: steps.includes('verify'),
     company: steps.includes('company'),
     reveal: steps.includes('reveal'),
   };
-  const used: readonly string[] = [...(has.enrich ? by.enrich : []), ...(has.reveal ? by.reveal : [])];
-  const needsEmail = has.enrich ? by.enrich.includes('email') : used.includes('email') || has.verify || has.company;
+  const ofEnrich = new Set(orders.enrich.flat());
+  const used: ReadonlySet<LookupKind> = new Set([...(has.enrich ? ofEnrich : []), ...(has.reveal ? orders.reveal.flat() : [])]);
+  const needsEmail = has.enrich ? ofEnrich.has('email') : used.has('email') || has.verify || has.company;
   return (record) => {
     const { email, domain } = record;
     const address = email === '' ? null : addressIn(email);
     const mailbox = address?.key ?? null;
-    const enrich = has.enrich ? firstOf(by.enrich, (name) => enrichBy(name, record, mailbox)) : null;
+    const enrich = has.enrich ? lookupsOf(orders.enrich, (kind) => enrichBy(kind, record, mailbox)) : [];
     const verify = has.verify ? (mailbox ?? badAddress(email)) : null;
     const company = has.company ? companyKey(mailbox, domain, isFreeProvider) : null;
-    const reveal = has.reveal ? firstOf(by.reveal, (name) => revealBy(name, record, mailbox)) : null;
+    const reveal = has.reveal ? lookupsOf(orders.reveal, (kind) => revealBy(kind, record, mailbox)) : [];
     const decides =
-      enrich !== null
+      enrich.length > 0
         ? 'enrich'
-        : reveal !== null
+        : reveal.length > 0
           ? 'reveal'
           : company !== null
             ? 'company'
@@ -86,20 +94,30 @@ export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider, 
         decides,
       };
     if (needsEmail && mailbox === null && !isBlank(email)) return 'bad_email';
-    if (used.includes('phone') && !isBlank(record.person?.phone ?? '')) return 'bad_phone';
-    return used.includes('linkedin_url') && !isBlank(record.linkedinUrl) ? 'bad_profile_url' : 'no_key';
+    if (used.has('phone') && !isBlank(record.person?.phone ?? '')) return 'bad_phone';
+    return used.has('linkedin_url') && !isBlank(record.linkedinUrl) ? 'bad_profile_url' : 'no_key';
   };
 }
 
-function firstOf<N, L>(names: readonly N[], find: (name: N) => L | null): L | null {
-  for (const name of names) {
-    const found = find(name);
+/** The orders of a step that asks one provider by these keys. */
+const USUAL_ORDERS: KeyOrders = { enrich: [USUAL_KEYS.enrich], reveal: [USUAL_KEYS.reveal] };
+
+const NO_LOOKUPS: Lookups<never> = [];
+
+function lookupsOf<L>(orders: readonly (readonly LookupKind[])[], find: (kind: LookupKind) => L | null): Lookups<L> {
+  const lookups = orders.map((order) => firstOf(order, find));
+  return lookups.every((lookup) => lookup === null) ? NO_LOOKUPS : lookups;
+}
+
+function firstOf<L>(kinds: readonly LookupKind[], find: (kind: LookupKind) => L | null): L | null {
+  for (const kind of kinds) {
+    const found = find(kind);
     if (found !== null) return found;
   }
   return null;
 }
 
-function enrichBy(by: EnrichKeyName, { domain, linkedinUrl, person }: KeyCells, mailbox: string | null): EnrichLookup | null {
+function enrichBy(by: LookupKind, { domain, linkedinUrl, person }: KeyCells, mailbox: string | null): EnrichLookup | null {
   const key = (): string | null => {
     switch (by) {
       case 'email':
@@ -112,6 +130,8 @@ function enrichBy(by: EnrichKeyName, { domain, linkedinUrl, person }: KeyCells, 
         return phoneKey(person?.phone ?? '');
       case 'name':
         return nameKey(person?.name ?? '', domain === '' ? null : domainIn(domain));
+      case 'company':
+        return nameKey(person?.name ?? '', companyName(person?.company ?? ''));
       default:
         return by satisfies never;
     }
@@ -120,12 +140,16 @@ function enrichBy(by: EnrichKeyName, { domain, linkedinUrl, person }: KeyCells, 
   return found === null ? null : { by, key: found };
 }
 
-function revealBy(by: RevealKeyName, cells: KeyCells, mailbox: string | null): RevealLookup | null {
-  const found = enrichBy(by, cells, mailbox);
-  if (found !== null || by !== 'name') return found as RevealLookup | null;
-  const company = normaliseText(visibleText(cells.person?.company ?? ''));
-  const key = nameKey(cells.person?.name ?? '', company === '' ? null : company);
-  return key === null ? null : { by: 'company', key };
+/** A name goes with the domain, else with the name of the company. */
+function revealBy(by: LookupKind, cells: KeyCells, mailbox: string | null): RevealLookup | null {
+  if (by === 'domain') return null;
+  const found = enrichBy(by, cells, mailbox) ?? (by === 'name' ? enrichBy('company', cells, mailbox) : null);
+  return found as RevealLookup | null;
+}
+
+function companyName(cell: string): string | null {
+  const name = normaliseText(visibleText(cell));
+  return name === '' ? null : name;
 }
 
 /** Ends the name in a key. Normalised text has no tab. */

@@ -1,36 +1,120 @@
-import type { CompiledJob } from '../definition/compiled-job.ts';
+import type { CompanyRecord, ContactRecord, PersonRecord } from '../client/types.ts';
+import type { CompiledJob, Step } from '../definition/compiled-job.ts';
 import { CompanyStep } from './company.ts';
 import type { RequestPace, StepContext } from './step-context.ts';
 import { EnrichStep } from './enrich.ts';
+import type { EnrichLookup, RevealLookup } from './lookup-keys.ts';
+import type { LookupStep, StepLookup } from './lookup-step.ts';
+import { LookupWaterfall, oneService, type LookupAsker } from './lookup-waterfall.ts';
 import { RevealStep } from './reveal.ts';
 import type { LookupScopes } from './scopes.ts';
-import { VerifyStep } from './verify.ts';
+import { VERIFY_BATCH, VerifyStep } from './verify.ts';
+
+/** A provider as its steps need it. */
+export interface StepProvider {
+  /** The job's name for it; the one service of a job has none. */
+  readonly name: string | null;
+  /** Each operation may have a pool of its own. */
+  readonly contextOf: (step: Step) => StepContext;
+  readonly scopes: LookupScopes;
+  /** Addresses in a full verify request; absent: as the specification has it. */
+  readonly verifyBatch?: number;
+  readonly pace?: RequestPace;
+}
 
 /** A job's steps; null when not configured. */
 export interface Steps {
-  readonly enrich: EnrichStep | null;
-  readonly verify: VerifyStep | null;
-  readonly company: CompanyStep | null;
-  readonly reveal: RevealStep | null;
+  readonly enrich: LookupAsker<EnrichLookup, PersonRecord> | null;
+  /** One for each provider that the step asks. */
+  readonly verify: readonly VerifyStep[] | null;
+  readonly company: LookupAsker<StepLookup, CompanyRecord> | null;
+  readonly reveal: LookupAsker<RevealLookup, ContactRecord> | null;
+  /** Every step of every provider. */
+  readonly parts: readonly StepPart[];
 }
 
-export function openSteps(
-  { steps, verify }: Pick<CompiledJob, 'steps' | 'verify'>,
-  context: StepContext,
-  scopes: LookupScopes,
-  pace?: RequestPace,
-): Steps {
-  return {
-    enrich: steps.includes('enrich') ? new EnrichStep(context, scopes) : null,
-    verify: steps.includes('verify')
-      ? new VerifyStep(context, scopes.verify, { pollForMs: verify.patienceMs, ...(pace === undefined ? {} : { pace }) })
-      : null,
-    company: steps.includes('company') ? new CompanyStep(context, scopes.company) : null,
-    reveal: steps.includes('reveal') ? new RevealStep(context, scopes) : null,
+/** A step at one provider, as the run watches it. */
+export interface StepPart {
+  readonly provider: string | null;
+  readonly step: {
+    readonly callsPending: number;
+    readonly lookupsWaiting: number;
+    flush(): void;
+    giveUp(code: string): void;
   };
 }
 
+export function openSteps(job: Pick<CompiledJob, 'steps' | 'verify' | 'waterfalls'>, providers: readonly StepProvider[]): Steps {
+  const parts: StepPart[] = [];
+  const made = <S extends StepPart['step']>(step: Step, make: (provider: StepProvider) => S): readonly S[] | null => {
+    if (!job.steps.includes(step)) return null;
+    const from = job.waterfalls[step]?.from ?? [null];
+    return from.map((name) => {
+      const provider = providers.find((one) => one.name === name);
+      if (provider === undefined) throw new Error(`the step ${step} asks a provider that is not open`);
+      const one = make(provider);
+      parts.push({ provider: name, step: one });
+      return one;
+    });
+  };
+  const asker = <L extends StepLookup, R>(step: Step, steps: readonly LookupStep<L, R>[] | null): LookupAsker<L, R> | null => {
+    const rule = job.waterfalls[step];
+    const [first] = steps ?? [];
+    if (steps === null || first === undefined) return null;
+    return rule === undefined ? oneService(first) : new LookupWaterfall(step, rule, steps);
+  };
+  const enrich = made('enrich', ({ contextOf, scopes }) => new EnrichStep(contextOf('enrich'), scopes.enrich));
+  const verify = made(
+    'verify',
+    ({ contextOf, scopes, pace, verifyBatch = VERIFY_BATCH }) =>
+      new VerifyStep(contextOf('verify'), scopes.verify, {
+        pollForMs: job.verify.patienceMs,
+        batch: verifyBatch,
+        ...(pace === undefined ? {} : { pace }),
+      }),
+  );
+  const company = made('company', ({ contextOf, scopes }) => new CompanyStep(contextOf('company'), scopes.company));
+  const reveal = made('reveal', ({ contextOf, scopes }) => new RevealStep(contextOf('reveal'), scopes.reveal));
+  return { enrich: asker('enrich', enrich), verify, company: asker('company', company), reveal: asker('reveal', reveal), parts };
+}
+
 /** Calls that are in flight or waiting, and lookups that wait for other runs. */
-export function callsPending({ enrich, verify, company, reveal }: Steps): number {
-  return (enrich?.callsPending ?? 0) + (verify?.callsPending ?? 0) + (company?.callsPending ?? 0) + (reveal?.callsPending ?? 0);
+export function callsPending({ parts }: Steps): number {
+  return parts.reduce((sum, { step }) => sum + step.callsPending, 0);
+}
+
+/** Lookups that wait for a request to fill up. */
+export function lookupsWaiting({ parts }: Steps): number {
+  return parts.reduce((sum, { step }) => sum + step.lookupsWaiting, 0);
+}
+
+/** Sends what waits, in full requests or not. */
+export function flushSteps({ parts }: Steps): void {
+  for (const { step } of parts) step.flush();
+}
+
+/** Groups of verify requests of the run before that are still incomplete. */
+export function groupsIncomplete({ verify }: Steps): number {
+  return (verify ?? []).reduce((sum, step) => sum + step.groupsIncomplete, 0);
+}
+
+/** Sends incomplete groups as they are: no more members arrive. */
+export function giveUpOnMissing({ verify }: Steps): void {
+  for (const step of verify ?? []) step.giveUpOnMissing();
+}
+
+/** Polls nothing more: open verdicts are left to the next run. */
+export function stopSteps({ verify }: Steps): void {
+  for (const step of verify ?? []) step.stop();
+}
+
+/** Addresses whose verdict is polled later, and when the first is asked for again (monotonic milliseconds); null without any. */
+export function addressesPending({ verify }: Steps): VerifyStep['addressesPending'] {
+  const pending = (verify ?? []).flatMap((step) => (step.addressesPending === null ? [] : [step.addressesPending]));
+  return pending.length === 0
+    ? null
+    : {
+        addresses: pending.reduce((sum, { addresses }) => sum + addresses, 0),
+        untilMs: Math.min(...pending.map(({ untilMs }) => untilMs)),
+      };
 }

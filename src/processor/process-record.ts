@@ -1,13 +1,15 @@
 import type { CompanyRecord, ContactRecord } from '../client/types.ts';
-import { ReorderBuffer } from '../util/reorder-buffer.ts';
 import type { CompiledJob, Step } from '../definition/compiled-job.ts';
 import type { InputRecord } from '../formats/input-record.ts';
 import { isBlank } from '../verification/clean-keys.ts';
-import { shownKey, verifyKeyAsSpelled, type KeysOf, type RecordKeys } from './lookup-keys.ts';
+import { shownKey, verifyKeyAsSpelled, type KeysOf, type Lookups, type RecordKeys } from './lookup-keys.ts';
+import type { Contribution } from './contribution.ts';
+import type { LookupDone } from './lookup-waterfall.ts';
 import type { LookupOutcome } from './lookup-step.ts';
 import type { Steps } from './open-steps.ts';
 import { errorOf, invalid, NO_ANSWERS, SKIPPED, SUPPRESSED, type StepAnswers, type RecordResult } from './result.ts';
 import type { VerifyOutcome } from './verify-outcome.ts';
+import { VerifyWaterfall, type VerifyGroups } from './verify-waterfall.ts';
 
 /** Follows one record through the steps. */
 export interface RecordListener {
@@ -31,19 +33,6 @@ interface RecordInProgress {
   readonly listener: RecordListener;
 }
 
-/** A record that is ready for its verify step, or null for one that skips it. */
-type VerifyTurn = { readonly email: string; readonly spelled: string; readonly inProgress: RecordInProgress } | null;
-
-/**
- * Verify requests end after this many rows of the output, full or not. Where few rows have an address to verify, requests that only fill up
- * would have other addresses after a crash, and so other Idempotency-Keys.
- */
-interface VerifyGroups {
-  readonly rows: number;
-  /** Rows of the output before the first record. */
-  readonly before: number;
-}
-
 /**
  * Takes one record through the configured steps: enrich, verify, company, reveal. After a failed step, or one that reports a suppressed
  * person, later steps are skipped. `number` counts the run's records from 0, without gaps.
@@ -52,14 +41,14 @@ export class RecordProcessor {
   readonly #job: CompiledJob;
   readonly #steps: Steps;
   readonly #keysOf: KeysOf;
-  readonly #verifyTurns = new ReorderBuffer<{ turn: VerifyTurn }>();
-  readonly #groups: VerifyGroups | null;
+  /** Null without the verify step. */
+  readonly #verifyTurns: VerifyWaterfall | null;
 
   constructor(job: CompiledJob, steps: Steps, keysOf: KeysOf, groups: VerifyGroups | null = null) {
     this.#job = job;
     this.#steps = steps;
     this.#keysOf = keysOf;
-    this.#groups = groups;
+    this.#verifyTurns = steps.verify === null ? null : new VerifyWaterfall(steps.verify, job.waterfalls.verify ?? null, groups);
   }
 
   process(record: InputRecord, number: number, listener: RecordListener): void {
@@ -78,15 +67,14 @@ export class RecordProcessor {
     };
     const inProgress: RecordInProgress = { record, keys, result, listener };
     const { enrich } = this.#steps;
-    if (enrich === null || keys.enrich === null) {
+    if (enrich === null || keys.enrich.length === 0) {
       this.#verify(inProgress, number);
       return;
     }
-    const { key } = keys.enrich;
     enrich.ask(
       keys.enrich,
-      (outcome) => {
-        if (this.#apply(inProgress, 'enrich', key, outcome)) {
+      (outcome, key, contributions) => {
+        if (this.#apply(inProgress, 'enrich', key, outcome, contributions)) {
           this.#verify(inProgress, number);
         } else {
           this.skip(number);
@@ -99,17 +87,22 @@ export class RecordProcessor {
 
   /** This record skips its verify step; later ones may go on. */
   skip(number: number): void {
-    if (this.#steps.verify !== null) this.#takeTurn(number, null);
+    this.#verifyTurns?.take(number, null);
   }
 
   #verify(inProgress: RecordInProgress, number: number): void {
-    const { verify } = this.#steps;
-    const address = verify === null ? null : this.#addressToVerify(inProgress);
+    const address = this.#verifyTurns === null ? null : this.#addressToVerify(inProgress);
     if (address === null) {
       this.skip(number);
       this.#company(inProgress);
     } else {
-      this.#takeTurn(number, { email: address.key, spelled: address.spelled, inProgress });
+      const { key: email, spelled } = address;
+      this.#verifyTurns?.take(number, {
+        email,
+        spelled,
+        origin: inProgress.record,
+        done: (outcome, contributions) => this.#afterVerify(inProgress, email, outcome, contributions),
+      });
     }
   }
 
@@ -121,22 +114,14 @@ export class RecordProcessor {
     return keys.verify === null ? null : { key: keys.verify, spelled: keys.spelled ?? keys.verify };
   }
 
-  #takeTurn(number: number, turn: VerifyTurn): void {
-    this.#verifyTurns.put(number, { turn }, ({ turn: next }, its) => {
-      if (next !== null) this.#askVerify(next);
-      if (this.#groups !== null && (this.#groups.before + its + 1) % this.#groups.rows === 0) this.#steps.verify?.flush();
-    });
-  }
-
-  /** `turn` is not taken apart: the callback would hold its parts by themselves, for thousands of records at once. */
-  #askVerify(turn: NonNullable<VerifyTurn>): void {
-    const done = (outcome: VerifyOutcome): void => this.#afterVerify(turn.inProgress, turn.email, outcome);
-    this.#steps.verify?.ask(turn.email, done, turn.spelled, turn.inProgress.record);
-  }
-
-  #afterVerify(inProgress: RecordInProgress, email: string, outcome: VerifyOutcome): void {
-    const goesOn = this.#apply(inProgress, 'verify', email, outcome.kind === 'verdict' ? { kind: 'hit', answer: outcome.answer } : outcome);
-    if (goesOn) this.#company(inProgress);
+  #afterVerify(
+    inProgress: RecordInProgress,
+    email: string,
+    outcome: VerifyOutcome,
+    contributions: readonly Contribution[] | undefined,
+  ): void {
+    const applied = outcome.kind === 'verdict' ? ({ kind: 'hit', answer: outcome.answer } as const) : outcome;
+    if (this.#apply(inProgress, 'verify', email, applied, contributions)) this.#company(inProgress);
     else inProgress.listener.done(inProgress.result);
   }
 
@@ -147,25 +132,25 @@ export class RecordProcessor {
       this.#reveal(inProgress);
       return;
     }
-    const done = (outcome: LookupOutcome<CompanyRecord>): void => {
-      if (this.#apply(inProgress, 'company', key, outcome)) this.#reveal(inProgress);
+    const done: LookupDone<CompanyRecord> = (outcome, _key, contributions) => {
+      if (this.#apply(inProgress, 'company', key, outcome, contributions)) this.#reveal(inProgress);
       else inProgress.listener.done(inProgress.result);
     };
-    company.ask({ key }, done, inProgress.record);
+    company.ask(companyLookups(this.#job, key), done, inProgress.record);
   }
 
   #reveal(inProgress: RecordInProgress): void {
     const { reveal } = this.#steps;
-    const lookup = inProgress.keys.reveal;
-    if (reveal === null || lookup === null) {
+    const lookups = inProgress.keys.reveal;
+    if (reveal === null || lookups.length === 0) {
       inProgress.listener.done(inProgress.result);
       return;
     }
-    const done = (outcome: LookupOutcome<ContactRecord>): void => {
-      this.#apply(inProgress, 'reveal', lookup.key, outcome);
+    const done: LookupDone<ContactRecord> = (outcome, key, contributions) => {
+      this.#apply(inProgress, 'reveal', key, outcome, contributions);
       inProgress.listener.done(inProgress.result);
     };
-    reveal.ask(lookup, done, inProgress.record);
+    reveal.ask(lookups, done, inProgress.record);
   }
 
   /** Applies a step's outcome to the result. Returns whether later steps go on. */
@@ -174,10 +159,12 @@ export class RecordProcessor {
     step: S,
     key: string,
     outcome: LookupOutcome<NonNullable<StepAnswers[S]>['record']>,
+    contributions?: readonly Contribution[],
   ): boolean {
     const { result } = inProgress;
-    const lookups = (result.lookups ?? 0) + 1;
+    const lookups = (result.lookups ?? 0) + (contributions?.length ?? 1);
     result.lookups = lookups;
+    if (contributions !== undefined) result.contributions = [...(result.contributions ?? []), ...contributions];
     switch (outcome.kind) {
       case 'hit':
         if (step !== 'verify') inProgress.listener.retained(outcome.answer.text.length * BYTES_PER_CHAR);
@@ -187,7 +174,11 @@ export class RecordProcessor {
       case 'miss':
         return true;
       case 'suppressed':
-        inProgress.result = { ...SUPPRESSED, lookups };
+        inProgress.result = {
+          ...SUPPRESSED,
+          lookups,
+          ...(result.contributions === undefined ? {} : { contributions: result.contributions }),
+        };
         return false;
       case 'failed': {
         const { code, attempts, requestId } = outcome;
@@ -200,4 +191,10 @@ export class RecordProcessor {
         return outcome satisfies never;
     }
   }
+}
+
+/** The same domain for each provider that the company step asks. */
+function companyLookups({ waterfalls }: Pick<CompiledJob, 'waterfalls'>, key: string): Lookups<{ readonly key: string }> {
+  const lookup = { key };
+  return waterfalls.company === undefined ? [lookup] : waterfalls.company.from.map(() => lookup);
 }

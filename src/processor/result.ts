@@ -1,6 +1,7 @@
 /** The result of one record. */
 import type { CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from '../client/types.ts';
 import type { Step } from '../definition/steps.ts';
+import type { Contribution } from './contribution.ts';
 
 export type RecordOutcome = 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed' | 'skipped';
 
@@ -36,6 +37,8 @@ export interface RecordResult extends StepAnswers {
   readonly didYouMean?: string | null;
   /** Lookups that the record needed, paid for or not; left out for 0. */
   readonly lookups?: number;
+  /** What each provider gave; left out for a job without providers. */
+  readonly contributions?: readonly Contribution[];
 }
 
 export const NO_ANSWERS: StepAnswers = { enrich: null, verify: null, company: null, reveal: null };

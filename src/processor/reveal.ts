@@ -5,33 +5,18 @@ import { namePartsOf, type RevealLookup } from './lookup-keys.ts';
 import { LookupStep } from './lookup-step.ts';
 import type { LookupScopes } from './scopes.ts';
 
-type RevealScopes = Pick<LookupScopes, (typeof SCOPE_OF)[RevealLookup['by']]>;
-
-const SCOPE_OF = {
-  linkedin_url: 'reveal',
-  email: 'revealByEmail',
-  phone: 'revealByPhone',
-  name: 'revealByName',
-  company: 'revealByCompany',
-} as const satisfies Record<RevealLookup['by'], keyof LookupScopes>;
-
-/** The scope of a lookup in the ledger. */
-export function revealScope({ by }: RevealLookup): (typeof SCOPE_OF)[RevealLookup['by']] {
-  return SCOPE_OF[by];
-}
-
 /** The reveal step: the address and the phone number of a person. */
 export class RevealStep extends LookupStep<RevealLookup, ContactRecord> {
   protected readonly step = 'reveal';
-  readonly #scopes: RevealScopes;
+  readonly #scopes: LookupScopes['reveal'];
 
-  constructor(context: StepContext, scopes: RevealScopes) {
+  constructor(context: StepContext, scopes: LookupScopes['reveal']) {
     super(context);
     this.#scopes = scopes;
   }
 
   protected scopeOf(lookup: RevealLookup): number {
-    return this.#scopes[revealScope(lookup)];
+    return this.#scopes[lookup.by];
   }
 
   protected callFor(lookup: RevealLookup, seed: string | null): () => Promise<CallResult<RevealAnswer>> {

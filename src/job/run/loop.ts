@@ -3,7 +3,14 @@ import type { InputRecord } from '../../formats/input-record.ts';
 import type { RunLedger } from '../../ledger/run-ledger.ts';
 import type { CallPool } from '../../pool/call-pool.ts';
 import type { MissQuarantine } from '../../processor/miss-quarantine.ts';
-import { callsPending, type Steps } from '../../processor/open-steps.ts';
+import {
+  callsPending,
+  flushSteps,
+  giveUpOnMissing,
+  groupsIncomplete,
+  lookupsWaiting,
+  type Steps,
+} from '../../processor/open-steps.ts';
 import type { RecordProcessor } from '../../processor/process-record.ts';
 import type { RecordResult } from '../../processor/result.ts';
 import { ReorderBuffer } from '../../util/reorder-buffer.ts';
@@ -94,19 +101,18 @@ export class RecordLoop {
   }
 
   /**
-   * Prevents a deadlock: when the reader waits and no call is in flight, nothing else could complete a partial verify request. Sends such a
+   * Prevents a deadlock: when the reader waits and no call is in flight, nothing else could complete a partial request. Sends such a
    * request, else releases the quarantine, else gives up waiting for the missing records of a retry. Called when a lookup is settled.
    */
   flushIfIdle(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
     const { state, steps, quarantine, isServiceInDoubt } = this.#parts;
-    const { verify } = steps;
     // Answers that leave the quarantine may give verify something to ask, and so on, until a call is in flight again.
     while (this.#wake !== null && !state.isStopping && !isServiceInDoubt() && this.#callsInFlight === 0) {
-      if ((verify?.addressesWaiting ?? 0) > 0) verify?.flush();
+      if (lookupsWaiting(steps) > 0) flushSteps(steps);
       else if (quarantine.size > 0) quarantine.release();
-      else if ((verify?.groupsIncomplete ?? 0) > 0) verify?.giveUpOnMissing();
+      else if (groupsIncomplete(steps) > 0) giveUpOnMissing(steps);
       else break;
     }
     this.#isFlushing = false;

@@ -1,0 +1,15 @@
+/** What each provider gave to a record. Types only. */
+import type { Step } from '../definition/steps.ts';
+
+/**
+ * The end of one lookup at one provider. `unavailable`: the provider was given up, and not asked. `settled`: a verdict that ended the step.
+ */
+export interface Contribution {
+  readonly step: Step;
+  readonly provider: string;
+  readonly kind: 'matched' | 'missed' | 'suppressed' | 'failed' | 'unavailable';
+  /** Fields of the row that are from this provider; of a verdict 1 when the row shows it. */
+  readonly fields: number;
+  /** The record had nothing of this step before: no earlier provider had matched. */
+  readonly isFirst: boolean;
+}

@@ -1,0 +1,123 @@
+/** A lookup step over several providers: the next one is asked when this one misses, or leaves a wanted field empty. */
+import type { RecordOrigin } from '../formats/input-record.ts';
+import type { Step, Waterfall } from '../definition/steps.ts';
+import type { Contribution } from './contribution.ts';
+import type { LookupOutcome } from './lookup-step.ts';
+import type { Lookups } from './lookup-keys.ts';
+import { fill, hasAll, ofOne, type SourcedRecord } from './merge-records.ts';
+
+/** The outcome of a step for a record. @param contributions absent for a job without providers */
+export type LookupDone<R> = (outcome: LookupOutcome<R>, key: string, contributions?: readonly Contribution[]) => void;
+
+/** A step as a record meets it: one provider or several. */
+export interface LookupAsker<L, R> {
+  /** @param lookups one for each provider, see `RecordKeys`. At least one is not null */
+  ask(lookups: Lookups<L>, done: LookupDone<R>, origin: RecordOrigin | null): void;
+}
+
+/** The part of `LookupStep` that a waterfall calls. */
+interface OneProvider<L, R> {
+  ask(lookup: L, done: (outcome: LookupOutcome<R>) => void, origin: RecordOrigin | null): void;
+}
+
+/** Asks the one service of a job. */
+export function oneService<L extends { readonly key: string }, R>(step: OneProvider<L, R>): LookupAsker<L, R> {
+  return {
+    ask: ([lookup], done, origin) => {
+      if (lookup === null || lookup === undefined) throw new Error('a record without a key is not looked up');
+      step.ask(lookup, (outcome) => done(outcome, lookup.key), origin);
+    },
+  };
+}
+
+/** A record on its way through the providers of one step. */
+interface Progress<L, R> {
+  readonly lookups: Lookups<L>;
+  readonly done: LookupDone<R>;
+  readonly origin: RecordOrigin | null;
+  readonly contributions: Contribution[];
+  /** The record so far; null before a match. */
+  found: SourcedRecord | null;
+  failure: { readonly outcome: LookupOutcome<R>; readonly key: string } | null;
+  /** The key that was asked last. */
+  key: string;
+}
+
+export class LookupWaterfall<L extends { readonly key: string }, R> implements LookupAsker<L, R> {
+  readonly #step: Step;
+  readonly #rule: Waterfall;
+  readonly #providers: readonly OneProvider<L, R>[];
+
+  /** @param providers in the order of `rule.from` */
+  constructor(step: Step, rule: Waterfall, providers: readonly OneProvider<L, R>[]) {
+    this.#step = step;
+    this.#rule = rule;
+    this.#providers = providers;
+  }
+
+  ask(lookups: Lookups<L>, done: LookupDone<R>, origin: RecordOrigin | null): void {
+    this.#next({ lookups, done, origin, contributions: [], found: null, failure: null, key: '' }, 0);
+  }
+
+  #next(progress: Progress<L, R>, from: number): void {
+    for (let index = from; index < this.#providers.length; index++) {
+      const lookup = progress.lookups[index] ?? null;
+      const provider = this.#providers[index];
+      if (lookup === null || provider === undefined) continue;
+      progress.key = lookup.key;
+      provider.ask(lookup, (outcome) => this.#answered(progress, index, lookup.key, outcome), progress.origin);
+      return;
+    }
+    this.#end(progress);
+  }
+
+  #answered(progress: Progress<L, R>, index: number, key: string, outcome: LookupOutcome<R>): void {
+    const provider = this.#rule.from[index] ?? '';
+    const isFirst = progress.found === null;
+    const note = (kind: Contribution['kind']): void =>
+      void progress.contributions.push({ step: this.#step, provider, kind, fields: 0, isFirst });
+    switch (outcome.kind) {
+      case 'hit':
+        note('matched');
+        this.#take(progress, outcome.answer.record as Readonly<Record<string, unknown>>, provider);
+        if (hasAll(progress.found?.record ?? {}, this.#rule.until)) this.#end(progress);
+        else this.#next(progress, index + 1);
+        return;
+      case 'miss':
+        note('missed');
+        this.#next(progress, index + 1);
+        return;
+      case 'suppressed':
+        note('suppressed');
+        progress.done(outcome, key, progress.contributions);
+        return;
+      case 'failed':
+        note(outcome.unavailable === true ? 'unavailable' : 'failed');
+        progress.failure ??= { outcome, key };
+        this.#next(progress, index + 1);
+        return;
+      default:
+        outcome satisfies never;
+    }
+  }
+
+  #take(progress: Progress<L, R>, record: Readonly<Record<string, unknown>>, provider: string): void {
+    const { found } = progress;
+    if (found === null) progress.found = ofOne(record, provider);
+    else if (this.#rule.fields === 'merge') progress.found = fill(found, record, provider);
+    else if (hasAll(record, this.#rule.until)) progress.found = ofOne(record, provider);
+  }
+
+  #end({ found, failure, done, key, contributions }: Progress<L, R>): void {
+    if (found === null) {
+      done(failure?.outcome ?? { kind: 'miss' }, failure?.key ?? key, contributions);
+      return;
+    }
+    const record = { ...found.record, source: found.sources };
+    const counted = contributions.map((one) => ({
+      ...one,
+      fields: one.kind === 'matched' ? Object.values(found.sources).filter((name) => name === one.provider).length : 0,
+    }));
+    done({ kind: 'hit', answer: { record: record as R, text: JSON.stringify(record) } }, key, counted);
+  }
+}

@@ -1,0 +1,64 @@
+/** Merges the records that several providers have of one person or company. Pure. */
+import { isObject } from '../util/is-object.ts';
+
+type AnyRecord = Readonly<Record<string, unknown>>;
+
+/** Which provider each field is from, by dotted path: `{title: pdl, "company.name": hunter}`. */
+export type FieldSources = Readonly<Record<string, string>>;
+
+export interface SourcedRecord {
+  readonly record: AnyRecord;
+  readonly sources: FieldSources;
+}
+
+/** What a provider says of an address belongs to the address: these come from the provider whose address the record has. */
+const OF_EMAIL = /^(?:verified|email_\w+)$/;
+
+/** Whether the value says something: null, empty text, empty lists and mappings do not. */
+export function hasValue(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return false;
+  if (typeof value !== 'object') return true;
+  return Array.isArray(value) ? value.length > 0 : Object.values(value).some(hasValue);
+}
+
+/** A record with each of its fields from one provider. Fields without a value are left out of the sources. */
+export function ofOne(record: AnyRecord, provider: string): SourcedRecord {
+  return fill({ record: {}, sources: {} }, record, provider);
+}
+
+/** Fills the empty fields of a record from the record of another provider. The company is filled field by field. */
+export function fill(before: SourcedRecord, record: AnyRecord, provider: string): SourcedRecord {
+  const merged: Record<string, unknown> = { ...before.record };
+  const sources: Record<string, string> = { ...before.sources };
+  const takesEmail = !hasValue(before.record['email']);
+  for (const [field, value] of Object.entries(record)) {
+    if (OF_EMAIL.test(field) && !takesEmail) continue;
+    if (field === 'company' && isObject(value)) {
+      merged[field] = fillCompany(merged[field], value, provider, sources);
+    } else if (!hasValue(merged[field]) || (OF_EMAIL.test(field) && hasValue(value))) {
+      if (!hasValue(value) && Object.hasOwn(merged, field)) continue;
+      merged[field] = value;
+      if (hasValue(value)) sources[field] = provider;
+    }
+  }
+  return { record: merged, sources };
+}
+
+function fillCompany(before: unknown, company: AnyRecord, provider: string, sources: Record<string, string>): AnyRecord {
+  const merged: Record<string, unknown> = isObject(before) ? { ...before } : {};
+  for (const [field, value] of Object.entries(company)) {
+    if (hasValue(merged[field]) || (!hasValue(value) && Object.hasOwn(merged, field))) continue;
+    merged[field] = value;
+    if (hasValue(value)) sources[`company.${field}`] = provider;
+  }
+  return merged;
+}
+
+/** Whether a record has a value in each of these fields. @param paths dotted, such as `company.name` */
+export function hasAll(record: AnyRecord, paths: readonly string[]): boolean {
+  return paths.every((path) => {
+    let value: unknown = record;
+    for (const part of path.split('.')) value = isObject(value) && Object.hasOwn(value, part) ? value[part] : undefined;
+    return hasValue(value);
+  });
+}

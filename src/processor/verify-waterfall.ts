@@ -1,0 +1,138 @@
+/** The verify step as a record meets it: addresses go to each provider in input order, and to the next one while no verdict settles them. */
+import type { VerificationResult } from '../client/types.ts';
+import type { RecordOrigin } from '../formats/input-record.ts';
+import { ReorderBuffer } from '../util/reorder-buffer.ts';
+import type { Contribution } from './contribution.ts';
+import type { StepAnswer } from './result.ts';
+import type { VerifyOutcome } from './verify-outcome.ts';
+
+/** @param contributions absent for a job without providers */
+type VerifyDone = (outcome: VerifyOutcome, contributions?: readonly Contribution[]) => void;
+
+/** The part of `VerifyStep` that is called here. */
+interface VerifyProvider {
+  ask(email: string, done: (outcome: VerifyOutcome) => void, spelled: string, origin: RecordOrigin | null): void;
+  flush(): void;
+}
+
+/** A record that is ready for its verify step. */
+export interface VerifyTurn {
+  readonly email: string;
+  /** As the service gets it. */
+  readonly spelled: string;
+  readonly origin: RecordOrigin;
+  readonly done: VerifyDone;
+}
+
+/**
+ * Verify requests end after this many rows of the output, full or not. Where few rows have an address to verify, requests that only fill up
+ * would have other addresses after a crash, and so other Idempotency-Keys.
+ */
+export interface VerifyGroups {
+  readonly rows: number;
+  /** Rows of the output before the first record. */
+  readonly before: number;
+}
+
+/** Whom the step asks, and which verdicts settle an address. Null: a job without providers. */
+export interface VerifyRule {
+  readonly from: readonly string[];
+  readonly until: readonly string[];
+}
+
+/** An address on its way through the providers. */
+interface Progress {
+  readonly turn: VerifyTurn;
+  readonly contributions: Contribution[];
+  readonly verdicts: { readonly provider: string; readonly answer: StepAnswer<VerificationResult> }[];
+  failure: Exclude<VerifyOutcome, { kind: 'verdict' }> | null;
+}
+
+/** An object, because the buffer tells null from absent. */
+interface Place {
+  readonly progress: Progress | null;
+}
+
+export class VerifyWaterfall {
+  readonly #providers: readonly VerifyProvider[];
+  readonly #rule: VerifyRule | null;
+  readonly #groups: VerifyGroups | null;
+  /** By provider: records in input order, each with its turn or without one. */
+  readonly #turns: readonly ReorderBuffer<Place>[];
+
+  /** @param providers in the order of `rule.from` */
+  constructor(providers: readonly VerifyProvider[], rule: VerifyRule | null, groups: VerifyGroups | null) {
+    this.#providers = providers;
+    this.#rule = rule;
+    this.#groups = groups;
+    this.#turns = providers.map(() => new ReorderBuffer<Place>());
+  }
+
+  /** @param number counts the run's records from 0, without gaps. @param turn null for a record that skips the step */
+  take(number: number, turn: VerifyTurn | null): void {
+    if (turn === null) this.#skip(number, 0);
+    else this.#put(number, 0, { turn, contributions: [], verdicts: [], failure: null });
+  }
+
+  /** The record asks none of the providers from this one on. */
+  #skip(number: number, from: number): void {
+    for (let index = from; index < this.#providers.length; index++) this.#put(number, index, null);
+  }
+
+  #put(number: number, index: number, progress: Progress | null): void {
+    const provider = this.#providers[index];
+    this.#turns[index]?.put(number, { progress }, ({ progress: next }, its) => {
+      if (next !== null) this.#ask(its, index, next);
+      if (this.#groups !== null && (this.#groups.before + its + 1) % this.#groups.rows === 0) provider?.flush();
+    });
+  }
+
+  /** `progress` is not taken apart: the callback would hold its parts by themselves, for thousands of records at once. */
+  #ask(number: number, index: number, progress: Progress): void {
+    const done = (outcome: VerifyOutcome): void => this.#answered(number, index, progress, outcome);
+    this.#providers[index]?.ask(progress.turn.email, done, progress.turn.spelled, progress.turn.origin);
+  }
+
+  #answered(number: number, index: number, progress: Progress, outcome: VerifyOutcome): void {
+    const rule = this.#rule;
+    if (rule === null) {
+      progress.turn.done(outcome);
+      return;
+    }
+    this.#note(progress, rule.from[index] ?? '', outcome);
+    const isOver = outcome.kind === 'suppressed' || (outcome.kind === 'verdict' && rule.until.includes(outcome.answer.record.result));
+    if (isOver || index + 1 === this.#providers.length) {
+      this.#end(progress, rule, outcome);
+      this.#skip(number, index + 1);
+    } else this.#put(number, index + 1, progress);
+  }
+
+  #note(progress: Progress, provider: string, outcome: VerifyOutcome): void {
+    const { contributions, verdicts } = progress;
+    const kind =
+      outcome.kind === 'verdict'
+        ? 'matched'
+        : outcome.kind === 'suppressed'
+          ? 'suppressed'
+          : outcome.unavailable === true
+            ? 'unavailable'
+            : 'failed';
+    contributions.push({ step: 'verify', provider, kind, fields: 0, isFirst: verdicts.length === 0 });
+    if (outcome.kind === 'verdict') verdicts.push({ provider, answer: outcome.answer });
+    else progress.failure ??= outcome;
+  }
+
+  /** The row shows the verdict that settled the address; else the first that says something, else the first. */
+  #end(progress: Progress, { until }: VerifyRule, last: VerifyOutcome): void {
+    const { turn, contributions, verdicts } = progress;
+    const settled = verdicts.find(({ answer }) => until.includes(answer.record.result));
+    const shown = settled ?? verdicts.find(({ answer }) => answer.record.result !== 'unknown') ?? verdicts[0];
+    if (last.kind === 'suppressed' || shown === undefined) {
+      turn.done(last.kind === 'verdict' ? last : (progress.failure ?? last), contributions);
+      return;
+    }
+    const record = { ...shown.answer.record, source: shown.provider };
+    const counted = contributions.map((one) => ({ ...one, fields: one.provider === shown.provider ? 1 : 0 }));
+    turn.done({ kind: 'verdict', answer: { record, text: JSON.stringify(record) } }, counted);
+  }
+}

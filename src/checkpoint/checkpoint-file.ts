@@ -4,6 +4,7 @@ import type { StoredSlots } from './call-slots.ts';
 import type { Shard } from '../definition/compiled-job.ts';
 import type { NotableCalls } from './notable-calls.ts';
 import type { PreviousRun } from './previous-run.ts';
+import type { ProviderStates } from './provider-state.ts';
 import type { RunLog } from './run-log.ts';
 import type { WaitTotals } from './wait-log.ts';
 import type { KeptSize } from '../processor/request-size.ts';
@@ -114,6 +115,8 @@ export interface Checkpoint extends QuarantineState {
   readonly callsAtMost: number;
   /** The same of credits: it exceeds `totals` also where answers never arrived. */
   readonly creditsAtMost: number;
+  /** Of a job that names its providers; left out for a job with one service. */
+  readonly providers?: ProviderStates;
   /** Null when no retry is under way. */
   readonly retry: Retry | null;
   /** The shard of a job that several processes share. Null for a whole job. */
@@ -222,6 +225,7 @@ const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
   result: ['object', 'null'],
   callsAtMost: ['number'],
   creditsAtMost: ['number'],
+  providers: ['object', 'undefined'],
   retry: ['object', 'null'],
   shard: ['object', 'null'],
 };

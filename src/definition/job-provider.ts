@@ -63,3 +63,17 @@ export function serviceSettings(provider: JobProvider, quota: ProviderQuota): Co
     domainField: 'domain',
   };
 }
+
+/** The operations of a provider that a job uses, by the quota that counts them. */
+export function providerLanes(
+  provider: JobProvider,
+  { steps, waterfalls }: Pick<CompiledJob, 'steps' | 'waterfalls'>,
+): readonly { readonly quota: ProviderQuota; readonly steps: readonly OperationName[] }[] {
+  const byQuota = new Map<ProviderQuota, OperationName[]>();
+  for (const step of steps) {
+    if (waterfalls[step]?.from.includes(provider.name) !== true) continue;
+    const quota = quotaOf(provider, step);
+    byQuota.set(quota, [...(byQuota.get(quota) ?? []), step]);
+  }
+  return [...byQuota].map(([quota, counted]) => ({ quota, steps: counted }));
+}

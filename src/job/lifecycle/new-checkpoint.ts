@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import { NO_WAITS } from '../../checkpoint/wait-log.ts';
+import { NO_TOTALS } from '../../checkpoint/provider-state.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { InputManifest } from '../../formats/input-record.ts';
 import { START_MARK } from '../../writer/resume-point.ts';
@@ -30,17 +30,7 @@ export function newCheckpoint(
     finishedAt: null,
     exitCode: null,
     mark: { ...START_MARK, position: shard?.from ?? null },
-    totals: {
-      calls: {},
-      lookups: { unique: 0, fromLedger: 0 },
-      retries: 0,
-      throttled: { events: 0, waitedMs: 0 },
-      waits: NO_WAITS,
-      beyondPlan: 0,
-      credits: 0,
-      latency: {},
-      activeMs: 0,
-    },
+    totals: NO_TOTALS,
     trusted: false,
     answered: false,
     spent: null,

@@ -52,6 +52,11 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
     this.#reporter.info('service_back', `the service is back after ${duration(downMs)}`);
   }
 
+  /** The run goes on without the provider. @param why a sentence without its capital and its full stop */
+  skipped(why: string): void {
+    this.#reporter.warn('provider_skipped', `${why}; the run goes on without this provider`);
+  }
+
   keyRenewed(): void {
     this.#reporter.warn('key_renewed', 'the service refused the API key: its file holds another one now, and the run goes on with that');
   }

@@ -45,6 +45,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   #waitedMs: number;
   #waitsFrom = 0;
   #waitsUntil = 0;
+  readonly #creditsEach: Readonly<Partial<Record<Step, number>>>;
   readonly #activeBefore: number;
   readonly #startedAt: number;
   readonly #now: () => number;
@@ -52,8 +53,17 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   readonly #waitsBefore: WaitTotals;
   readonly #beyondPlanBefore: number;
 
-  /** @param now monotonic milliseconds. @param series null when no report shows calls over time */
-  constructor(from: RunTotals | null, now: () => number, series: CallSeries | null = null) {
+  /**
+   * @param now monotonic milliseconds. @param series null when no report shows calls over time
+   * @param creditsEach the most credits that a key costs by what is known before any answer; absent: one
+   */
+  constructor(
+    from: RunTotals | null,
+    now: () => number,
+    series: CallSeries | null = null,
+    creditsEach: Readonly<Partial<Record<Step, number>>> = {},
+  ) {
+    this.#creditsEach = creditsEach;
     this.calls = { ...from?.calls };
     this.retries = from?.retries ?? 0;
     this.throttledEvents = from?.throttled.events ?? 0;
@@ -106,7 +116,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
 
   /** The most credits that a call costs, by what the service has charged so far; at first one a key. */
   costAtMost({ step, keys }: CallSize): number {
-    return keys * (this.#inFlight.get(step)?.creditsEach ?? 1);
+    return keys * (this.#inFlight.get(step)?.creditsEach ?? this.#creditsEach[step] ?? 1);
   }
 
   sent({ step, keys }: CallSize): void {
@@ -134,7 +144,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
 
   #flying(step: Step): { keys: number; creditsEach: number } {
     let flying = this.#inFlight.get(step);
-    if (flying === undefined) this.#inFlight.set(step, (flying = { keys: 0, creditsEach: 1 }));
+    if (flying === undefined) this.#inFlight.set(step, (flying = { keys: 0, creditsEach: this.#creditsEach[step] ?? 1 }));
     return flying;
   }
 

@@ -1,5 +1,6 @@
-/** Client, limiter and pool: they carry the calls of a run, or of a list of keys. */
+/** Client, limiters and pools: they carry the calls to one provider, for a run or a list of keys. */
 import { AttemptClient } from '../../client/attempt-client.ts';
+import type { ProviderClient } from '../../client/provider-client.ts';
 import type { RotatingKey } from '../../client/rotating-key.ts';
 import type { CompiledJob, StatedWindow } from '../../definition/compiled-job.ts';
 import { Limiter } from '../../limiter/limiter.ts';
@@ -36,18 +37,13 @@ interface CallsOptions {
     readonly enrich?: CompiledJob['enrich'];
   };
   readonly service: ServiceAccess;
-  readonly counters: Counters;
+  /** Makes the client of another provider than the specification's service. @param connections at most */
+  readonly makeClient?: (connections: number) => ProviderClient;
+  /** One for each quota that the provider counts by itself. */
+  readonly lanes: readonly LaneOptions[];
+  readonly counters: CallCounters;
   readonly budget: Pick<CallBudget, 'ask' | 'reached'>;
   readonly notices: Notices;
-  /** Requests a minute that are this run's own; null: unlimited. */
-  readonly ownRpm: number | null;
-  readonly windows: readonly StatedWindow[];
-  /** The quota that several pods share; null: this run alone has its quota. */
-  readonly quota: SharedQuota | null;
-  /** The part of the plan that is this run's: 1 is all of it. */
-  readonly share: number;
-  /** Calls of earlier runs that still count against the quota; null when nothing is known of them. */
-  readonly spent: SavedQuota | null;
   /** Whether a call may be sent as far as the ledger is concerned; a promise: ask again then. @throws StorageError */
   readonly mayCall: () => true | Promise<void>;
   /** Whether the service has answered an earlier run of this job. */
@@ -60,10 +56,33 @@ interface CallsOptions {
   readonly onFatal: (error: unknown) => void;
 }
 
-export interface Calls {
-  readonly client: AttemptClient;
+/** The counters of a run, or of a run and of one of its providers. */
+export type CallCounters = Pick<Counters, 'throttled' | 'sent' | 'answered' | 'retrying' | 'wentDown' | 'cameBack'>;
+
+/** A quota, and the calls that are counted against it. */
+export interface LaneOptions {
+  /** Requests a minute of the plan; null: unlimited. */
+  readonly rpm: number | null;
+  /** Those that are this run's own. */
+  readonly ownRpm: number | null;
+  readonly windows: readonly StatedWindow[];
+  /** The quota that several pods share; null: this run alone has its quota. */
+  readonly quota: SharedQuota | null;
+  /** The part of the plan that is this run's: 1 is all of it. */
+  readonly share: number;
+  /** Calls of earlier runs that still count against the quota; null when nothing is known of them. */
+  readonly spent: SavedQuota | null;
+}
+
+export interface Lane {
   readonly limiter: Limiter;
   readonly pool: CallPool;
+}
+
+export interface Calls {
+  readonly client: ProviderClient;
+  /** In the order of the options. */
+  readonly lanes: readonly Lane[];
   /** Sends nothing more. Resolves when calls in flight are answered; after `DRAIN_MS` they are cancelled. */
   drain(): Promise<void>;
   /** Drains, then closes connections and the shared quota. May be called twice. */
@@ -72,20 +91,43 @@ export interface Calls {
 
 /** @throws StorageError when the process may not open enough files */
 export function openCalls(options: CallsOptions): Calls {
-  const { settings, service, counters, budget, notices, abort, onFatal } = options;
-  const { concurrency, timeoutMs, domainField, embedded, rpm } = settings.service;
-  const monotonicNow = (): number => performance.now();
-  const wanted = concurrency === 'auto' ? AUTO_BOUNDS.max : concurrency;
+  const { settings, service, notices, abort } = options;
+  const { concurrency, timeoutMs, domainField, embedded } = settings.service;
+  const wanted = (concurrency === 'auto' ? AUTO_BOUNDS.max : concurrency) * options.lanes.length;
   const maxConnections = connectionsAllowed(embedded);
   if (maxConnections < wanted) notices.fewFiles(maxConnections, concurrency);
-  const client = new AttemptClient({
-    baseUrl: service.baseUrl,
-    apiKey: service.apiKey,
-    timeoutMs,
-    domainField,
-    ...(settings.enrich === undefined ? {} : { enrich: settings.enrich }),
-    connections: Math.min(wanted, maxConnections),
-  });
+  const connections = Math.min(wanted, maxConnections);
+  const client =
+    options.makeClient?.(connections) ??
+    new AttemptClient({
+      baseUrl: service.baseUrl,
+      apiKey: service.apiKey,
+      timeoutMs,
+      domainField,
+      ...(settings.enrich === undefined ? {} : { enrich: settings.enrich }),
+      connections,
+    });
+  const lanes = options.lanes.map((lane) => openLane(lane, options, maxConnections));
+  const cancel = (): void => void client.destroy();
+  abort.addEventListener('abort', cancel, { once: true });
+  const drain = async (): Promise<void> => {
+    const timer = setTimeout(cancel, DRAIN_MS);
+    await Promise.all(lanes.map(({ pool }) => pool.drain()));
+    clearTimeout(timer);
+  };
+  const close = async (): Promise<void> => {
+    await drain();
+    abort.removeEventListener('abort', cancel);
+    await client.close();
+    for (const { limiter } of lanes) await limiter.close();
+  };
+  let closing: Promise<void> | null = null;
+  return { client, lanes, drain, close: () => (closing ??= close()) };
+}
+
+function openLane(lane: LaneOptions, options: CallsOptions, maxConnections: number): Lane {
+  const { settings, service, counters, budget, notices, onFatal } = options;
+  const monotonicNow = (): number => performance.now();
   // A key that is being read again comes first, then the ledger's claims, then the job's own limit.
   const mayCall = (call: CallSize): MayCall => {
     if (service.apiKey.reading !== null) return service.apiKey.reading;
@@ -93,13 +135,13 @@ export function openCalls(options: CallsOptions): Calls {
     return claimed === true ? budget.ask(call) : claimed;
   };
   const limiter = new Limiter({
-    rpm,
+    rpm: lane.rpm,
     monotonicNow,
     wallNow: Date.now,
-    restored: options.spent,
-    shared: options.quota,
-    share: options.share,
-    windows: options.windows,
+    restored: lane.spent,
+    shared: lane.quota,
+    share: lane.share,
+    windows: lane.windows,
     blockedBy: () => heldBack(() => mayCall(NOTHING)),
     onThrottled: (wait) => {
       counters.throttled(wait);
@@ -108,12 +150,11 @@ export function openCalls(options: CallsOptions): Calls {
     onResetUnit: (how) => notices.resetUnit(how),
     onUnreadableReset: (value) => notices.unreadableReset(value),
   });
-  counters.beyondPlanNow = () => limiter.beyondPlan();
   const pool = new CallPool({
     limiter,
-    concurrency,
+    concurrency: settings.service.concurrency,
     maxConnections,
-    rpm: options.ownRpm,
+    rpm: lane.ownRpm,
     mayCall,
     renewKey: (version) => renewKey(service.apiKey, version, notices),
     limitReached: (call) => budget.reached(call),
@@ -138,21 +179,7 @@ export function openCalls(options: CallsOptions): Calls {
     monotonicNow,
     random: Math.random,
   });
-  const cancel = (): void => void client.destroy();
-  abort.addEventListener('abort', cancel, { once: true });
-  const drain = async (): Promise<void> => {
-    const timer = setTimeout(cancel, DRAIN_MS);
-    await pool.drain();
-    clearTimeout(timer);
-  };
-  const close = async (): Promise<void> => {
-    await drain();
-    abort.removeEventListener('abort', cancel);
-    await client.close();
-    await limiter.close();
-  };
-  let closing: Promise<void> | null = null;
-  return { client, limiter, pool, drain, close: () => (closing ??= close()) };
+  return { limiter, pool };
 }
 
 /** Resolves when calls may be sent again; null when they may already. A failure is left to the pool, which asks itself. */

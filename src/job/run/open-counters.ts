@@ -1,6 +1,6 @@
 import { CallSeries } from '../../checkpoint/call-series.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import type { CompiledJob } from '../../definition/compiled-job.ts';
+import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
 import { smallestClaimedWindow } from '../../limiter/quota-windows.ts';
 import { ownWindows, shareOfPlan } from '../shards/shard-job.ts';
 import { CallBudget } from './call-budget.ts';
@@ -27,7 +27,7 @@ export function openCounters(
     nowMs: now(),
     wallMs: Date.now(),
   });
-  const counters = new Counters(checkpoint.totals, now, series);
+  const counters = new Counters(checkpoint.totals, now, series, dearest(job));
   const budget = new CallBudget({
     maxCalls: job.limits.maxCalls,
     maxCredits: job.limits.maxCredits,
@@ -41,4 +41,11 @@ export function openCounters(
     record: destination.saveCheckpoint === null ? null : saveTotals,
   });
   return { counters, budget };
+}
+
+/** The most credits that a lookup costs at any of the job's providers. */
+function dearest({ providers, steps }: CompiledJob): Partial<Record<Step, number>> {
+  return Object.fromEntries(
+    steps.map((step) => [step, Math.max(1, ...providers.map(({ definition }) => definition.operations[step]?.creditsAtMost ?? 1))]),
+  );
 }

@@ -6,38 +6,34 @@ import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { readRecords } from '../../formats/read-records.ts';
 import { loadKeys } from '../../processor/load-keys.ts';
-import { MissQuarantine } from '../../processor/miss-quarantine.ts';
-import { openSteps, type Steps } from '../../processor/open-steps.ts';
+import { addressesPending, openSteps, stopSteps, type Steps } from '../../processor/open-steps.ts';
 import { RecordProcessor } from '../../processor/process-record.ts';
 import { RetryProcessor } from '../../processor/retry-record.ts';
-import { lookupScopes } from '../../processor/scopes.ts';
 import { EXIT, type ExitCode } from '../../util/errors.ts';
 import type { StopSignals } from '../../util/stop-signals.ts';
 import type { Waits } from '../../util/waits.ts';
-import { idempotencyKey, keySeed } from '../lifecycle/idempotency-keys.ts';
 import { ledgerRights } from '../lifecycle/ledger-rights.ts';
 import type { RetrySource } from '../lifecycle/retried-records.ts';
-import { serviceOrigin } from '../lifecycle/service-origin.ts';
 import { firstRowNotices } from '../progress/first-row-notices.ts';
 import { Notices } from '../progress/notices.ts';
 import type { Reporter } from '../progress/reporter.ts';
 import { expectedOf } from '../progress/snapshot.ts';
-import { ownRpm, ownWindows, shareOfPlan } from '../shards/shard-job.ts';
 import type { RunDestination } from './destination.ts';
 import { RecordLoop } from './loop.ts';
-import { openCalls, type ServiceAccess } from './open-calls.ts';
+import type { ServiceAccess } from './open-calls.ts';
 import { openCounters } from './open-counters.ts';
-import { requestPace } from './request-pace.ts';
+import { namedPart, servicePart } from './provider-parts.ts';
 import { RunCheckpoints } from './run-checkpoints.ts';
+import { RunProviders } from './run-providers.ts';
 import { RunState } from './run-state.ts';
-import { ServiceDoubt } from './service-doubt.ts';
 import { openRunQuota } from './shared-quota.ts';
-import { spentBefore } from './spent-before.ts';
 import { watchRun } from './wait-sources.ts';
 
 /** A command's service and signals, for each of its runs. */
 export interface RunContext {
   readonly service: ServiceAccess;
+  /** By the job's names; left out for a job with one service. */
+  readonly providers?: ReadonlyMap<string, ServiceAccess>;
   /** Include the loss of the job lock, where the run has one. */
   readonly signals: StopSignals;
   /** The command line, without secrets, for the report. */
@@ -89,69 +85,39 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
       part.close(),
     );
 
-    // Limiter and pool
+    // Limiters and pools
     const { counters, budget } = openCounters(options, () => saved.saveTotals());
     // Null unless runs share a quota over Redis.
     const quota = opened.adopt(await openRunQuota(job, service.apiKey, reporter, checkpoint), (part) => part?.close());
     const notices = new Notices(reporter, job.limits.maxOutageMs, () => performance.now());
-    const calls = opened.adopt(
-      openCalls({
-        settings: job,
-        service,
-        counters,
-        budget,
-        notices,
-        ownRpm: ownRpm(job, checkpoint),
-        windows: ownWindows(job, checkpoint),
-        quota,
-        share: shareOfPlan(checkpoint),
-        spent: spentBefore(job, checkpoint, options.wasKilled),
-        // A shared ledger forbids new calls while it cannot be reached.
-        mayCall: () => ledger.mayCall(),
-        // Faults of a service that has answered this job before are outages, not a wrong address.
-        hasAnswered: checkpoint.answered,
+    const run = { job, checkpoint, wasKilled: options.wasKilled, counters, budget, reporter };
+    const saveClaims = destination.saveCheckpoint === null ? null : (): Promise<void> => saved.saveTotals();
+    const parts =
+      job.providers.length === 0
+        ? [servicePart(run, service, quota, notices)]
+        : job.providers.map((provider) => namedPart(run, provider, accessOf(options, provider.name), saveClaims));
+    const providers = opened.adopt(
+      new RunProviders(parts, {
+        state,
+        ledger,
+        checkpoint,
         isRetry: retry !== null,
+        isTrustedElsewhere: options.isTrustedElsewhere,
         abort: signals.abort,
-        onFatal: stopFor,
+        onSettled: () => loop.flushIfIdle(),
+        saveTotals: () => saved.saveTotals(),
       }),
       (part) => part.close(),
     );
-    const { client, limiter, pool } = calls;
+    counters.beyondPlanNow = () => providers.beyondPlan();
 
     // Steps. Misses of a service that has not yet shown that it knows anybody are held in quarantine.
-    const doubt = new ServiceDoubt({
-      state,
-      isTrustedElsewhere: options.isTrustedElsewhere,
-      quarantine: () => quarantine,
-      onTrusted: () => loop.flushIfIdle(),
-    });
-    const quarantine = new MissQuarantine({
-      held: checkpoint.held,
-      trusted: checkpoint.trusted || job.limits.trustMisses,
-      onDistrust: (answers, kind) => void doubt.raise(answers, kind),
-    });
-    const ownSeed = keySeed(checkpoint);
+    const { limiter, pool, quarantine } = providers;
     const steps = openSteps(
       job,
-      {
-        client,
-        pool,
-        ledger,
-        quarantine: quarantine,
-        idempotencyKey: (body, seed = null) => idempotencyKey(seed ?? ownSeed, body),
-        onSettled: () => loop.flushIfIdle(),
-        onPending: (addresses, waitMs) => notices.pending(addresses, waitMs),
-      },
-      lookupScopes((step, scope) => ledger.scope(serviceOrigin(job), step, scope), job.service.domainField, job),
-      requestPace({
-        timeoutMs: job.service.timeoutMs,
-        counters,
-        notices,
-        keepAnswers: () => ledger.keep(),
-        keepTotals: () => saved.saveTotals(),
-        onFatal: stopFor,
-      }),
+      providers.all.map((provider) => provider.forSteps()),
     );
+    providers.watch(steps);
     const processor = openProcessor(options, steps, keysOf);
 
     // Writer
@@ -166,7 +132,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
       ledger,
       pool,
       quarantine,
-      isServiceInDoubt: () => doubt.isOpen,
+      isServiceInDoubt: () => providers.isInDoubt,
       writer,
       counters,
       notices: firstRowNotices(options),
@@ -181,9 +147,9 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
       writer,
       ledger,
       budget,
-      // A service whose misses were rejected counts as one that never answered: its address may still be corrected.
-      service: () => ({ ...quarantine.trust, answered: pool.hasAnswered && !quarantine.isServiceRejected }),
-      spent: () => limiter.save(),
+      providers: providers.checkpoints,
+      service: () => providers.known,
+      spent: () => providers.spent,
       // A shard counts its own lookups: the others write to the same ledger.
       totals: () =>
         checkpoint.shard === null
@@ -198,11 +164,10 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     state.enter('running');
     reporter.start({ job, checkpoint, resumed: options.isResumed, loop, limiter, pool, checkpoints: saved, counters, writer });
     const unwatch = watchRun(waits, {
-      limiter,
-      pool,
+      lanes: providers.lanes,
       joining: () => ledger.joining,
       claimed: () => ledger.waiting,
-      pending: () => steps.verify?.addressesPending ?? null,
+      pending: () => addressesPending(steps),
       reader: () => loop.waitsFor,
       now: () => performance.now(),
     });
@@ -215,15 +180,15 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     }
 
     state.enter('draining');
-    steps.verify?.stop();
-    await calls.drain();
+    stopSteps(steps);
+    await providers.drain();
     await saved.stop();
     if (state.isStopping) {
       // If the disk itself failed, the next run starts from the previous checkpoint.
       await saved.saveRows('stopped', state.reason).catch(() => undefined);
     } else state.enter('finishing');
     // Frees this run's part of a shared quota while the output is finished.
-    await calls.close();
+    await providers.close();
     unwatch();
     reporter.stop();
     if (state.isStopping) {
@@ -251,6 +216,12 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
  */
 async function saveUnopened({ checkpoint, wasKilled, destination }: PipelineOptions): Promise<void> {
   if (!wasKilled) await destination.saveCheckpoint?.({ ...checkpoint, state: 'stopped' }).catch(() => undefined);
+}
+
+function accessOf({ providers }: RunContext, name: string): ServiceAccess {
+  const access = providers?.get(name);
+  if (access === undefined) throw new Error(`nothing says how to reach the provider ${name}`);
+  return access;
 }
 
 function openProcessor(

@@ -7,6 +7,8 @@ import type { Notices } from '../progress/notices.ts';
 interface RequestPaceOptions {
   /** Longest wait for an answer, milliseconds. */
   readonly timeoutMs: number;
+  /** Addresses in a full request. */
+  readonly largest?: number;
   readonly counters: Pick<Counters, 'verifySize' | 'verifyTooLarge'>;
   readonly notices: Pick<Notices, 'smallerRequests' | 'largerRequests'>;
   /** Makes all answers durable. @throws StorageError */
@@ -18,8 +20,8 @@ interface RequestPaceOptions {
 }
 
 /** Adapts the size of verify requests. Progress and report show it, and the checkpoint stores it. */
-export function requestPace({ timeoutMs, counters, notices, keepAnswers, keepTotals, onFatal }: RequestPaceOptions): RequestPace {
-  const sizes = new RequestSize({ largest: VERIFY_BATCH, limitMs: timeoutMs, from: counters.verifySize });
+export function requestPace({ timeoutMs, largest = VERIFY_BATCH, counters, notices, keepAnswers, keepTotals, onFatal }: RequestPaceOptions): RequestPace {
+  const sizes = new RequestSize({ largest, limitMs: timeoutMs, from: counters.verifySize });
   let told = sizes.size;
   const note = (isDone: boolean): void => {
     if (sizes.size > told && counters.verifyTooLarge > 0) notices.largerRequests(sizes.size);

@@ -13,6 +13,7 @@ import { firstMark } from '../lifecycle/retry-start.ts';
 import { shardName } from '../shards/shard-job.ts';
 import type { CallBudget } from './call-budget.ts';
 import type { RunDestination, RowWriter } from './destination.ts';
+import type { ProviderCheckpoints } from './run-providers.ts';
 
 /** Knowledge of the service for the next run. `answered`: it has answered a lookup of this job. */
 type KnownService = QuarantineState & Pick<Checkpoint, 'answered'>;
@@ -27,6 +28,8 @@ interface RunCheckpointsOptions {
   readonly writer: Pick<RowWriter, 'sync' | 'settled'>;
   readonly ledger: Pick<RunLedger, 'keep'>;
   readonly budget: Pick<CallBudget, 'claim' | 'claimedUpTo' | 'sent' | 'spent'>;
+  /** Null for a job with one service. */
+  readonly providers: ProviderCheckpoints | null;
   readonly service: () => KnownService;
   /** Calls that count against the quota of the next run. */
   readonly spent: () => SavedQuota;
@@ -111,7 +114,7 @@ export class RunCheckpoints {
     const finishing = finishingCheckpoint(
       job,
       // Answers in quarantine at the end of the input stand: the ledger has them.
-      { ...this.#latest, ...service(), held: [], spent: spent(), totals: { ...totals(), runs: this.#runs }, ...budget.spent },
+      { ...this.#latest, ...service(), held: [], spent: spent(), totals: { ...totals(), runs: this.#runs }, ...budget.spent, ...this.#providers(false) },
       rows,
     );
     await save?.(finishing);
@@ -128,6 +131,11 @@ export class RunCheckpoints {
     if (!isMixed && this.#latest.state !== 'running') return;
     this.#end('stopped', reason);
     await this.#save({ state: 'stopped', ...(isMixed ? { mark: firstMark(this.#latest) } : {}) }).catch(() => undefined);
+  }
+
+  #providers(isRunning: boolean): Pick<Checkpoint, 'providers'> {
+    const { providers } = this.#options;
+    return providers === null ? {} : { providers: providers.states(isRunning) };
   }
 
   #end(end: LoggedRun['end'], reason?: unknown): void {
@@ -151,10 +159,12 @@ export class RunCheckpoints {
         updatedAt: new Date().toISOString(),
         totals: { ...totals(), runs: this.#runs },
         ...(state === 'running' ? budget.claim() : budget.spent),
+        ...this.#providers(state === 'running'),
       };
-      const { callsAtMost, creditsAtMost } = this.#latest;
+      const { callsAtMost, creditsAtMost, providers = {} } = this.#latest;
       await save?.(this.#latest);
       budget.claimedUpTo({ callsAtMost, creditsAtMost });
+      this.#options.providers?.claimed(providers);
     });
     this.#writing = saved.catch(() => undefined);
     return saved;

@@ -3,7 +3,7 @@ import type { MissQuarantine } from '../../processor/miss-quarantine.ts';
 import type { RunState } from './run-state.ts';
 
 interface ServiceDoubtOptions {
-  readonly state: RunState;
+  readonly state: Pick<RunState, 'isStopping' | 'stopFor'>;
   /** Whether another shard of the job trusts the service; null when the job has no other shard. */
   readonly isTrustedElsewhere: (() => Promise<boolean>) | null;
   readonly quarantine: () => Pick<MissQuarantine, 'confirm' | 'rejectService'>;

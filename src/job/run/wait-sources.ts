@@ -5,9 +5,15 @@ import type { Wait, WaitReason, Waits } from '../../util/waits.ts';
 import { formatOutage } from '../progress/snapshot.ts';
 import { count } from '../../util/display.ts';
 
-export interface WaitSources {
+interface WaitingLane {
+  /** The provider; null for the one service of a job. */
+  readonly name: string | null;
   readonly limiter: Pick<Limiter, 'waiting'>;
-  readonly pool: Pick<CallPool, 'outage' | 'inFlight' | 'retriesWaiting' | 'waiting'>;
+  readonly pool: Pick<CallPool, 'outage' | 'inFlight' | 'retriesWaiting' | 'waiting' | 'pendingAnswers'>;
+}
+
+export interface WaitSources {
+  readonly lanes: readonly WaitingLane[];
   /** The wait that keeps the run from claiming lookups; null when it may claim. */
   readonly joining: () => Wait | null;
   /** Lookups that another run is asking for. */
@@ -21,24 +27,34 @@ export interface WaitSources {
 }
 
 /** Shows the waits of the parts in `waits`, until the returned function is called. */
-export function watchRun(waits: Waits, { limiter, pool, joining, claimed, pending, reader, now }: WaitSources): () => void {
+export function watchRun(waits: Waits, { lanes, joining, claimed, pending, reader, now }: WaitSources): () => void {
+  const sum = (of: (lane: WaitingLane) => number): number => lanes.reduce((total, lane) => total + of(lane), 0);
   const leaves = [
-    () => outageWait(pool, now()),
-    () => limiter.waiting(),
+    ...lanes.map(
+      ({ name, pool }) =>
+        () =>
+          ofProvider(name, outageWait(pool, now())),
+    ),
+    ...lanes.map(
+      ({ name, limiter }) =>
+        () =>
+          ofProvider(name, limiter.waiting()),
+    ),
     joining,
     () => ifAny(claimed(), 'claim', (n) => `the answers to ${lookups(n)} that another run is asking for`),
-    () => ifAny(pool.inFlight, 'answers', (n) => `the ${n === 1 ? 'answer to one request' : `answers to ${count(n)} requests`} under way`),
+    () => ifAny(sum(({ pool }) => pool.inFlight), 'answers', (n) => `the ${n === 1 ? 'answer to one request' : `answers to ${count(n)} requests`} under way`),
     () =>
       ifAny(
-        pool.retriesWaiting,
+        sum(({ pool }) => pool.retriesWaiting),
         'retry',
         (n) => `the time at which ${n === 1 ? 'a failed request is' : `${count(n)} failed requests are`} sent again`,
       ),
+    () => ifAny(sum(({ pool }) => pool.pendingAnswers), 'answers', (n) => `${lookups(n)} that a provider answers later`),
     () => pendingWait(pending()),
     () => readerWait(reader()),
     // A request with a fresh permit is about to leave.
     (): Wait | null =>
-      pool.waiting > 0
+      sum(({ pool }) => pool.waiting) > 0
         ? null
         : {
             reason: 'no_requests',
@@ -51,7 +67,12 @@ export function watchRun(waits: Waits, { limiter, pool, joining, claimed, pendin
   };
 }
 
-function outageWait({ outage }: WaitSources['pool'], now: number): Wait | null {
+/** A wait for one of several providers names it. */
+function ofProvider(name: string | null, wait: Wait | null): Wait | null {
+  return wait === null || name === null ? wait : { ...wait, what: `${wait.what} (${name})` };
+}
+
+function outageWait({ outage }: WaitingLane['pool'], now: number): Wait | null {
   if (outage === null) return null;
   return { reason: 'outage', what: formatOutage(outage.lastLookups), untilMs: outage.probeInMs > 0 ? now + outage.probeInMs : null };
 }

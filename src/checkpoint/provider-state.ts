@@ -1,0 +1,44 @@
+/** What a job keeps of each of its providers between runs. */
+import type { SavedQuota } from '../limiter/saved-quota.ts';
+import type { QuarantineState } from '../processor/miss-quarantine.ts';
+import { NO_WAITS } from './wait-log.ts';
+import type { RunTotals } from './checkpoint-file.ts';
+
+/** The same as a checkpoint has of the one service of a job without providers. */
+export interface ProviderState extends QuarantineState {
+  /** True once the provider has answered a lookup, which proves its address. */
+  readonly answered: boolean;
+  /** Its own calls and credits. Lookups, waits and runs are counted for the whole job. */
+  readonly totals: RunTotals;
+  /** The spent quota, by the names of the operations that it counts. */
+  readonly spent: Readonly<Record<string, SavedQuota>>;
+  readonly callsAtMost: number;
+  readonly creditsAtMost: number;
+  /** Why the latest run went on without the provider; null when it did not. */
+  readonly skipped: string | null;
+}
+
+/** By the job's names. */
+export type ProviderStates = Readonly<Record<string, ProviderState>>;
+
+export const NO_TOTALS: RunTotals = {
+  calls: {},
+  lookups: { unique: 0, fromLedger: 0 },
+  retries: 0,
+  throttled: { events: 0, waitedMs: 0 },
+  waits: NO_WAITS,
+  beyondPlan: 0,
+  credits: 0,
+  latency: {},
+  activeMs: 0,
+};
+
+export const NEW_PROVIDER: ProviderState = {
+  trusted: false,
+  answered: false,
+  totals: NO_TOTALS,
+  spent: {},
+  callsAtMost: 0,
+  creditsAtMost: 0,
+  skipped: null,
+};

@@ -1,0 +1,195 @@
+/** What a run opens for each provider: the one service of a job, or those that it names. */
+import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import { NEW_PROVIDER, type ProviderState } from '../../checkpoint/provider-state.ts';
+import { providerLanes, serviceSettings, type JobProvider } from '../../definition/job-provider.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
+import { smallestClaimedWindow } from '../../limiter/quota-windows.ts';
+import type { SharedQuota } from '../../limiter/shared/shared-quota.ts';
+import { declaredScopes, lookupScopes } from '../../processor/scopes.ts';
+import { VERIFY_BATCH } from '../../processor/verify.ts';
+import { DeclaredClient } from '../../providers/client/declared-client.ts';
+import { MillraceError } from '../../util/errors.ts';
+import { serviceOrigin } from '../lifecycle/service-origin.ts';
+import { Notices } from '../progress/notices.ts';
+import type { Reporter } from '../progress/reporter.ts';
+import { ownRpm, ownWindows, shareOfPlan } from '../shards/shard-job.ts';
+import { CallBudget } from './call-budget.ts';
+import { Counters } from './counters.ts';
+import { inProvider, isUnavailable, PROVIDER_LIMIT, tellerOf } from './in-provider.ts';
+import type { CallCounters, ServiceAccess } from './open-calls.ts';
+import { laneName, type ProviderPart } from './run-provider.ts';
+import { ShapeWatch } from './shape-watch.ts';
+import { spentBefore } from './spent-before.ts';
+
+interface RunOfProviders {
+  readonly job: CompiledJob;
+  readonly checkpoint: Checkpoint;
+  readonly wasKilled: boolean;
+  readonly counters: Counters;
+  readonly budget: CallBudget;
+  readonly reporter: Reporter;
+}
+
+/** The one service of a job: its counters, budget and trust are those of the run. */
+export function servicePart(
+  { job, checkpoint, wasKilled, counters, budget }: RunOfProviders,
+  access: ServiceAccess,
+  quota: SharedQuota | null,
+  notices: Notices,
+): ProviderPart {
+  return {
+    name: null,
+    job,
+    access,
+    lanes: [
+      {
+        steps: job.steps,
+        rpm: job.service.rpm,
+        ownRpm: ownRpm(job, checkpoint),
+        windows: ownWindows(job, checkpoint),
+        quota,
+        share: shareOfPlan(checkpoint),
+        spent: spentBefore(job, checkpoint, wasKilled),
+      },
+    ],
+    known: checkpoint,
+    counters,
+    callCounters: counters,
+    budget,
+    notices,
+    scopes: (ledger) => lookupScopes((step, scope) => ledger.scope(serviceOrigin(job), step, scope), job.service.domainField, job),
+    verifyBatch: VERIFY_BATCH,
+    maySkip: () => false,
+    inWords: (error) => error,
+  };
+}
+
+/** A provider with a name, and its own budget for the checkpoint. */
+export interface NamedPart extends ProviderPart {
+  readonly name: string;
+  readonly own: CallBudget;
+}
+
+/** @param saveTotals writes a checkpoint with the claims of every budget; null when the run keeps none */
+export function namedPart(
+  run: RunOfProviders,
+  provider: JobProvider,
+  access: ServiceAccess,
+  saveTotals: (() => Promise<void>) | null,
+): NamedPart {
+  const { job, checkpoint, wasKilled, reporter } = run;
+  const { name, definition } = provider;
+  const state: ProviderState = checkpoint.providers?.[name] ?? NEW_PROVIDER;
+  const lanes = providerLanes(provider, job);
+  const settings = lanes.map(({ quota }) => serviceSettings(provider, quota));
+  const [first] = settings;
+  if (first === undefined) throw new Error(`no step asks the provider ${name}`);
+  const ownJob = { ...job, service: first };
+  const ownCheckpoint = { ...checkpoint, callsAtMost: state.callsAtMost, creditsAtMost: state.creditsAtMost };
+  const creditsEach = Object.fromEntries(job.steps.map((step) => [step, definition.operations[step]?.creditsAtMost ?? 1]));
+  const counters = new Counters(state.totals, () => performance.now(), null, creditsEach);
+  const own = new CallBudget({
+    maxCalls: provider.maxCalls,
+    maxCredits: provider.maxCredits,
+    windowCalls: smallestClaimedWindow(settings.flatMap(({ windows }) => windows)),
+    counters,
+    uncounted: {
+      calls: Math.max(0, state.callsAtMost - counters.allCalls),
+      credits: Math.max(0, state.creditsAtMost - counters.credits),
+    },
+    record: saveTotals,
+  });
+  const watch = new ShapeWatch(definition.file);
+  const known = { trusted: state.trusted, answered: state.answered, ...(state.held === undefined ? {} : { held: state.held }) };
+  return {
+    name,
+    own,
+    job: ownJob,
+    access,
+    ...(definition.client === 'built-in'
+      ? {}
+      : {
+          makeClient: (connections: number) =>
+            new DeclaredClient({
+              provider: definition,
+              baseUrl: access.baseUrl,
+              apiKey: access.apiKey,
+              timeoutMs: provider.timeoutMs,
+              connections,
+              lookups: { minLikelihood: job.enrich.minLikelihood, required: job.enrich.required },
+            }),
+        }),
+    lanes: lanes.map(({ steps }, index) => {
+      const laneJob = { ...job, service: settings[index] ?? first };
+      const laneCheckpoint = { ...ownCheckpoint, spent: state.spent[laneName(steps)] ?? null };
+      return {
+        steps,
+        rpm: laneJob.service.rpm,
+        ownRpm: ownRpm(laneJob, checkpoint),
+        windows: ownWindows(laneJob, checkpoint),
+        quota: null,
+        share: shareOfPlan(checkpoint),
+        spent: spentBefore(laneJob, laneCheckpoint, wasKilled),
+      };
+    }),
+    known,
+    counters,
+    callCounters: both(run.counters, counters, watch),
+    budget: bothBudgets(run.budget, own, name),
+    notices: new Notices(tellerOf(reporter, name), job.limits.maxOutageMs, () => performance.now()),
+    scopes: (ledger) => {
+      const scopeOf = (step: string, options: string): number => ledger.scope(serviceOrigin(ownJob), step, options);
+      return definition.client === 'built-in' ? lookupScopes(scopeOf, 'domain', job) : declaredScopes(scopeOf, definition, job);
+    },
+    verifyBatch: definition.client === 'built-in' ? VERIFY_BATCH : (definition.operations.verify?.batch?.size ?? 1),
+    maySkip: (error) => provider.onUnavailable === 'skip' && isUnavailable(error),
+    inWords: (error) => inProvider(error, name),
+    watch,
+  };
+}
+
+/** Counters that count each call for the run and for its provider. */
+function both(run: Counters, own: Counters, watch: ShapeWatch): CallCounters {
+  return {
+    sent: (call) => {
+      run.sent(call);
+      own.sent(call);
+    },
+    answered: (call, result) => {
+      run.answered(call, result);
+      own.answered(call, result);
+      watch.answered(result);
+    },
+    retrying: (step) => {
+      run.retrying(step);
+      own.retrying(step);
+    },
+    throttled: (wait) => {
+      run.throttled(wait);
+      own.throttled(wait);
+    },
+    wentDown: () => {
+      run.wentDown();
+      own.wentDown();
+    },
+    cameBack: () => {
+      run.cameBack();
+      own.cameBack();
+    },
+  };
+}
+
+/** A call must be within the limits of the job and of its provider. */
+function bothBudgets(run: CallBudget, own: CallBudget, name: string): ProviderPart['budget'] {
+  return {
+    ask: (call) => {
+      const may = own.ask(call);
+      return may === true ? run.ask(call) : may;
+    },
+    reached: (call) => {
+      if (own.ask(call) === true) return run.reached(call);
+      const { exitCode, message, hint } = inProvider(own.reached(call), name) as MillraceError;
+      return new MillraceError(exitCode, PROVIDER_LIMIT, message.slice(name.length + 2), hint === undefined ? {} : { hint });
+    },
+  };
+}

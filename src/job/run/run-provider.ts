@@ -1,0 +1,208 @@
+/** One provider of a run: its client, limiters, pools, counters and trust, and what becomes of it when it stays away. */
+import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import type { ProviderState } from '../../checkpoint/provider-state.ts';
+import type { ProviderClient } from '../../client/provider-client.ts';
+import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
+import type { RunLedger } from '../../ledger/run-ledger.ts';
+import type { SavedQuota } from '../../limiter/saved-quota.ts';
+import { MissQuarantine } from '../../processor/miss-quarantine.ts';
+import type { StepProvider, Steps } from '../../processor/open-steps.ts';
+import type { LookupScopes } from '../../processor/scopes.ts';
+import { idempotencyKey, keySeed } from '../lifecycle/idempotency-keys.ts';
+import type { Notices } from '../progress/notices.ts';
+import type { CallBudget } from './call-budget.ts';
+import type { Counters } from './counters.ts';
+import { openCalls, type CallCounters, type Calls, type Lane, type LaneOptions, type ServiceAccess } from './open-calls.ts';
+import { requestPace } from './request-pace.ts';
+import type { RunState } from './run-state.ts';
+import { ServiceDoubt } from './service-doubt.ts';
+import type { ShapeWatch } from './shape-watch.ts';
+
+/** The operations that one quota counts. */
+export interface LaneOfSteps extends LaneOptions {
+  readonly steps: readonly Step[];
+}
+
+/** A provider that is to be opened. */
+export interface ProviderPart {
+  /** The job's name for it; null for the one service of a job. */
+  readonly name: string | null;
+  /** The job, with the settings of this provider as its service. */
+  readonly job: CompiledJob;
+  readonly access: ServiceAccess;
+  readonly makeClient?: (connections: number) => ProviderClient;
+  readonly lanes: readonly LaneOfSteps[];
+  /** What the last run knew of it. */
+  readonly known: Pick<Checkpoint, 'trusted' | 'held' | 'answered'>;
+  readonly counters: Counters;
+  /** Told of each call: the provider's own counters, and those of the run. */
+  readonly callCounters: CallCounters;
+  readonly budget: Pick<CallBudget, 'ask' | 'reached'>;
+  readonly notices: Notices;
+  readonly scopes: (ledger: Pick<RunLedger, 'scope'>) => LookupScopes;
+  /** Addresses in a full verify request. */
+  readonly verifyBatch: number;
+  /** Whether the run goes on without the provider after this error. */
+  readonly maySkip: (error: unknown) => boolean;
+  /** The error in words that name the provider. */
+  readonly inWords: (error: unknown) => unknown;
+  /** Absent for the specification's service, whose records may have any field. */
+  readonly watch?: ShapeWatch;
+}
+
+/** The parts of the run that its providers share. */
+export interface SharedParts {
+  readonly state: RunState;
+  readonly ledger: RunLedger;
+  readonly checkpoint: Checkpoint;
+  readonly isRetry: boolean;
+  readonly isTrustedElsewhere: (() => Promise<boolean>) | null;
+  readonly abort: AbortSignal;
+  /** A lookup was settled: requests that are not full may have to go now. */
+  readonly onSettled: () => void;
+  /** Writes a checkpoint with the totals of now. */
+  readonly saveTotals: () => Promise<void>;
+}
+
+export class RunProvider {
+  readonly name: string | null;
+  readonly calls: Calls;
+  readonly counters: Counters;
+  readonly quarantine: MissQuarantine;
+  readonly doubt: ServiceDoubt;
+  readonly #part: ProviderPart;
+  readonly #shared: SharedParts;
+  #skipped: { readonly why: string } | null = null;
+  /** Its steps, once they are open. */
+  #steps: Steps['parts'] = [];
+
+  /** @throws StorageError when the process may not open enough files */
+  constructor(part: ProviderPart, shared: SharedParts) {
+    const { job, known, notices, counters } = part;
+    this.#part = part;
+    this.#shared = shared;
+    this.name = part.name;
+    this.counters = counters;
+    const doubt = new ServiceDoubt({
+      state: inWords(shared.state, part),
+      isTrustedElsewhere: shared.isTrustedElsewhere,
+      quarantine: () => this.quarantine,
+      onTrusted: shared.onSettled,
+    });
+    this.doubt = doubt;
+    this.quarantine = new MissQuarantine({
+      held: known.held,
+      trusted: known.trusted || job.limits.trustMisses,
+      onDistrust: (answers, kind) => void doubt.raise(answers, kind),
+    });
+    if (part.watch !== undefined) part.watch.onChange = (error) => this.#fatal(error);
+    this.calls = openCalls({
+      settings: job,
+      service: part.access,
+      ...(part.makeClient === undefined ? {} : { makeClient: part.makeClient }),
+      lanes: part.lanes,
+      counters: part.callCounters,
+      budget: part.budget,
+      notices,
+      // A shared ledger forbids new calls while it cannot be reached.
+      mayCall: () => shared.ledger.mayCall(),
+      // Faults of a service that has answered this job before are outages, not a wrong address.
+      hasAnswered: known.answered,
+      isRetry: shared.isRetry,
+      abort: shared.abort,
+      onFatal: (error) => this.#fatal(error),
+    });
+  }
+
+  /** The provider as its steps need it. */
+  forSteps(): StepProvider {
+    const { job, scopes, verifyBatch, notices, counters } = this.#part;
+    const { ledger, checkpoint, onSettled, saveTotals, state } = this.#shared;
+    const ownSeed = keySeed(checkpoint);
+    return {
+      name: this.name,
+      scopes: scopes(ledger),
+      verifyBatch,
+      contextOf: (step) => ({
+        client: this.calls.client,
+        pool: this.laneOf(step).pool,
+        ledger,
+        quarantine: this.quarantine,
+        idempotencyKey: (body, seed = null) => idempotencyKey(seed ?? ownSeed, body),
+        onSettled,
+        onPending: (addresses, waitMs) => notices.pending(addresses, waitMs),
+      }),
+      pace: requestPace({
+        timeoutMs: job.service.timeoutMs,
+        largest: verifyBatch,
+        counters,
+        notices,
+        keepAnswers: () => ledger.keep(),
+        keepTotals: saveTotals,
+        onFatal: (error) => state.stopFor(error),
+      }),
+    };
+  }
+
+  /** The steps are open. */
+  watch(steps: Steps): void {
+    this.#steps = steps.parts.filter(({ provider }) => provider === this.name);
+  }
+
+  laneOf(step: Step): Lane {
+    const index = this.#part.lanes.findIndex(({ steps }) => steps.includes(step));
+    const lane = this.calls.lanes[index];
+    if (lane === undefined) throw new Error(`the provider ${this.name ?? ''} has no calls for ${step}`);
+    return lane;
+  }
+
+  /** Why the run goes on without it; null while it is asked. */
+  get skipped(): string | null {
+    return this.#skipped?.why ?? null;
+  }
+
+  /** Knowledge of the provider for the next run. One whose misses were rejected counts as one that never answered. */
+  knownNow(): Pick<ProviderState, 'trusted' | 'held' | 'answered'> {
+    const hasAnswered = this.calls.lanes.some(({ pool }) => pool.hasAnswered);
+    return { ...this.quarantine.trust, answered: hasAnswered && !this.quarantine.isServiceRejected };
+  }
+
+  /** Calls that count against the quota of the next run, by the names of the operations. */
+  get spent(): Readonly<Record<string, SavedQuota>> {
+    return Object.fromEntries(this.calls.lanes.map(({ limiter }, index) => [laneName(this.#part.lanes[index]?.steps ?? []), limiter.save()]));
+  }
+
+  #fatal(error: unknown): void {
+    if (this.#part.maySkip(error) && !this.#shared.state.isStopping) void this.skip(error);
+    else this.#shared.state.stopFor(this.#part.inWords(error));
+  }
+
+  /** Goes on without the provider: calls in flight are answered first, and all other lookups end as unavailable. Never rejects. */
+  async skip(error: unknown): Promise<void> {
+    if (this.#skipped !== null) return;
+    this.#skipped = { why: error instanceof Error ? error.message : String(error) };
+    this.#part.notices.skipped(this.#skipped.why);
+    try {
+      await Promise.all(this.calls.lanes.map(({ pool }) => pool.drain()));
+      for (const { step } of this.#steps) step.giveUp('unavailable');
+      this.#shared.onSettled();
+    } catch (failure) {
+      this.#shared.state.stopFor(failure);
+    }
+  }
+}
+
+/** The name under which a checkpoint has the quota of these operations. */
+export function laneName(steps: readonly Step[]): string {
+  return steps.join('+');
+}
+
+/** The run's state for a doubt about one provider. */
+function inWords(state: RunState, { inWords: named }: ProviderPart): Pick<RunState, 'isStopping' | 'stopFor'> {
+  return {
+    get isStopping() {
+      return state.isStopping;
+    },
+    stopFor: (error) => state.stopFor(named(error)),
+  };
+}

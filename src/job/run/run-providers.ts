@@ -1,0 +1,114 @@
+/** All providers of a run: opened together, saved together, closed together. */
+import type { ProviderState, ProviderStates } from '../../checkpoint/provider-state.ts';
+import type { SavedQuota } from '../../limiter/saved-quota.ts';
+import type { MissQuarantine } from '../../processor/miss-quarantine.ts';
+import type { Steps } from '../../processor/open-steps.ts';
+import type { NamedPart } from './provider-parts.ts';
+import { RunProvider, type ProviderPart, type SharedParts } from './run-provider.ts';
+import { allLanes, type LaneView, type RunLimiter, type RunPool } from './lane-views.ts';
+
+/** The state of named providers in the checkpoints of a run. */
+export interface ProviderCheckpoints {
+  /** @param isRunning with the claims of their budgets for the time until the next checkpoint */
+  states(isRunning: boolean): ProviderStates;
+  /** A checkpoint with these states is durable. */
+  claimed(states: ProviderStates): void;
+}
+
+export class RunProviders {
+  readonly all: readonly RunProvider[];
+  /** For progress and monitor, which show one limiter and one pool. */
+  readonly limiter: RunLimiter;
+  readonly pool: RunPool;
+  readonly lanes: readonly LaneView[];
+  /** Null for a job with one service, whose state is the checkpoint's own. */
+  readonly checkpoints: ProviderCheckpoints | null;
+  readonly #named: readonly NamedPart[];
+
+  /** @throws StorageError when the process may not open enough files */
+  constructor(parts: readonly ProviderPart[] | readonly NamedPart[], shared: SharedParts) {
+    this.#named = parts.filter((part): part is NamedPart => part.name !== null);
+    this.all = parts.map((part) => new RunProvider(part, shared));
+    this.lanes = this.all.flatMap(({ name, calls }) => calls.lanes.map((lane) => ({ name, ...lane })));
+    ({ limiter: this.limiter, pool: this.pool } = allLanes(this.lanes));
+    this.checkpoints =
+      this.#named.length === 0 ? null : { states: (isRunning) => this.#states(isRunning), claimed: (states) => this.#claimed(states) };
+  }
+
+  watch(steps: Steps): void {
+    for (const provider of this.all) provider.watch(steps);
+  }
+
+  /** The quarantines of all providers. */
+  get quarantine(): Pick<MissQuarantine, 'size' | 'release'> {
+    const { all } = this;
+    return {
+      get size() {
+        return all.reduce((sum, { quarantine }) => sum + quarantine.size, 0);
+      },
+      release: () => {
+        for (const { quarantine } of all) quarantine.release();
+      },
+    };
+  }
+
+  get isInDoubt(): boolean {
+    return this.all.some(({ doubt }) => doubt.isOpen);
+  }
+
+  /** Requests offered beyond the plan's rate. */
+  beyondPlan(): number {
+    return this.lanes.reduce((sum, { limiter }) => sum + limiter.beyondPlan(), 0);
+  }
+
+  /** Knowledge of the service for the checkpoint's own keys. Named providers have theirs beside it. */
+  get known(): ReturnType<RunProvider['knownNow']> {
+    const [first] = this.all;
+    if (first !== undefined && first.name === null) return first.knownNow();
+    return { trusted: true, held: [], answered: this.all.some((provider) => provider.knownNow().answered) };
+  }
+
+  /** The quota for the checkpoint's own key; of several providers for the report alone. */
+  get spent(): SavedQuota {
+    const saved = this.lanes.map(({ limiter }) => limiter.save());
+    const [first] = saved;
+    if (first !== undefined && saved.length === 1) return first;
+    const [later] = saved.flatMap((one) => (one.later === undefined ? [] : [one.later])).sort((one, other) => other.untilMs - one.untilMs);
+    return {
+      minute: [],
+      savedAtMs: Math.max(...saved.map(({ savedAtMs }) => savedAtMs)),
+      windows: saved.flatMap(({ windows = [] }) => windows),
+      ...(later === undefined ? {} : { later }),
+    };
+  }
+
+  /** Sends nothing more; resolves when calls in flight are answered. */
+  async drain(): Promise<void> {
+    await Promise.all(this.all.map(({ calls }) => calls.drain()));
+  }
+
+  /** Drains, then closes all connections. May be called twice. */
+  async close(): Promise<void> {
+    await Promise.all(this.all.map(({ calls }) => calls.close()));
+  }
+
+  #states(isRunning: boolean): ProviderStates {
+    return Object.fromEntries(
+      this.#named.map(({ name, own, counters }, index): [string, ProviderState] => {
+        const provider = this.all[index];
+        if (provider === undefined) throw new Error(`the provider ${name} is not open`);
+        const claims = isRunning ? own.claim() : own.spent;
+        const spent = Object.fromEntries(Object.entries(provider.spent).map(([lane, quota]) => [lane, { ...quota, sent: own.sent }]));
+        const totals = counters.totals({ lookups: 0, reused: 0 });
+        return [name, { ...provider.knownNow(), totals, spent, ...claims, skipped: provider.skipped }];
+      }),
+    );
+  }
+
+  #claimed(states: ProviderStates): void {
+    for (const { name, own } of this.#named) {
+      const state = states[name];
+      if (state !== undefined) own.claimedUpTo(state);
+    }
+  }
+}

@@ -154,7 +154,7 @@ export class VerifyStep {
   }
 
   #send(part: RequestPart): void {
-    const { emails } = part;
+    const { keys: emails } = part;
     const [body, idempotencyKey] = [this.#bodies.bodyFor(emails), this.#bodies.keyOf(part)];
     this.#queue.left();
     this.#submit({ emails, body, idempotencyKey }, (ended) => {
@@ -202,7 +202,7 @@ export class VerifyStep {
   }
 
   #settle(part: RequestPart, id: string, { settled, tooLarge, isTooDear }: EndedRequest): void {
-    const { emails } = part;
+    const { keys: emails } = part;
     part.settle();
     if (settled.kind === 'ok') {
       this.#context.quarantine.confirm();
@@ -229,8 +229,8 @@ export class VerifyStep {
   }
 
   #halve(part: RequestPart): void {
-    const half = Math.ceil(part.emails.length / 2);
-    const halves = part.split([part.emails.slice(0, half), part.emails.slice(half)], part.asked);
+    const half = Math.ceil(part.keys.length / 2);
+    const halves = part.split([part.keys.slice(0, half), part.keys.slice(half)], part.asked);
     // The ledger may name the part, which is no longer asked for as a whole.
     if (part.isKept) this.#context.ledger.put(this.#entries.notesOf(part));
     for (const one of halves) this.#send(one);
@@ -245,7 +245,7 @@ export class VerifyStep {
   #answered(part: RequestPart, id: string, settled: SettledCall<VerifyAnswer> & { kind: 'ok' }): void {
     const found = new Map<string, StepAnswer<VerificationResult>>();
     const missing: string[] = [];
-    for (const email of part.emails) {
+    for (const email of part.keys) {
       const said = this.#bodies.answerFor(email, settled.value.byEmail);
       if (said === null) missing.push(email);
       else found.set(email, said);

@@ -117,6 +117,9 @@ export function makeBench(options: Partial<QuarantineState> = {}): Bench {
       onSettled: () => {
         bench.progress++;
       },
+      onFatal: (error) => {
+        throw error;
+      },
       onPending: (addresses, waitMs) => {
         bench.pending.push([addresses, waitMs]);
       },

@@ -138,6 +138,7 @@ class KeyLoop {
       quarantine: new MissQuarantine({ trusted: true, onDistrust: () => undefined }),
       idempotencyKey: (body: string) => hash('sha256', `${run}\n${body}`, 'base64url'),
       onSettled: () => this.#moveOn(),
+      onFatal: stopFor,
       onPending: (addresses: number, waitMs: number) => notices.pending(addresses, waitMs),
     };
     const scopes = lookupScopes((step, scope) => ledger.scope(serviceOrigin(settings), step, scope), domainField);

@@ -147,7 +147,9 @@ export class PlanCounting {
   }
 
   #look(kind: Kind, key: string): LedgerAnswer | null {
-    return this.#ledger?.look(this.#scopes[kind], key) ?? null;
+    const known = this.#ledger?.look(this.#scopes[kind], key) ?? null;
+    // A lookup that a stopped run was asking for has no answer yet.
+    return known?.kind === 'asking' ? null : known;
   }
 
   #lookup(kind: Kind, key: string): LedgerLookup {

@@ -140,6 +140,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
         quarantine: quarantine,
         idempotencyKey: (body, seed = null) => idempotencyKey(seed ?? ownSeed, body),
         onSettled: () => loop.flushIfIdle(),
+        onFatal: stopFor,
         onPending: (addresses, waitMs) => notices.pending(addresses, waitMs),
       },
       lookupScopes((step, scope) => ledger.scope(serviceOrigin(job), step, scope), job.service.domainField, job),

@@ -1,7 +1,7 @@
 /** The slowest requests of a job and those that were retried most, over all resumes. The report lists them. Pure. */
-import type { CallResult } from '../client/types.ts';
 import type { Step } from '../definition/steps.ts';
 import type { SentCall } from '../pool/call-pool-options.ts';
+import type { CallAnswer } from '../pool/call.ts';
 
 /** A request, by the record that it was made for. It holds no key, because a report holds no personal data. */
 export interface NotableCall {
@@ -50,7 +50,7 @@ export class NotableCallLog {
     this.#raise();
   }
 
-  answered(call: SentCall, result: CallResult<unknown>): void {
+  answered(call: SentCall, result: CallAnswer<unknown>): void {
     const { slowestMs, attempt: sent } = call;
     if (slowestMs < this.#slowMs && sent <= this.#timesSent) return;
     if (call.origin === null || (result.kind === 'retryable' && result.code === 'aborted')) return;
@@ -106,7 +106,7 @@ function withCall(list: readonly NotableCall[], call: NotableCall, order: typeof
   return [...list.filter((one) => one !== known), merged].sort(order);
 }
 
-function codeOf(result: CallResult<unknown>): string | null {
+function codeOf(result: CallAnswer<unknown>): string | null {
   if (result.kind === 'throttled') return `http_${result.meta.status}`;
   return 'code' in result ? result.code : null;
 }

@@ -1,5 +1,6 @@
 /** Compiles the job and the run options of an invocation. Warnings go to standard error. */
 import { compileJob, loadJobFile } from '../definition/compile-job.ts';
+import { loadDefinitions } from '../definition/load-definitions.ts';
 import { RETRY_FLAGS, RUN_FLAGS } from '../definition/flags.ts';
 import { KEY_BY_FLAG } from '../definition/keys.ts';
 import { unknownFlag } from '../definition/layers.ts';
@@ -46,7 +47,8 @@ export async function readJob(command: keyof typeof OWN_FLAGS, invocation: Invoc
   const { options, date } = compileRunOptions(invocation.env, ownFlags, command === 'status' ? ['date'] : own);
   const file = invocation.job === null ? null : await loadJobFile(invocation.job);
   const today = new Date().toISOString().slice(0, 10);
-  const { job, warnings } = compileJob({ file, env: invocation.env, flags: jobFlags, date, today });
+  const layers = { file, env: invocation.env, flags: jobFlags };
+  const { job, warnings } = compileJob({ ...layers, date, today, definitions: await loadDefinitions(layers) });
   for (const warning of warnings) process.stderr.write(`millrace: ${warning}\n`);
   if (options.shard !== null) checkShardable(job, options, ownFlags.has('shard') ? UsageError : ConfigError);
   return {
@@ -68,7 +70,7 @@ function matchRateOf(value: FlagValue | undefined): number | null {
 
 /** Refuses a job that several processes cannot share. */
 function checkShardable(
-  { input, output }: CompiledJob,
+  { input, output, providers }: CompiledJob,
   { shard, fresh }: RunOptions,
   Refusal: typeof UsageError | typeof ConfigError,
 ): void {
@@ -76,6 +78,10 @@ function checkShardable(
   if (stream !== null)
     throw new Refusal('not_in_shards', `${stream} cannot be shared by several shards`, {
       hint: 'Name a file that all of them see, or leave --shard out.',
+    });
+  if (providers.length > 0)
+    throw new Refusal('not_in_shards', 'a job that names its providers runs in one piece', {
+      hint: 'Leave --shard out: the quotas of the providers bound its speed, and one process keeps up with them.',
     });
   if (fresh && shard?.index !== 0)
     throw new Refusal('not_in_shards', '--fresh starts the whole job over, which shard 0 does for all', {

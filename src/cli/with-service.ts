@@ -1,6 +1,6 @@
 /** Shared by commands that call the service: reads job and key, listens to signals, and starts an embedded service. */
 import type { ExitCode } from '../util/errors.ts';
-import { apiKeyFor, openService } from '../library/service-access.ts';
+import { openAccess, readKeys } from '../library/job-access.ts';
 import type { CommandContext } from '../job/commands/run-command.ts';
 import type { CompiledJob, RunOptions } from '../definition/compiled-job.ts';
 import type { Invocation } from './invocation.ts';
@@ -15,15 +15,21 @@ type Work = (job: CompiledJob, options: RunOptions, context: CommandContext) => 
 export async function withService(command: 'run' | 'retry', invocation: Invocation, load: () => Promise<Work>): Promise<ExitCode> {
   return withStopSignals(async (signals) => {
     const { job, options } = await readJob(command, invocation);
-    // The key first: without one there is no reason to load the rest.
-    const apiKey = await apiKeyFor(job.service, invocation.env, warn);
+    // The keys first: without them there is no reason to load the rest.
+    const keys = await readKeys(job, invocation.env, warn);
     const webhookSecret = await readWebhookSecret(job, invocation.env);
     const work = await load();
-    const service = await openService(job.service, apiKey);
+    const access = await openAccess(job, keys);
     try {
-      return await work(job, options, { service, signals, command: commandLine(command, invocation), webhookSecret, env: invocation.env });
+      return await work(job, options, {
+        ...access.context,
+        signals,
+        command: commandLine(command, invocation),
+        webhookSecret,
+        env: invocation.env,
+      });
     } finally {
-      await service.close();
+      await access.close();
     }
   });
 }

@@ -10,6 +10,8 @@ export interface RecordAnswer<T> {
   readonly record: T;
   /** The record's JSON as it was sent, trimmed; without a line break, so that it fits a JSONL line. */
   readonly text: string;
+  /** What the ledger keeps in place of `text`: the answer from which `readStored` maps the record again. Absent: `text` itself. */
+  readonly stored?: string;
 }
 
 export type EnrichAnswer = RecordAnswer<PersonRecord>;

@@ -23,15 +23,16 @@ const VERDICT = [
   'verified_at',
   'expires_at',
   'cached',
+  'source',
 ];
 
 /** Fields by the path of their object. An object that is missing here may hold any field. */
 export const RESULT_FIELDS: Readonly<Record<string, readonly string[]>> = {
   result: ['outcome', 'error', 'did_you_mean'],
-  enrich: PERSON_FIELDS,
+  enrich: [...PERSON_FIELDS, 'source'],
   'enrich.company': COMPANY_FIELDS,
-  company: COMPANY_FIELDS,
-  reveal: PERSON_FIELDS,
+  company: [...COMPANY_FIELDS, 'source'],
+  reveal: [...PERSON_FIELDS, 'source'],
   'reveal.company': COMPANY_FIELDS,
   verify: VERDICT,
   'verify.flags': ['disposable', 'relay', 'role', 'free', 'accept_all', 'mailbox_full', 'disabled', 'smtputf8'],

@@ -140,4 +140,6 @@ export interface FinishedError {
   readonly line: string;
   readonly step: string | null;
   readonly code: string;
+  /** Of a job that names its providers: the first that gave no answer. */
+  readonly provider?: string;
 }

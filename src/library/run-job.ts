@@ -4,7 +4,7 @@ import type { JobDefinition } from '../definition/schema.ts';
 import type { Report } from '../job/report/report.ts';
 import { ConfigError, EXIT, MillraceError, type ExitCode } from '../util/errors.ts';
 import type { JobEvent } from './job-events.ts';
-import { apiKeyFor, openService } from './service-access.ts';
+import { openAccess, readKeys } from './job-access.ts';
 
 export interface RunJobOptions {
   /**
@@ -94,6 +94,7 @@ async function start(
 ): Promise<ExitCode> {
   const env = ownKey === undefined ? given : { ...given, MILLRACE_API_KEY: ownKey, MILLRACE_API_KEY_FILE: '' };
   const { compileJob, loadJobFile } = await import('../definition/compile-job.ts');
+  const { loadDefinitions } = await import('../definition/load-definitions.ts');
   const { compileRunOptions } = await import('../definition/run-options.ts');
   const flags = new Map<string, string | boolean>();
   if (day !== undefined) flags.set('date', day);
@@ -101,22 +102,29 @@ async function start(
   const { options, date } = compileRunOptions(env, flags, ['date', 'fresh', 'scratch', 'monitor']);
   const file: JobFile = typeof job === 'string' ? await loadJobFile(job) : fileOf(job);
   const today = new Date().toISOString().slice(0, 10);
-  const { job: compiled, warnings } = compileJob({ file, env, flags: new Map(), date, today });
+  const { job: compiled, warnings } = compileJob({
+    file,
+    env,
+    flags: new Map(),
+    date,
+    today,
+    definitions: await loadDefinitions({ file, env, flags: new Map() }),
+  });
   if (compiled.output.uri === '-' || compiled.input.uris.includes('-'))
     throw new ConfigError('stream_in_library', 'a job that a program runs cannot use standard input or output', { hint: 'Name a file.' });
   const warn = (message: string): void => emit({ type: 'warning', code: 'definition', message });
   for (const warning of warnings) warn(warning);
-  const apiKey = await apiKeyFor(compiled.service, env, warn);
+  const keys = await readKeys(compiled, env, warn);
   const { readWebhookSecret } = await import('../job/notify/webhook-secret.ts');
   const webhookSecret = await readWebhookSecret(compiled, env);
   const [{ runCommand }, { eventReporter }] = await Promise.all([import('../job/commands/run-command.ts'), import('./event-reporter.ts')]);
-  const service = await openService(compiled.service, apiKey);
+  const access = await openAccess(compiled, keys);
   try {
     const signals = { drain, abort: new AbortController().signal };
     const reporter = eventReporter(emit);
-    return await runCommand(compiled, options, { service, signals, command: 'runJob', webhookSecret, env, reporter });
+    return await runCommand(compiled, options, { ...access.context, signals, command: 'runJob', webhookSecret, env, reporter });
   } finally {
-    await service.close();
+    await access.close();
   }
 }
 

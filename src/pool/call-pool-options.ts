@@ -1,10 +1,10 @@
 /** The options and events of the pool. Types only. */
 import type { KeyRenewal } from '../client/rotating-key.ts';
-import type { CallResult } from '../client/types.ts';
 import type { Step } from '../definition/compiled-job.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { MillraceError } from '../util/errors.ts';
+import type { CallAnswer } from './call.ts';
 
 /** The step of a call, and its size. */
 export interface CallSize {
@@ -17,7 +17,7 @@ export interface CallSize {
 export interface SentCall extends CallSize {
   /** The first record that it asks for. Null for a key of the command line. */
   readonly origin: RecordOrigin | null;
-  /** How often it was sent, this time included. */
+  /** How often it was sent, this time included; since its latest pending answer. */
   readonly attempt: number;
   /** The slowest attempt so far, milliseconds. */
   readonly slowestMs: number;
@@ -32,7 +32,8 @@ export type MayCall = true | 'never' | 'smaller' | Promise<void>;
 /** The pool's events, for the counters and the log. */
 export interface PoolEvents {
   sent(call: CallSize): void;
-  answered(call: SentCall, result: CallResult<unknown>): void;
+  /** Once for each call that was sent. A pending answer is an answer: asking for it again is another call. */
+  answered(call: SentCall, result: CallAnswer<unknown>): void;
   retrying(step: Step, code: string): void;
   /** The service does not answer: from now on only probes go out. @param lastLookups it may only fail for the last lookups */
   wentDown(code: string, detail: string, lastLookups: boolean): void;

@@ -1,11 +1,13 @@
+import type { PendingAnswer } from '../client/provider-client.ts';
 import type { CallResult, Retryable } from '../client/types.ts';
 import type { MillraceError } from '../util/errors.ts';
 import type { CallTicket } from '../limiter/limiter.ts';
 import { AdaptiveConcurrency, boundsWithin } from './adaptive-concurrency.ts';
 import type { CallPoolOptions } from './call-pool-options.ts';
-import { failedCall, newTask, settledCall, type PoolCall, type Task } from './call.ts';
+import { failedCall, newTask, settledCall, type CallAnswer, type PoolCall, type Task } from './call.ts';
 import { deniedError, outageError, waitError, wrongAddressError } from './fatal-errors.ts';
 import { FirstContact } from './first-contact.ts';
+import { PendingAnswers } from './pending-answers.ts';
 import { Outage } from './outage.ts';
 import { WaitBudget } from './wait-budget.ts';
 import { RetryQueue } from './retry-queue.ts';
@@ -20,7 +22,8 @@ export type { PoolCall, SettledCall } from './call.ts';
  * Decides how many calls run at once, and retries failed ones: the one place that retries.
  *
  * A call goes: waiting -> (a slot) -> (a permit of the limiter) -> sent -> settled, or back to waiting.
- * The permit is taken last, so that a call leaves at the moment for which its permit is valid.
+ * The permit is taken last, so that a call leaves at the moment for which its permit is valid. A call whose answer is pending gives its
+ * slot back, and goes the same way again later.
  */
 export class CallPool {
   readonly #options: CallPoolOptions;
@@ -29,6 +32,7 @@ export class CallPool {
   readonly #timers = new Timers();
   readonly #outage: Outage;
   readonly #retries: RetryQueue;
+  readonly #pending: PendingAnswers;
   readonly #waitBudget: WaitBudget;
   readonly #firstContact: FirstContact;
   #stopped = false;
@@ -61,6 +65,7 @@ export class CallPool {
       isFree: () => this.#outage.open,
       start: (task) => this.#retry(task),
     });
+    this.#pending = new PendingAnswers({ timers: this.#timers, monotonicNow, askAgain: (task) => this.#enqueue(task, 'first') });
     this.#waitBudget = new WaitBudget(maxWaitMs);
   }
 
@@ -93,6 +98,11 @@ export class CallPool {
     return this.#retries.waiting;
   }
 
+  /** Calls that the provider answers later, and that wait until they are asked again. */
+  get pendingAnswers(): number {
+    return this.#pending.waiting;
+  }
+
   /** Calls that were sent and are not answered. */
   get inFlight(): number {
     return this.#inFlight;
@@ -107,13 +117,17 @@ export class CallPool {
     return this.#stopped ? null : this.#slots.room();
   }
 
-  /** Stops sending. Resolves when every call that was sent has been answered. */
+  /**
+   * Stops sending. Resolves when every call in flight is answered, and settled if that answer is final. All other calls are never settled:
+   * the next run sends them, or `giveUp` of their step settles them. May be called twice.
+   */
   async drain(): Promise<void> {
     this.#stopped = true;
     this.#timers.clear();
     this.#slots.clear();
     this.#outage.clear();
     this.#retries.clear();
+    this.#pending.clear();
     this.#answered?.resolve();
     await this.#options.limiter.stop();
     await this.#slots.whenDone();
@@ -193,12 +207,12 @@ export class CallPool {
   }
 
   /** A throttled call concerns the limiter alone, and a call during an outage does not show how many the service can take. */
-  #adjustConcurrency({ kind, meta }: CallResult<unknown>): void {
+  #adjustConcurrency({ kind, meta }: CallAnswer<unknown>): void {
     if (this.#auto === null || kind === 'throttled' || this.#outage.open) return;
     this.#slots.most = this.#auto.observe(meta.latencyMs, kind !== 'retryable', this.#inFlight);
   }
 
-  #handle(task: Task, result: CallResult<unknown>): void {
+  #handle(task: Task, result: CallAnswer<unknown>): void {
     // A throttling service is up, but it has answered no lookup: a row of failures goes on.
     if (result.kind === 'throttled' ? this.#outage.open : result.kind !== 'retryable') this.#serviceIsUp();
     if (result.kind !== 'throttled' && result.kind !== 'retryable') {
@@ -211,6 +225,9 @@ export class CallPool {
       case 'suppressed':
       case 'rejected':
         task.call.settle(settledCall(result, task.attempts + 1));
+        return;
+      case 'pending':
+        this.#isPending(task, result);
         return;
       case 'denied':
         return;
@@ -235,6 +252,14 @@ export class CallPool {
     const renewal = meta.status === 402 || keyVersion === undefined ? null : await this.#options.renewKey?.(keyVersion);
     if (renewal?.isNew === true) this.#enqueue(task, 'first');
     else this.#fatal(deniedError(meta.status, code, detail, renewal?.found));
+  }
+
+  /** The ticket is kept even by a pool that is stopped: the next run asks with it. */
+  #isPending(task: Task, answer: PendingAnswer): void {
+    const mayWait = this.#pending.note(task, answer);
+    if (this.#stopped) return;
+    if (mayWait) this.#pending.hold(task, answer);
+    else task.call.settle(failedCall(answer.meta, 'still_pending', 1));
   }
 
   #throttled(task: Task, { meta }: CallResult<unknown> & { kind: 'throttled' }): void {

@@ -1,6 +1,10 @@
+import type { PendingAnswer } from '../client/provider-client.ts';
 import type { CallMeta, CallResult } from '../client/types.ts';
 import type { Step } from '../definition/compiled-job.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
+
+/** What one attempt brings: a result, or a promise of one. */
+export type CallAnswer<T> = CallResult<T> | PendingAnswer;
 
 /** The final result of a call. */
 export type SettledCall<T> =
@@ -24,22 +28,24 @@ export interface PoolCall<T> {
   readonly origin?: RecordOrigin | null;
   /** It asks for several keys, and is divided and sent again when it fails: its failure loses nothing. */
   readonly divisible?: boolean;
-  /** One attempt; never throws. */
-  send(): Promise<CallResult<T>>;
+  /** One attempt; never throws. After a pending answer it is asked again, with the ticket that `promised` was given. */
+  send(): Promise<CallAnswer<T>>;
+  /** A pending answer has another ticket than the one before. The caller stores it, and sends it from now on. */
+  promised?(ticket: string): void;
   /** The limits of the job have no room for it. Returns whether smaller calls will replace it. Absent: no. */
   isTooDear?(): boolean;
   /** Whether this failed attempt is the last, because another call will replace it. Absent: all attempts are used. */
   givesUp?(failure: CallResult<T> & { kind: 'retryable' }): boolean;
-  /** Called once, unless the pool is stopped first. */
+  /** Called once, unless the pool is drained first. */
   settle(settled: SettledCall<T>): void;
 }
 
 /** A call on its way through the pool. */
 export interface Task {
   readonly call: PoolCall<unknown>;
-  /** Attempts that failed and count. */
+  /** Attempts that failed and count, since the latest pending answer. */
   attempts: number;
-  /** How often it was sent. */
+  /** How often it was sent since the latest pending answer. */
   sent: number;
   /** Its slowest attempt, milliseconds. */
   slowestMs: number;
@@ -49,10 +55,23 @@ export interface Task {
   answersWhenSent: number;
   /** Calls that were answered before it first failed. */
   answersWhenFailed: number;
+  /** The ticket of its latest pending answer, and when the first one came; null without one. */
+  ticket: string | null;
+  pendingSince: number | null;
 }
 
 export function newTask(call: PoolCall<unknown>): Task {
-  return { call, attempts: 0, sent: 0, slowestMs: 0, throttledSince: null, answersWhenSent: 0, answersWhenFailed: 0 };
+  return {
+    call,
+    attempts: 0,
+    sent: 0,
+    slowestMs: 0,
+    throttledSince: null,
+    answersWhenSent: 0,
+    answersWhenFailed: 0,
+    ticket: null,
+    pendingSince: null,
+  };
 }
 
 /** How a final result settles its call. @param attempts all of them, this one included */

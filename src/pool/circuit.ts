@@ -13,7 +13,8 @@
  * lookups that were not sent yet, and each costs an attempt. When none is left, the same lookups are sent again until their attempts are
  * used, within half of the longest outage.
  */
-import type { CallResult, Retryable } from '../client/types.ts';
+import type { Retryable } from '../client/types.ts';
+import type { CallAnswer } from './call.ts';
 import { MAX_ATTEMPTS } from './retry-policy.ts';
 
 /** Different lookups that must fail in a row. A few lookups that the service cannot process must not look like an outage. */
@@ -37,7 +38,7 @@ function isGatewayStatus(status: number): boolean {
 const NEVER_SENT = /\b(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN)\b/;
 
 /** True when no service can have received the call. */
-export function wasNeverSent(result: CallResult<unknown>): boolean {
+export function wasNeverSent(result: CallAnswer<unknown>): boolean {
   return result.kind === 'retryable' && result.code === 'network' && (result.fault !== undefined || NEVER_SENT.test(result.detail));
 }
 

@@ -1,11 +1,12 @@
 import type { CallResult } from '../client/types.ts';
+import type { CallAnswer } from './call.ts';
 import type { MillraceError } from '../util/errors.ts';
 import { pagesError, unreachableError, wrongAddressError } from './fatal-errors.ts';
 import { MAX_ATTEMPTS } from './retry-policy.ts';
 
 /** The pool's view of a result: a result as usual, or the end of the run. */
 interface JudgedResult {
-  readonly result: CallResult<unknown>;
+  readonly result: CallAnswer<unknown>;
   readonly end: MillraceError | null;
 }
 
@@ -52,12 +53,13 @@ export class FirstContact {
     return !this.#reached && this.#doubts !== null;
   }
 
-  judge(result: CallResult<unknown>): JudgedResult {
+  judge(result: CallAnswer<unknown>): JudgedResult {
     const usual: JudgedResult = { result, end: null };
     switch (result.kind) {
       case 'ok':
       case 'miss':
       case 'suppressed':
+      case 'pending':
         this.#reached = true;
         return usual;
       case 'rejected':

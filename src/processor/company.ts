@@ -1,5 +1,7 @@
 import type { CompanyAnswer } from '../client/attempt-client.ts';
-import type { CallResult, CompanyRecord } from '../client/types.ts';
+import type { LookupOptions } from '../client/provider-client.ts';
+import type { CompanyRecord } from '../client/types.ts';
+import type { CallAnswer } from '../pool/call.ts';
 import type { StepContext } from './step-context.ts';
 import { LookupStep, type StepLookup } from './lookup-step.ts';
 
@@ -7,11 +9,10 @@ import { LookupStep, type StepLookup } from './lookup-step.ts';
  * The company step: the whole company record of a domain. It is read with GET, so that a repeat after a crash needs no `Idempotency-Key`.
  */
 export class CompanyStep extends LookupStep<StepLookup, CompanyRecord> {
-  protected readonly step = 'company';
   readonly #scope: number;
 
   constructor(context: StepContext, scope: number) {
-    super(context);
+    super(context, 'company');
     this.#scope = scope;
   }
 
@@ -19,8 +20,11 @@ export class CompanyStep extends LookupStep<StepLookup, CompanyRecord> {
     return this.#scope;
   }
 
-  protected callFor({ key }: StepLookup): () => Promise<CallResult<CompanyAnswer>> {
-    const { client } = this.context;
-    return () => client.callCompany(key);
+  protected bodyOf({ key }: StepLookup): string {
+    return key;
+  }
+
+  protected call(domain: string, options: LookupOptions): Promise<CallAnswer<CompanyAnswer>> {
+    return this.context.client.callCompany(domain, options);
   }
 }

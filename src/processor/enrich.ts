@@ -1,5 +1,7 @@
 import type { EnrichAnswer, EnrichKey, RevealKey } from '../client/attempt-client.ts';
-import type { CallResult, PersonRecord } from '../client/types.ts';
+import type { LookupOptions } from '../client/provider-client.ts';
+import type { PersonRecord } from '../client/types.ts';
+import type { CallAnswer } from '../pool/call.ts';
 import type { StepContext } from './step-context.ts';
 import { namePartsOf, type EnrichLookup } from './lookup-keys.ts';
 import { LookupStep } from './lookup-step.ts';
@@ -10,11 +12,10 @@ import type { LookupScopes } from './scopes.ts';
  * begins with a plus, a profile has a scheme, a name has a tab, and a domain has none of these.
  */
 export class EnrichStep extends LookupStep<EnrichLookup, PersonRecord> {
-  protected readonly step = 'enrich';
   readonly #scopes: LookupScopes['enrich'];
 
   constructor(context: StepContext, scopes: LookupScopes['enrich']) {
-    super(context);
+    super(context, 'enrich');
     this.#scopes = scopes;
   }
 
@@ -22,11 +23,12 @@ export class EnrichStep extends LookupStep<EnrichLookup, PersonRecord> {
     return this.#scopes[by];
   }
 
-  protected callFor(lookup: EnrichLookup, seed: string | null): () => Promise<CallResult<EnrichAnswer>> {
-    const { client, idempotencyKey } = this.context;
-    const body = client.enrichBody(toPersonKey(lookup));
-    const options = { idempotencyKey: idempotencyKey(body, seed) };
-    return () => client.callEnrich(body, options);
+  protected bodyOf(lookup: EnrichLookup): string {
+    return this.context.client.enrichBody(toPersonKey(lookup));
+  }
+
+  protected call(body: string, options: LookupOptions): Promise<CallAnswer<EnrichAnswer>> {
+    return this.context.client.callEnrich(body, options);
   }
 }
 

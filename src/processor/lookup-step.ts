@@ -1,19 +1,15 @@
 import type { RecordAnswer } from '../client/attempt-client.ts';
-import type { CallResult } from '../client/types.ts';
-import type { Step } from '../definition/compiled-job.ts';
+import type { LookupOptions, LookupStepName } from '../client/provider-client.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
-import type { LedgerAnswer } from '../ledger/ledger.ts';
-import type { SettledCall } from '../pool/call-pool.ts';
+import type { CallAnswer } from '../pool/call.ts';
+import { LookupAnswers } from './lookup-answers.ts';
+import { LookupInFlight } from './lookup-in-flight.ts';
+import { fromLedger, unavailable, type LookupOutcome } from './lookup-outcome.ts';
+import { LookupRequests } from './lookup-requests.ts';
+import { readNote } from './request-parts.ts';
 import type { StepContext } from './step-context.ts';
-import type { StepAnswer } from './result.ts';
-import type { QuarantinedAnswer } from './miss-quarantine.ts';
 
-export type LookupOutcome<R> =
-  | { readonly kind: 'hit'; readonly answer: StepAnswer<R> }
-  | { readonly kind: 'miss' | 'suppressed' }
-  | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null };
-
-type Done<R> = (outcome: LookupOutcome<R>) => void;
+export type { LookupOutcome } from './lookup-outcome.ts';
 
 /** A lookup. Two lookups of one step with the same key are the same. */
 export interface StepLookup {
@@ -21,140 +17,128 @@ export interface StepLookup {
 }
 
 /**
- * A step that looks up one record at a time: enrich, company, reveal. Records with the same key share the call in flight. Later ones find
- * the answer in the ledger.
+ * A step that looks up one record at a time: enrich, company, reveal. Records with the same key share the lookup in flight. Later ones find
+ * the answer in the ledger. Where the provider takes several lookups in one request, they wait until one is full, or for `flush`.
  */
 export abstract class LookupStep<L extends StepLookup, R> {
-  protected abstract readonly step: Step;
   protected readonly context: StepContext;
-  readonly #inFlight = new Map<string, Done<R>[]>();
-  #calls = 0;
+  readonly #step: LookupStepName;
+  readonly #answers: LookupAnswers<L, R>;
+  readonly #requests: LookupRequests<L, R>;
+  /** Lookups that wait for a claim or for other runs. */
+  #asking = 0;
+  /** Why the provider was given up; null while it is not. */
+  #gaveUpFor: string | null = null;
 
-  constructor(context: StepContext) {
+  constructor(context: StepContext, step: LookupStepName) {
     this.context = context;
+    this.#step = step;
+    const form = {
+      bodyOf: (lookup: L) => this.bodyOf(lookup),
+      call: (body: string, options: LookupOptions) => this.call(body, options),
+    };
+    this.#answers = new LookupAnswers(context, step);
+    this.#requests = new LookupRequests(context, step, form, this.#answers);
   }
 
   /** The ledger scope of this lookup. */
   protected abstract scopeOf(lookup: L): number;
 
-  /** The call of this lookup: the same request each time. @param seed see `StepContext.idempotencyKey` */
-  protected abstract callFor(lookup: L, seed: string | null): () => Promise<CallResult<RecordAnswer<R>>>;
+  /** The text that names the lookup: the same each time. */
+  protected abstract bodyOf(lookup: L): string;
 
-  /** Calls that are in flight or waiting, and lookups that wait for other runs. */
+  /** One attempt at this lookup alone. */
+  protected abstract call(body: string, options: LookupOptions): Promise<CallAnswer<RecordAnswer<R>>>;
+
+  /** Calls that are in flight or waiting, answers that are being read, and lookups that wait for other runs. */
   get callsPending(): number {
-    return this.#calls;
+    return this.#requests.calls + this.#answers.reading + this.#asking;
+  }
+
+  /** Lookups waiting for a request to fill up. */
+  get lookupsWaiting(): number {
+    return this.#requests.waiting;
+  }
+
+  /** Requests of the run before whose lookups have not all arrived. */
+  get groupsIncomplete(): number {
+    return this.#requests.incomplete;
   }
 
   /** @param origin the record that asks; null for a key of the command line */
-  ask(lookup: L, done: Done<R>, origin: RecordOrigin | null = null): void {
+  ask(lookup: L, done: (outcome: LookupOutcome<R>) => void, origin: RecordOrigin | null = null): void {
+    const { key } = lookup;
+    const asked = this.#answers.find(key);
+    if (asked !== undefined) {
+      asked.add(done);
+      return;
+    }
+    const { ledger, quarantine, client } = this.context;
     const scope = this.scopeOf(lookup);
-    const waiting = this.#inFlight.get(lookup.key);
-    if (waiting !== undefined) {
-      waiting.push(done);
+    const known = ledger.get(scope, key);
+    const isAsking = known?.kind === 'asking';
+    if (known !== null && !isAsking) {
+      if (known.kind === 'hit') quarantine.confirmByLedger();
+      if (known.kind !== 'hit' || client.readStored === undefined) {
+        done(fromLedger(known));
+        return;
+      }
+    } else if (this.#gaveUpFor !== null) {
+      done(unavailable(this.#gaveUpFor));
       return;
     }
-    const known = this.context.ledger.get(scope, lookup.key);
+    const one = new LookupInFlight(lookup, scope, origin, done, isAsking);
+    this.#answers.add(one);
     if (known !== null) {
-      if (known.kind === 'hit') this.context.quarantine.confirmByLedger();
-      done(fromLedger(known));
+      if (isAsking) this.#requests.resume(one, readNote(known.text));
+      else this.#answers.tellKept(one, known);
       return;
     }
-    this.#inFlight.set(lookup.key, [done]);
-    const doubtful = this.context.quarantine.takeRestored(this.step, lookup.key);
-    if (doubtful !== null) {
-      this.#quarantine(scope, doubtful);
-      return;
-    }
-    this.#calls++;
-    this.context.ledger.ask(scope, lookup.key, (told, seed = null) => {
-      if (told === null) {
-        this.#send(scope, lookup, origin, seed);
+    const doubtful = quarantine.takeRestored(this.#step, key);
+    if (doubtful !== null) this.#answers.quarantine(one, doubtful);
+    else this.#claim(one);
+  }
+
+  /** Sends the waiting lookups, in a full request or not. */
+  flush(): void {
+    this.#requests.flush();
+  }
+
+  /** Sends incomplete requests of the run before as they are: no more of their lookups arrive. */
+  giveUpOnMissing(): void {
+    this.#requests.giveUpOnMissing();
+  }
+
+  /**
+   * Gives the provider up: settles every lookup without an answer as `unavailable`, now and from now on. The ledger gets nothing, so that
+   * the next run asks. Call it after `drain` of the pool, so that no paid answer is still on its way. @param code for the records
+   */
+  giveUp(code: string): void {
+    if (this.#gaveUpFor !== null) return;
+    this.#gaveUpFor = code;
+    this.#requests.giveUp();
+    this.#answers.giveUp(code);
+    this.context.onSettled();
+  }
+
+  /** Delivers no more kept answers: the run ends. */
+  stop(): void {
+    this.#answers.stop();
+  }
+
+  #claim(one: LookupInFlight<L, R>): void {
+    const { ledger, onSettled } = this.context;
+    const { scope, lookup } = one;
+    this.#asking++;
+    ledger.ask(scope, lookup.key, (told, seed = null) => {
+      this.#asking--;
+      const isOpen = this.#answers.find(lookup.key) === one;
+      if (isOpen && told === null) {
+        this.#requests.ask(one, seed);
         return;
       }
-      this.#calls--;
-      this.#settleWaiting(lookup.key, fromLedger(told));
-      this.context.onSettled();
+      if (isOpen && told !== null) this.#answers.tellKept(one, told);
+      onSettled();
     });
-  }
-
-  #send(scope: number, lookup: L, origin: RecordOrigin | null, seed: string | null): void {
-    this.context.pool.submit<RecordAnswer<R>>({
-      step: this.step,
-      origin,
-      send: this.callFor(lookup, seed),
-      settle: (settled) => {
-        this.#calls--;
-        this.#settle(scope, lookup.key, settled);
-        this.context.onSettled();
-      },
-    });
-  }
-
-  #settle(scope: number, key: string, settled: SettledCall<RecordAnswer<R>>): void {
-    const { quarantine: gate } = this.context;
-    switch (settled.kind) {
-      case 'ok': {
-        gate.confirm();
-        const answer = settled.value;
-        this.#deliver(scope, key, { kind: 'hit', text: answer.text }, { kind: 'hit', answer });
-        return;
-      }
-      case 'miss':
-      case 'suppressed': {
-        const { kind, status } = settled;
-        if (status >= 400) this.#quarantine(scope, { step: this.step, key, said: `${status} ${kind}`, refused: false, answer: { kind } });
-        else {
-          gate.confirm();
-          this.#deliver(scope, key, { kind }, { kind });
-        }
-        return;
-      }
-      case 'failed': {
-        const { code, attempts, requestId } = settled;
-        const failed = { kind: 'failed', code, attempts, requestId } as const;
-        if (settled.rejected)
-          this.#quarantine(scope, { step: this.step, key, said: `${settled.status} ${code}`, refused: true, answer: failed });
-        else this.#deliver(scope, key, failed, failed);
-        return;
-      }
-      default:
-        settled satisfies never;
-    }
-  }
-
-  #quarantine(scope: number, doubtful: QuarantinedAnswer): void {
-    const { key, answer } = doubtful;
-    this.context.quarantine.quarantine(doubtful, () => this.#deliver(scope, key, answer, answer));
-  }
-
-  #deliver(scope: number, key: string, answer: LedgerAnswer, outcome: LookupOutcome<R>): void {
-    this.context.ledger.put([{ scope, key, answer }]);
-    this.#settleWaiting(key, outcome);
-  }
-
-  /** Calls back every record with the key. */
-  #settleWaiting(key: string, outcome: LookupOutcome<R>): void {
-    const waiting = this.#inFlight.get(key) ?? [];
-    this.#inFlight.delete(key);
-    for (const done of waiting) done(outcome);
-    // A rebuilt map keeps its old table, and the waiting records in it, until the next full collection.
-    waiting.length = 0;
-  }
-}
-
-function fromLedger<R>(known: LedgerAnswer): LookupOutcome<R> {
-  switch (known.kind) {
-    case 'hit':
-    case 'unsettled':
-      return { kind: 'hit', answer: { record: JSON.parse(known.text) as R, text: known.text } };
-    case 'miss':
-    case 'suppressed':
-      return known;
-    case 'failed':
-      return known;
-    case 'asking':
-      throw new Error('no answer yet');
-    default:
-      return known satisfies never;
   }
 }

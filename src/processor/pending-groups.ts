@@ -73,6 +73,12 @@ export class PendingGroups {
     for (const { group, members } of this.#rejoined.takeAll()) this.hold(group, members);
   }
 
+  /** Forgets all groups. */
+  clear(): void {
+    this.stop();
+    this.#rejoined.takeAll();
+  }
+
   /** Polls nothing more. */
   stop(): void {
     this.#timers.clear();

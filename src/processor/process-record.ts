@@ -184,7 +184,8 @@ export class RecordProcessor {
         const { code, attempts, requestId } = outcome;
         result.outcome = 'failed';
         result.error = errorOf(step, code, this.#job.steps);
-        result.failure = { step, key: shownKey(key), code, attempts, requestId };
+        const provider = contributions?.find(({ kind }) => kind === 'failed' || kind === 'unavailable')?.provider;
+        result.failure = { step, key: shownKey(key), code, attempts, requestId, ...(provider === undefined ? {} : { provider }) };
         return false;
       }
       default:

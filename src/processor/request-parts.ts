@@ -1,31 +1,33 @@
-/** The parts of a verify request: halves of one that failed, and addresses that an answer left out. Pure. */
+/** The parts of a request for several keys: halves of one that failed, and keys that an answer left out. Pure. */
 import type { AddressGroup } from './address-queue.ts';
 
-/** The ledger's note about an address without an answer: the part of a request that asks for it. */
+/** The ledger's note about a key without an answer: the request, or the part of one, that asks for it. */
 export interface PartNote {
   /** Names the part. */
   readonly id: string;
-  /** Addresses in the part. */
+  /** Keys in the part. */
   readonly size: number;
   /** How often each of them has been asked for, this time included. */
   readonly asked: number;
+  /** Of the promise to answer later, with which the request asks again without paying; null without one. */
+  readonly ticket: string | null;
 }
 
-export function writeNote({ id, size, asked }: PartNote): string {
-  return JSON.stringify([id, size, asked]);
+export function writeNote({ id, size, asked, ticket }: PartNote): string {
+  return JSON.stringify(ticket === null ? [id, size, asked] : [id, size, asked, ticket]);
 }
 
 export function readNote(text: string): PartNote {
-  const [id, size, asked] = JSON.parse(text) as [string, number, number];
-  return { id, size, asked };
+  const [id, size, asked, ticket = null] = JSON.parse(text) as [string, number, number, string?];
+  return { id, size, asked, ticket };
 }
 
 /**
- * The addresses of one request. A split request leaves parts behind. Once one of them has an answer in the ledger, the ledger must also
+ * The keys of one request. A split request leaves parts behind. Once one of them has an answer in the ledger, the ledger must also
  * name the other parts. A resume would otherwise fill them up and use another Idempotency-Key.
  */
 export class RequestPart {
-  readonly emails: readonly string[];
+  readonly keys: readonly string[];
   /** How often each of them has been asked for, this time included. */
   readonly asked: number;
   /** Its place in the queue; null for a part of a request. */
@@ -34,23 +36,26 @@ export class RequestPart {
   readonly #open: Set<RequestPart>;
   #isKept: boolean;
   #isNoted: boolean;
+  #ticket: string | null;
 
   private constructor(
-    emails: readonly string[],
+    keys: readonly string[],
     asked: number,
     {
       group = null,
       open = new Set(),
       isKept = false,
       isNoted = false,
-    }: { group?: AddressGroup | null; open?: Set<RequestPart>; isKept?: boolean; isNoted?: boolean },
+      ticket = null,
+    }: { group?: AddressGroup | null; open?: Set<RequestPart>; isKept?: boolean; isNoted?: boolean; ticket?: string | null },
   ) {
-    this.emails = emails;
+    this.keys = keys;
     this.asked = asked;
     this.group = group;
     this.#open = open;
     this.#isKept = isKept;
     this.#isNoted = isNoted;
+    this.#ticket = ticket;
     open.add(this);
   }
 
@@ -59,14 +64,35 @@ export class RequestPart {
     return new RequestPart(group.emails, 1, { group });
   }
 
-  /** A part that the run before left behind. */
-  static ofNote({ asked }: PartNote, emails: readonly string[]): RequestPart {
-    return new RequestPart(emails, asked, { isKept: true, isNoted: true });
+  /** A request for keys that no queue takes back. */
+  static first(keys: readonly string[]): RequestPart {
+    return new RequestPart(keys, 1, {});
   }
 
-  /** Whether the ledger has entries of its addresses. */
+  /** A part that the run before left behind. */
+  static ofNote({ asked, ticket }: PartNote, keys: readonly string[]): RequestPart {
+    return new RequestPart(keys, asked, { isKept: true, isNoted: true, ticket });
+  }
+
+  /** Whether the ledger has entries of its keys. */
   get isKept(): boolean {
     return this.#isKept;
+  }
+
+  /** Of the latest promise to answer this part later; null without one. */
+  get ticket(): string | null {
+    return this.#ticket;
+  }
+
+  /** The part is answered later. The caller stores the parts of `takeUnnoted`, this one among them. */
+  promise(ticket: string): void {
+    this.#ticket = ticket;
+    this.#isNoted = false;
+  }
+
+  /** The ledger's note about this part. @param id its Idempotency-Key */
+  note(id: string): PartNote {
+    return { id, size: this.keys.length, asked: this.asked, ticket: this.#ticket };
   }
 
   /** The request as a whole has ended. */
@@ -77,7 +103,7 @@ export class RequestPart {
   /** Replaces this part, which is settled by that. */
   split(parts: readonly (readonly string[])[], asked: number): RequestPart[] {
     this.settle();
-    return parts.map((emails) => new RequestPart(emails, asked, { open: this.#open, isKept: this.#isKept }));
+    return parts.map((keys) => new RequestPart(keys, asked, { open: this.#open, isKept: this.#isKept }));
   }
 
   /** Open parts of the same request that the ledger does not have. The caller stores them: from now on they count as stored. */

@@ -18,7 +18,7 @@ interface RequestQueueOptions {
  */
 export class RequestQueue {
   readonly #options: RequestQueueOptions;
-  readonly #addresses = new AddressQueue();
+  #addresses = new AddressQueue();
   #inFlight = 0;
   /** The change that no checkpoint has yet. */
   #news: SizeChange = null;
@@ -88,6 +88,11 @@ export class RequestQueue {
   /** Puts addresses back into their old place. */
   putBack(group: AddressGroup): void {
     this.#addresses.putBack(group);
+  }
+
+  /** Forgets the waiting addresses. */
+  clear(): void {
+    this.#addresses = new AddressQueue();
   }
 
   /** Sends nothing more; the run's last checkpoint has the current size. */

@@ -18,6 +18,8 @@ interface StepFailure {
   readonly code: string;
   readonly attempts: number;
   readonly requestId: string | null;
+  /** Of a job that names its providers: the first that gave no answer. */
+  readonly provider?: string;
 }
 
 /** The answers of the steps; null when a step found nothing or was skipped. */

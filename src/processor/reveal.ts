@@ -1,5 +1,7 @@
 import type { PersonKey, RevealAnswer } from '../client/attempt-client.ts';
-import type { CallResult, ContactRecord } from '../client/types.ts';
+import type { LookupOptions } from '../client/provider-client.ts';
+import type { ContactRecord } from '../client/types.ts';
+import type { CallAnswer } from '../pool/call.ts';
 import type { StepContext } from './step-context.ts';
 import { namePartsOf, type RevealLookup } from './lookup-keys.ts';
 import { LookupStep } from './lookup-step.ts';
@@ -7,11 +9,10 @@ import type { LookupScopes } from './scopes.ts';
 
 /** The reveal step: the address and the phone number of a person. */
 export class RevealStep extends LookupStep<RevealLookup, ContactRecord> {
-  protected readonly step = 'reveal';
   readonly #scopes: LookupScopes['reveal'];
 
   constructor(context: StepContext, scopes: LookupScopes['reveal']) {
-    super(context);
+    super(context, 'reveal');
     this.#scopes = scopes;
   }
 
@@ -19,11 +20,12 @@ export class RevealStep extends LookupStep<RevealLookup, ContactRecord> {
     return this.#scopes[lookup.by];
   }
 
-  protected callFor(lookup: RevealLookup, seed: string | null): () => Promise<CallResult<RevealAnswer>> {
-    const { client, idempotencyKey } = this.context;
-    const body = client.revealBody(toPersonKey(lookup));
-    const options = { idempotencyKey: idempotencyKey(body, seed) };
-    return () => client.callReveal(body, options);
+  protected bodyOf(lookup: RevealLookup): string {
+    return this.context.client.revealBody(toPersonKey(lookup));
+  }
+
+  protected call(body: string, options: LookupOptions): Promise<CallAnswer<RevealAnswer>> {
+    return this.context.client.callReveal(body, options);
   }
 }
 

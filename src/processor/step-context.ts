@@ -1,12 +1,12 @@
 /** The context that the steps share. Types only. */
-import type { AttemptClient } from '../client/attempt-client.ts';
+import type { ProviderClient } from '../client/provider-client.ts';
 import type { RunLedger } from '../ledger/run-ledger.ts';
 import type { CallPool } from '../pool/call-pool.ts';
 import type { RequestSize } from './request-size.ts';
 import type { MissQuarantine } from './miss-quarantine.ts';
 
 export interface StepContext {
-  readonly client: AttemptClient;
+  readonly client: ProviderClient;
   readonly pool: CallPool;
   readonly ledger: Pick<RunLedger, 'get' | 'ask' | 'put'>;
   readonly quarantine: MissQuarantine;
@@ -17,6 +17,8 @@ export interface StepContext {
   readonly idempotencyKey: (body: string, seed?: string | null) => string;
   /** A lookup was answered, or is shared with another run: requests that are not full may have to go now. */
   readonly onSettled: () => void;
+  /** Ends the run: an answer of the ledger could not be delivered. */
+  readonly onFatal: (error: unknown) => void;
   /** Verdicts that are not final will be polled. @param waitMs milliseconds until then */
   readonly onPending: (addresses: number, waitMs: number) => void;
 }

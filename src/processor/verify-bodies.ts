@@ -28,8 +28,8 @@ export class VerifyBodies {
   }
 
   /** With the key of the first request, a service would repeat the answer that left the addresses out. */
-  keyOf({ emails, asked }: RequestPart): string {
-    const body = this.bodyFor(emails);
+  keyOf({ keys, asked }: RequestPart): string {
+    const body = this.bodyFor(keys);
     return this.#context.idempotencyKey(asked === 1 ? body : `${body}\nleft out`);
   }
 

@@ -30,8 +30,8 @@ export class VerifyEntries {
   /** The open parts of the same request, which the ledger must know together with the first answer to one of them. */
   notesOf(part: RequestPart): LedgerEntry[] {
     return part.takeUnnoted().flatMap(({ part: other, again }) => {
-      const text = writeNote({ id: this.#bodies.keyOf(other), size: other.emails.length, asked: other.asked });
-      return other.emails.map((key): LedgerEntry => ({ scope: this.#scope, key, answer: { kind: 'asking', text }, again }));
+      const text = writeNote(other.note(this.#bodies.keyOf(other)));
+      return other.keys.map((key): LedgerEntry => ({ scope: this.#scope, key, answer: { kind: 'asking', text }, again }));
     });
   }
 

@@ -2,6 +2,7 @@
 import type { VerificationResult } from '../client/types.ts';
 import type { LedgerAnswer } from '../ledger/ledger.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
+import type { FailedLookup } from './lookup-outcome.ts';
 import { readGroup } from './pending.ts';
 import type { StepAnswer } from './result.ts';
 import type { QuarantinedAnswer } from './miss-quarantine.ts';
@@ -10,7 +11,7 @@ export type VerifyOutcome =
   | { readonly kind: 'verdict'; readonly answer: StepAnswer<VerificationResult> }
   /** 451 for this address alone, or a result that says the same: the person asked to be removed. */
   | { readonly kind: 'suppressed' }
-  | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null };
+  | FailedLookup;
 
 export function fromLedger(known: LedgerAnswer): VerifyOutcome {
   switch (known.kind) {

@@ -21,6 +21,10 @@ export interface VerifyBatchRequest {
   readonly origin: RecordOrigin | null;
   readonly body: string;
   readonly idempotencyKey: string;
+  /** Of a promise to answer this request later; null without one. */
+  readonly ticket: string | null;
+  /** The provider answers later: from now on it is asked with this ticket. */
+  readonly promised: (ticket: string) => void;
   /** Late failures after which the request counts as too large. */
   readonly lateAttempts: number;
 }
@@ -36,7 +40,8 @@ export function submitVerify(
   settle: (ended: EndedRequest) => void,
 ): void {
   const { client, pool } = context;
-  const { emails, origin, body, idempotencyKey, lateAttempts } = request;
+  const { emails, origin, body, idempotencyKey, lateAttempts, promised } = request;
+  let { ticket } = request;
   let latencyMs = 0;
   let late = 0;
   let why: string | null = null;
@@ -48,13 +53,19 @@ export function submitVerify(
     origin,
     divisible: canBeSmaller,
     send: async () => {
-      const result = await client.callVerify(body, { idempotencyKey });
+      const result = await client.callVerify(body, ticket === null ? { idempotencyKey } : { idempotencyKey, ticket });
       latencyMs = result.meta.latencyMs;
       return result;
     },
+    promised: (next) => {
+      if (next === ticket) return;
+      ticket = next;
+      promised(next);
+    },
     isTooDear: () => (isTooDear = emails.length > 1),
     givesUp: (failure) => {
-      if (!canBeSmaller) return false;
+      // With a ticket the provider has the request already: its size is no matter.
+      if (!canBeSmaller || ticket !== null) return false;
       if (isTimeout(failure, limitMs)) late++;
       why = waitedTooLong(failure, limitMs) ?? (late >= lateAttempts ? `failed late (${failure.code})` : null);
       return why !== null;

@@ -4,6 +4,7 @@ import type { RecordOrigin } from '../formats/input-record.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 import type { RequestPace, StepContext } from './step-context.ts';
 import { AddressInFlight } from './address-in-flight.ts';
+import { unavailable } from './lookup-outcome.ts';
 import { partsOf, PendingGroups, type PendingMembers } from './pending-groups.ts';
 import { readGroup, type PendingGroup } from './pending.ts';
 import { RejoinedGroups } from './rejoined-groups.ts';
@@ -54,6 +55,10 @@ export class VerifyStep {
   #sent = 0;
   /** Addresses that wait for other runs. */
   #asking = 0;
+  /** Addresses whose answer is in quarantine. */
+  readonly #held = new Set<string>();
+  /** Why the provider was given up; null while it is not. */
+  #gaveUpFor: string | null = null;
 
   constructor(context: StepContext, scope: number, { pollForMs, batch = VERIFY_BATCH, pace }: VerifyOptions) {
     this.#context = context;
@@ -77,7 +82,7 @@ export class VerifyStep {
   }
 
   /** Addresses waiting for a request to fill up. */
-  get addressesWaiting(): number {
+  get lookupsWaiting(): number {
     return this.#queue.size;
   }
 
@@ -102,6 +107,10 @@ export class VerifyStep {
       return;
     }
     const known = this.#context.ledger.get(this.#scope, email);
+    if (this.#gaveUpFor !== null) {
+      done(known === null || known.kind === 'asking' ? unavailable(this.#gaveUpFor) : fromLedger(known));
+      return;
+    }
     const group = known?.kind === 'unsettled' ? readGroup(known.text).group : null;
     if (known?.kind === 'asking' || (known?.kind === 'unsettled' && group !== null)) {
       this.#inFlight.set(email, new AddressInFlight(origin, done));
@@ -127,11 +136,12 @@ export class VerifyStep {
     this.#asking++;
     this.#context.ledger.ask(this.#scope, email, (told) => {
       this.#asking--;
-      if (told === null) {
+      const isOpen = this.#gaveUpFor === null;
+      if (isOpen && told === null) {
         this.#queue.add(email);
         return;
       }
-      this.#deliver(email, fromLedger(told));
+      if (isOpen && told !== null) this.#deliver(email, fromLedger(told));
       this.#context.onSettled();
     });
   }
@@ -147,6 +157,27 @@ export class VerifyStep {
     for (const { group, members } of this.#rejoined.takeAll()) this.#send(RequestPart.ofNote(group, [...members.keys()]));
   }
 
+  /**
+   * Gives the provider up: settles every address, now and from now on. One whose verdict was pending keeps it, any other is `unavailable`.
+   * The ledger gets nothing, so that the next run asks. Call it after `drain` of the pool, so that no paid answer is still on its way.
+   * @param code for the records
+   */
+  giveUp(code: string): void {
+    if (this.#gaveUpFor !== null) return;
+    this.#gaveUpFor = code;
+    const { quarantine, ledger, onSettled } = this.#context;
+    this.#queue.clear();
+    this.#pending.clear();
+    this.#rejoined.takeAll();
+    this.#sent = 0;
+    for (const email of [...this.#inFlight.keys()]) {
+      if (this.#held.has(email) && !quarantine.isServiceRejected) continue;
+      const known = ledger.get(this.#scope, email);
+      this.#deliver(email, known?.kind === 'unsettled' ? fromLedger(known) : unavailable(code));
+    }
+    onSettled();
+  }
+
   /** Polls nothing more: open verdicts are left to the next run. */
   stop(): void {
     this.#pending.stop();
@@ -154,10 +185,14 @@ export class VerifyStep {
   }
 
   #send(part: RequestPart): void {
-    const { emails } = part;
+    const { keys: emails } = part;
     const [body, idempotencyKey] = [this.#bodies.bodyFor(emails), this.#bodies.keyOf(part)];
     this.#queue.left();
-    this.#submit({ emails, body, idempotencyKey }, (ended) => {
+    const promised = (ticket: string): void => {
+      part.promise(ticket);
+      this.#context.ledger.put(this.#entries.notesOf(part));
+    };
+    this.#submit({ emails, body, idempotencyKey, ticket: part.ticket, promised }, (ended) => {
       this.#settle(part, idempotencyKey, ended);
       this.#queue.ended(emails.length, ended.settled.kind === 'ok' ? ended.latencyMs : null);
       this.#queue.sendNext();
@@ -178,7 +213,9 @@ export class VerifyStep {
   #askGroupAgain(group: PendingGroup, members: PendingMembers): void {
     const emails = [...members.keys()];
     const idempotencyKey = this.#bodies.pollKey(group, members.keys());
-    this.#submit({ emails, body: this.#bodies.bodyFor(emails), idempotencyKey }, ({ settled, tooLarge, isTooDear }) => {
+    // A poll's ticket is not kept: after a crash the poll is sent again, under the same Idempotency-Key.
+    const request = { emails, body: this.#bodies.bodyFor(emails), idempotencyKey, ticket: null, promised: () => undefined };
+    this.#submit(request, ({ settled, tooLarge, isTooDear }) => {
       if (isTooDear) return this.#askAgain(group, members, Math.ceil(members.size / 2));
       if (settled.kind === 'suppressed' && emails.length === 1) return this.#end(emails, { kind: 'suppressed' }, 'again');
       if (tooLarge !== null && this.#queue.wasTooLarge(emails.length, tooLarge)) {
@@ -195,14 +232,14 @@ export class VerifyStep {
     const { origin = null } = this.#inFlight.get(request.emails[0] ?? '') ?? {};
     const lateAttempts = this.#queue.lateAttempts(request.emails.length);
     submitVerify(this.#context, { ...request, origin, lateAttempts }, this.#limitMs, (ended) => {
-      this.#sent--;
+      if (this.#gaveUpFor === null) this.#sent--;
       settle(ended);
       this.#context.onSettled();
     });
   }
 
   #settle(part: RequestPart, id: string, { settled, tooLarge, isTooDear }: EndedRequest): void {
-    const { emails } = part;
+    const { keys: emails } = part;
     part.settle();
     if (settled.kind === 'ok') {
       this.#context.quarantine.confirm();
@@ -211,7 +248,7 @@ export class VerifyStep {
     }
     if (isTooDear) return this.#halve(part);
     if (tooLarge !== null && this.#queue.wasTooLarge(emails.length, tooLarge)) {
-      if (part.group !== null) this.#queue.putBack(part.group);
+      if (part.group !== null && !part.isKept) this.#queue.putBack(part.group);
       else this.#halve(part);
       return;
     }
@@ -229,8 +266,8 @@ export class VerifyStep {
   }
 
   #halve(part: RequestPart): void {
-    const half = Math.ceil(part.emails.length / 2);
-    const halves = part.split([part.emails.slice(0, half), part.emails.slice(half)], part.asked);
+    const half = Math.ceil(part.keys.length / 2);
+    const halves = part.split([part.keys.slice(0, half), part.keys.slice(half)], part.asked);
     // The ledger may name the part, which is no longer asked for as a whole.
     if (part.isKept) this.#context.ledger.put(this.#entries.notesOf(part));
     for (const one of halves) this.#send(one);
@@ -239,13 +276,17 @@ export class VerifyStep {
   /** @param part absent when the run before got the answer */
   #quarantine(doubtful: QuarantinedAnswer, part?: RequestPart): void {
     const outcome = withoutVerdict(doubtful.answer);
-    this.#context.quarantine.quarantine(doubtful, () => this.#end([doubtful.key], outcome, part));
+    this.#held.add(doubtful.key);
+    this.#context.quarantine.quarantine(doubtful, () => {
+      this.#held.delete(doubtful.key);
+      this.#end([doubtful.key], outcome, part);
+    });
   }
 
   #answered(part: RequestPart, id: string, settled: SettledCall<VerifyAnswer> & { kind: 'ok' }): void {
     const found = new Map<string, StepAnswer<VerificationResult>>();
     const missing: string[] = [];
-    for (const email of part.emails) {
+    for (const email of part.keys) {
       const said = this.#bodies.answerFor(email, settled.value.byEmail);
       if (said === null) missing.push(email);
       else found.set(email, said);

@@ -1,5 +1,6 @@
 /** The columns that Millrace adds, and how each is read from a result. Pure. */
-import { STEPS, type Step } from '../definition/steps.ts';
+import { STEPS, type Step, type Waterfalls } from '../definition/steps.ts';
+import { isObject } from '../util/is-object.ts';
 import type { CompiledJob } from '../definition/compiled-job.ts';
 import type { RecordResult } from '../processor/result.ts';
 import { jsonlValues } from '../formats/jsonl/jsonl-records.ts';
@@ -47,6 +48,22 @@ const OF_STEP: Readonly<Record<Step, readonly (readonly [string, Read])[]>> = {
   ],
 };
 
+/** Which provider a step's values are from, where the job names its providers. */
+const SOURCES: Readonly<Record<Step, readonly [string, Read]>> = {
+  enrich: ['enrich.source', (r) => sourceText(r.enrich?.record['source'])],
+  verify: ['verify.source', (r) => r.verify?.record['source']],
+  company: ['company.source', (r) => sourceText(r.company?.record['source'])],
+  reveal: ['reveal.source', (r) => sourceText(r.reveal?.record['source'])],
+};
+
+/** `title=pdl;company.name=hunter`, for the fields that a row of a table shows. */
+function sourceText(sources: unknown): unknown {
+  if (!isObject(sources)) return undefined;
+  return Object.entries(sources)
+    .filter(([field]) => SHOWN_FIELDS.has(field))
+    .map(([field, provider]) => `${field}=${String(provider)}`);
+}
+
 /** Separates the items of a list in one cell. */
 const LIST_SEPARATOR = ';';
 
@@ -57,21 +74,24 @@ interface ResultColumns {
 }
 
 /** The parts of a job that decide its columns: its steps and configured fields. */
-type Columns = Pick<CompiledJob, 'steps'> & { readonly output: Pick<CompiledJob['output'], 'fields'> };
+type Columns = Pick<CompiledJob, 'steps' | 'waterfalls'> & { readonly output: Pick<CompiledJob['output'], 'fields'> };
 
 /** The names of the columns that a job adds. */
-export function resultColumnNames({ steps, output: { fields } }: Columns): readonly string[] {
-  return fields === null ? standardColumns(steps).map(([name]) => name) : Object.keys(fields);
+export function resultColumnNames({ steps, waterfalls, output: { fields } }: Columns): readonly string[] {
+  return fields === null ? standardColumns(steps, waterfalls).map(([name]) => name) : Object.keys(fields);
 }
 
 /** The configured columns, or the standard ones. @param columns of the input */
 export function resultColumns(job: Columns, columns: readonly string[]): ResultColumns {
   const {
     steps,
+    waterfalls,
     output: { fields },
   } = job;
   const readers: readonly Read[] =
-    fields === null ? standardColumns(steps).map(([, read]) => read) : Object.values(fields).map((path) => readPath(path, columns));
+    fields === null
+      ? standardColumns(steps, waterfalls).map(([, read]) => read)
+      : Object.values(fields).map((path) => readPath(path, columns));
   return {
     names: resultColumnNames(job),
     read: (result, record) => readers.map((read) => toCell(read(result, record))),
@@ -91,8 +111,9 @@ export function typedResultColumns(
   job: Columns,
   { columns, types = [] }: Pick<InputManifest, 'columns' | 'types'>,
 ): { readonly columns: readonly WrittenColumn[]; read(result: RecordResult, record: InputRecord): Cell[] } {
-  const { steps, output } = job;
-  const paths = output.fields === null ? standardColumns(steps).map(([name]) => [name, name] as const) : Object.entries(output.fields);
+  const { steps, waterfalls, output } = job;
+  const paths =
+    output.fields === null ? standardColumns(steps, waterfalls).map(([name]) => [name, name] as const) : Object.entries(output.fields);
   const made = paths.map(([name, path]) => {
     const at = path.startsWith(INPUT) ? columns.indexOf(path.slice(INPUT.length)) : -1;
     const type = at === -1 ? TYPES[path] : (types[at] ?? undefined);
@@ -121,9 +142,15 @@ function toTyped(value: unknown, { type }: ColumnType): Cell {
   }
 }
 
-function standardColumns(steps: readonly Step[]): readonly (readonly [string, Read])[] {
-  return [...STANDARD, ...steps.flatMap((step) => OF_STEP[step])];
+function standardColumns(steps: readonly Step[], waterfalls: Waterfalls): readonly (readonly [string, Read])[] {
+  const sources = steps.flatMap((step) => (waterfalls[step] === undefined ? [] : [SOURCES[step]]));
+  return [...STANDARD, ...steps.flatMap((step) => OF_STEP[step]), ...sources];
 }
+
+/** Fields that have a column of their own, without the step. */
+const SHOWN_FIELDS: ReadonlySet<string> = new Set(
+  [...STANDARD, ...Object.values(OF_STEP).flat()].map(([name]) => name.slice(name.indexOf('.') + 1)),
+);
 
 /**
  * Reads a dotted path such as `enrich.company.hq.city`, `verify.flags.role`, `result.outcome` or `input.<column>`.
@@ -131,7 +158,7 @@ function standardColumns(steps: readonly Step[]): readonly (readonly [string, Re
  */
 export function readPath(path: string, columns: readonly string[]): Read {
   if (path.startsWith(INPUT)) return readInput(path.slice(INPUT.length), columns);
-  const standard = STANDARD.find(([name]) => name === path)?.[1];
+  const standard = [...STANDARD, ...Object.values(SOURCES)].find(([name]) => name === path)?.[1];
   if (standard !== undefined) return standard;
   const [root, ...rest] = path.split('.');
   const step = STEPS.find((name) => name === root);

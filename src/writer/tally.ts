@@ -2,6 +2,7 @@
 import type { RecordOutcome, RecordResult } from '../processor/result.ts';
 import type { FinishedError } from '../formats/input-record.ts';
 import { NamedCounts } from './named-counts.ts';
+import { ProviderTallying, type ProviderTally } from './provider-tally.ts';
 
 export interface Tally {
   readonly total: number;
@@ -13,6 +14,8 @@ export interface Tally {
   readonly errors?: Readonly<Record<string, number>>;
   /** Lookups that the rows needed, paid for or not. Left out for 0. */
   readonly lookups?: number;
+  /** Left out for a job with one service. */
+  readonly providers?: ProviderTally;
 }
 
 /** The step of a record that no step was asked for. */
@@ -34,6 +37,7 @@ export class Tallying {
   readonly #outcomes: Record<RecordOutcome, number>;
   readonly #verification: NamedCounts;
   readonly #errors: NamedCounts;
+  readonly #providers: ProviderTallying;
   #lookups: number;
 
   constructor(from: Tally) {
@@ -42,9 +46,15 @@ export class Tallying {
     this.#verification = new NamedCounts(from.verification);
     this.#errors = new NamedCounts(from.errors);
     this.#lookups = from.lookups ?? 0;
+    this.#providers = new ProviderTallying(from.providers);
   }
 
   add(result: RecordResult): void {
+    this.#add(result);
+    if (result.contributions !== undefined) this.#providers.add(result.contributions);
+  }
+
+  #add(result: RecordResult): void {
     this.#total++;
     this.#outcomes[result.outcome]++;
     this.#lookups += result.lookups ?? 0;
@@ -54,17 +64,19 @@ export class Tallying {
   }
 
   /** Counts a row that a retry has replaced. @param was its former line in the errors file; null when it had none */
-  replaceFailed(result: RecordResult, was: Pick<FinishedError, 'step' | 'code'> | null): void {
+  replaceFailed(result: RecordResult, was: Pick<FinishedError, 'step' | 'code' | 'provider'> | null): void {
     this.#total--;
     this.#outcomes.failed--;
     // The failed row had counted its lookups.
     this.#lookups -= result.lookups ?? 0;
     if (was !== null) this.#errors.takeOne(errorName(was.step, was.code));
-    this.add(result);
+    this.#add(result);
+    if (result.contributions !== undefined && was !== null) this.#providers.addRetried(result.contributions, was);
   }
 
   /** Adds totals that were counted elsewhere. */
-  addAll({ total, outcomes, verification, errors = {}, lookups = 0 }: Tally): void {
+  addAll({ total, outcomes, verification, errors = {}, lookups = 0, providers = {} }: Tally): void {
+    this.#providers.addAll(providers);
     this.#total += total;
     this.#lookups += lookups;
     for (const outcome of Object.keys(outcomes) as RecordOutcome[]) this.#outcomes[outcome] += outcomes[outcome] ?? 0;
@@ -80,6 +92,7 @@ export class Tallying {
       verification: this.#verification.snapshot(),
       errors: this.#errors.snapshot(),
       ...(this.#lookups === 0 ? {} : { lookups: this.#lookups }),
+      ...(this.#providers.isEmpty ? {} : { providers: this.#providers.snapshot() }),
     };
   }
 }

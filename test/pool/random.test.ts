@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AUTO_BOUNDS } from '../../src/pool/adaptive-concurrency.ts';
 import { isPending, stopTime } from '../limiter/virtual.ts';
 import { casesOf } from '../support/sample.ts';
-import { HTTP_500, throttledFor, MISS, OK, advance, REJECTED, testBed, type Answer } from './scripted.ts';
+import { HTTP_500, throttledFor, MISS, OK, advance, pendingFor, REJECTED, testBed, type Answer } from './scripted.ts';
 
 beforeEach(stopTime);
 afterEach(() => vi.useRealTimers());
@@ -12,6 +12,7 @@ const answer: fc.Arbitrary<Answer> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(OK, MISS, REJECTED) },
   { weight: 2, arbitrary: fc.constant(HTTP_500) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 3_000 }).map((ms) => throttledFor(ms)) },
+  { weight: 1, arbitrary: fc.integer({ min: 0, max: 3_000 }).map((ms) => pendingFor(ms)) },
 );
 const outage = fc.record({ from: fc.nat(60_000), ms: fc.integer({ min: 1, max: 120_000 }), throttling: fc.boolean() });
 const scenarios = fc.record({

@@ -1,11 +1,12 @@
 /** A call pool in virtual time, before a service with scripted answers. */
 import { vi } from 'vitest';
-import type { CallMeta, CallResult } from '../../src/client/types.ts';
+import type { CallMeta } from '../../src/client/types.ts';
 import { EXIT, MillraceError } from '../../src/util/errors.ts';
+import type { CallAnswer } from '../../src/pool/call.ts';
 import { CallPool, type PoolCall, type CallPoolOptions, type SettledCall } from '../../src/pool/call-pool.ts';
 import { makeLimiter, quotaOf } from '../limiter/virtual.ts';
 
-export type Answer = CallResult<string>;
+export type Answer = CallAnswer<string>;
 
 export function meta(status: number, headers: Readonly<Record<string, string>> = {}): CallMeta {
   return { status, headers, quota: quotaOf(headers), requestId: `r-${status}`, credits: 0, latencyMs: 10 };
@@ -42,6 +43,14 @@ export const CONNECTION_CLOSED: Answer = {
 };
 export const throttledFor = (retryAfterMs: number | null): Answer => ({ kind: 'throttled', retryAfterMs, meta: meta(429) });
 
+export const pendingFor = (afterMs: number, ticket = 't', longestMs = 600_000): Answer => ({
+  kind: 'pending',
+  ticket,
+  afterMs,
+  longestMs,
+  meta: meta(202),
+});
+
 export interface Bed {
   readonly pool: CallPool;
   /** Every attempt with its lookup and its time in milliseconds since the start. */
@@ -51,7 +60,7 @@ export interface Bed {
   readonly events: string[];
   mostInFlight: number;
   inFlight: number;
-  submit(id: number, more?: Pick<PoolCall<string>, 'divisible' | 'keys' | 'isTooDear'>): void;
+  submit(id: number, more?: Pick<PoolCall<string>, 'divisible' | 'keys' | 'isTooDear' | 'promised'>): void;
 }
 
 /** @param answer the result of an attempt (from 1) at lookup `id`, and its latency in milliseconds (default 10) */

@@ -1,6 +1,7 @@
 /** The steps in front of a pool that a test answers by hand, and a ledger in memory. */
 import { AttemptClient, type EnrichAnswer, type VerifyAnswer } from '../../src/client/attempt-client.ts';
-import type { CallResult, VerificationResult } from '../../src/client/types.ts';
+import type { BatchItem, LookupOptions, ProviderClient } from '../../src/client/provider-client.ts';
+import type { CallMeta, CallResult, VerificationResult } from '../../src/client/types.ts';
 import type { CompiledJob, Step } from '../../src/definition/compiled-job.ts';
 import type { LedgerAnswer, LedgerEntry } from '../../src/ledger/ledger.ts';
 import type { PoolCall, SettledCall } from '../../src/pool/call-pool.ts';
@@ -12,6 +13,12 @@ export interface Asked {
   readonly step: Step;
   readonly body: string;
   readonly idempotencyKey: string | undefined;
+  /** Of an earlier promise; undefined without one. */
+  readonly ticket: string | undefined;
+  /** The provider answers later. The call is sent again, and waits for its answer as the latest one. */
+  promise(ticket: string): void;
+  /** The job's limits have no room for it. Returns whether smaller calls replace it. */
+  isTooDear(): boolean;
   settle(settled: SettledCall<unknown>): void;
   /** Fails one attempt. Returns true when it was the last one and the call is settled. */
   fails(failure: FailedAttempt): boolean;
@@ -38,7 +45,7 @@ export interface Bench {
   readonly context: StepContext;
   /** Calls not yet answered, oldest first. */
   readonly asked: Asked[];
-  /** Bodies of all calls there ever were, by step; of a company the domain. */
+  /** Bodies of all calls there ever were, by step; of a company the domain, of a request for several lookups the list of theirs. */
   readonly bodies: Record<Step, string[]>;
   /** Entries put into the ledger, one list for each request. */
   readonly kept: LedgerEntry[][];
@@ -51,12 +58,20 @@ export interface Bench {
   next(step?: Step): Asked;
 }
 
-export function makeBench(options: Partial<QuarantineState> = {}): Bench {
+interface BenchOptions extends Partial<QuarantineState> {
+  /** Lookups in a request; absent: the client takes one at a time. */
+  readonly batch?: number;
+  /** Whether the client has no request for one lookup. */
+  readonly onlyBatches?: boolean;
+  readonly readStored?: ProviderClient['readStored'];
+}
+
+export function makeBench(options: BenchOptions = {}): Bench {
   const client = new AttemptClient({ baseUrl: 'http://service.test', apiKey: null });
   const ledger = new Map<string, LedgerAnswer>();
-  let sending: { body: string; idempotencyKey: string | undefined } = { body: '', idempotencyKey: undefined };
-  const note = (body: string, call: { idempotencyKey?: string } | undefined): Promise<never> => {
-    sending = { body, idempotencyKey: call?.idempotencyKey };
+  let sending: Pick<Asked, 'body' | 'idempotencyKey' | 'ticket'> = { body: '', idempotencyKey: undefined, ticket: undefined };
+  const note = (body: string, call: LookupOptions | undefined): Promise<never> => {
+    sending = { body, idempotencyKey: call?.idempotencyKey, ticket: call?.ticket ?? undefined };
     return new Promise<never>(() => undefined);
   };
   const bench: Bench = {
@@ -81,14 +96,36 @@ export function makeBench(options: Partial<QuarantineState> = {}): Bench {
         callVerify: note,
         callReveal: note,
         callCompany: note,
-      } as unknown as AttemptClient,
+        ...(options.readStored === undefined ? {} : { readStored: options.readStored }),
+        ...(options.batch === undefined
+          ? {}
+          : {
+              batches: {
+                size: () => options.batch ?? 1,
+                isOnly: () => options.onlyBatches === true,
+                call: (_step, bodies, call) => note(`[${bodies.join(',')}]`, call),
+              },
+            }),
+        close: async () => undefined,
+        destroy: async () => undefined,
+      } satisfies ProviderClient,
       pool: {
         submit: (call: PoolCall<unknown>) => {
+          const { submit } = bench.context.pool;
           void call.send();
           bench.bodies[call.step].push(sending.body);
           bench.asked.push({
             step: call.step,
             ...sending,
+            promise: (ticket) => {
+              call.promised?.(ticket);
+              submit(call);
+            },
+            isTooDear: () => {
+              if (call.isTooDear?.() !== true) return false;
+              call.settle({ kind: 'failed', rejected: false, status: 0, code: 'too_dear', attempts: 0, requestId: null });
+              return true;
+            },
             settle: (settled) => call.settle(settled),
             fails: (failure) => {
               if (call.givesUp?.(failedAttempt(failure)) !== true) return false;
@@ -117,6 +154,9 @@ export function makeBench(options: Partial<QuarantineState> = {}): Bench {
       onSettled: () => {
         bench.progress++;
       },
+      onFatal: (error) => {
+        throw error;
+      },
       onPending: (addresses, waitMs) => {
         bench.pending.push([addresses, waitMs]);
       },
@@ -142,6 +182,25 @@ export function verdicts(emails: readonly string[], result: (email: string) => s
   );
   return { kind: 'ok', value: { byEmail }, attempts: 1, requestId: 'r2' };
 }
+
+/** The settled answer to a request for several lookups. */
+export function items(all: readonly BatchItem[]): SettledCall<readonly BatchItem[]> {
+  return { kind: 'ok', value: all, attempts: 1, requestId: 'r7' };
+}
+
+const itemMeta = (status: number): CallMeta => ({ status, headers: {}, quota: null, requestId: null, credits: 0, latencyMs: 10 });
+
+/** The answer to one of them. */
+export const ITEMS = {
+  person: (fields: Record<string, unknown>): BatchItem => ({
+    kind: 'ok',
+    value: { record: fields, text: JSON.stringify(fields) },
+    meta: itemMeta(200),
+  }),
+  miss: { kind: 'miss', meta: itemMeta(404) },
+  refused: { kind: 'rejected', code: 'bad_key', detail: 'no', meta: itemMeta(422) },
+  broken: { kind: 'retryable', code: 'http_500', detail: 'oops', retryAfterMs: null, meta: itemMeta(500) },
+} as const;
 
 export const MISS: SettledCall<never> & { kind: 'miss' | 'suppressed' } = { kind: 'miss', status: 404, attempts: 1, requestId: 'r3' };
 export const SUPPRESSED: SettledCall<never> = { kind: 'suppressed', status: 451, attempts: 1, requestId: 'r4' };
@@ -172,5 +231,5 @@ export function record(email: string, domain = '', bad: string | null = null, li
 }
 
 export function job(steps: readonly Step[], when: 'always' | 'unverified' = 'always'): CompiledJob {
-  return { steps, verify: { when, patienceMs: 0 } } as unknown as CompiledJob;
+  return { steps, waterfalls: {}, providers: [], verify: { when, patienceMs: 0 } } as unknown as CompiledJob;
 }

@@ -8,7 +8,7 @@ import { GAVE_UP, makeBench, MISS, person, REFUSED, SUPPRESSED, type Bench } fro
 
 type EnrichOutcome = LookupOutcome<PersonRecord>;
 
-const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5 };
+const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5, company: 6 };
 
 function ask(step: EnrichStep, key: string): EnrichOutcome[] {
   const got: EnrichOutcome[] = [];

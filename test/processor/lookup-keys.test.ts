@@ -9,6 +9,7 @@ import {
   shownKey,
   verifyKey,
   verifyKeyAsSpelled,
+  type RecordKeys,
 } from '../../src/processor/lookup-keys.ts';
 
 describe('enrichKey', () => {
@@ -150,7 +151,10 @@ describe('revealKey', () => {
 describe('keysFor', () => {
   const person = { name: '', company: '', phone: '' };
   const cells = (more: object): Parameters<ReturnType<typeof keysFor>>[0] => ({ email: '', domain: '', linkedinUrl: '', person, ...more });
-  const ALL = { enrich: ['email', 'linkedin_url', 'phone', 'name', 'domain'], reveal: ['linkedin_url', 'email', 'phone', 'name'] } as const;
+  const ALL = {
+    enrich: [['email', 'linkedin_url', 'phone', 'name', 'domain']],
+    reveal: [['linkedin_url', 'email', 'phone', 'name']],
+  } as const;
   const NAMED = { person: { ...person, name: '  Zo\u00eb  O\u2019NEILL ', company: ' ACME\tGmbH' } };
 
   it.each([
@@ -172,11 +176,11 @@ describe('keysFor', () => {
     ['the first of several', { ...NAMED, email: 'A@acme.example', domain: 'acme.example' }, { by: 'email', key: 'a@acme.example' }],
   ] as const)('enrich by %s', (_, given, expected) => {
     const keys = keysFor(['enrich'], () => false, ALL)(cells(given));
-    expect(typeof keys === 'string' ? null : keys.enrich).toEqual(expected);
+    expect(typeof keys === 'string' ? null : keys.enrich).toEqual([expected]);
   });
 
   it('reveal takes the name of a company where no domain is known', () => {
-    const reveal = (given: object): unknown => (keysFor(['reveal'], () => false, ALL)(cells(given)) as { reveal: unknown }).reveal;
+    const reveal = (given: object): unknown => (keysFor(['reveal'], () => false, ALL)(cells(given)) as RecordKeys).reveal[0];
     expect(reveal(NAMED)).toEqual({ by: 'company', key: "zoe o'neill\tacme gmbh" });
     expect(reveal({ ...NAMED, domain: 'acme.example' })).toEqual({ by: 'name', key: "zoe o'neill\tacme.example" });
     expect(namePartsOf("zoe o'neill\tacme gmbh")).toEqual(["zoe o'neill", 'acme gmbh']);
@@ -191,18 +195,18 @@ describe('keysFor', () => {
     ['no_key', { ...NAMED, email: 'n/a' }, ['name', 'domain']],
     ['no_key', { email: 'ada@acme.example', linkedinUrl: 'linkedin.com/in/ada' }, ['phone']],
   ] as const)('%s is the reason why nothing is looked up', (reason, given, by) => {
-    expect(keysFor(['enrich', 'verify'], () => false, { ...ALL, enrich: by })(cells(given))).toBe(reason);
+    expect(keysFor(['enrich', 'verify'], () => false, { ...ALL, enrich: [by] })(cells(given))).toBe(reason);
   });
 
   it('a job without further keys uses address, domain and profile alone', () => {
     const keys = keysFor(['enrich', 'reveal'], () => false);
-    expect(keys(cells({ ...NAMED, domain: 'acme.example', email: '' }))).toMatchObject({ enrich: { by: 'domain' }, reveal: null });
+    expect(keys(cells({ ...NAMED, domain: 'acme.example', email: '' }))).toMatchObject({ enrich: [{ by: 'domain' }], reveal: [] });
   });
 
   it('one person has one key, however the name is written, and the key is stable', () => {
     const key = (name: string): string | undefined => {
       const keys = keysFor(['enrich'], () => false, ALL)(cells({ domain: 'a.example', person: { ...person, name } }));
-      return typeof keys === 'string' || keys.enrich?.by !== 'name' ? undefined : keys.enrich.key;
+      return typeof keys === 'string' || keys.enrich[0]?.by !== 'name' ? undefined : keys.enrich[0].key;
     };
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), fc.constantFrom('', ' ', '\u00a0', '\u200b'), (name, space) => {

@@ -4,7 +4,8 @@ import { keysFor } from '../../src/processor/lookup-keys.ts';
 import { openSteps } from '../../src/processor/open-steps.ts';
 import { RecordProcessor } from '../../src/processor/process-record.ts';
 import type { RecordResult } from '../../src/processor/result.ts';
-import { VerifyStep } from '../../src/processor/verify.ts';
+import type { LookupScopes } from '../../src/processor/scopes.ts';
+import type { VerifyStep } from '../../src/processor/verify.ts';
 import type { SettledCall } from '../../src/pool/call-pool.ts';
 import type { Step } from '../../src/definition/steps.ts';
 import { emailsIn, job, makeBench, person, record, verdicts, type Bench } from './bench.ts';
@@ -15,28 +16,19 @@ interface Bed {
   readonly verify: VerifyStep | null;
 }
 
-const SCOPES = {
-  email: 1,
-  domain: 2,
+const SCOPES: LookupScopes = {
+  enrich: { email: 1, domain: 2, linkedin_url: 6, phone: 7, name: 8, company: 13 },
   verify: 3,
   company: 4,
-  reveal: 5,
-  linkedin_url: 6,
-  phone: 7,
-  name: 8,
-  revealByEmail: 9,
-  revealByPhone: 10,
-  revealByName: 11,
-  revealByCompany: 12,
+  reveal: { linkedin_url: 5, email: 9, phone: 10, name: 11, company: 12 },
 };
 const isFree = (domain: string): boolean => domain === 'free.example';
 
 export function makeProcessor(steps: readonly Step[], when: 'always' | 'unverified' = 'always', batch?: number): Bed {
   const bench = makeBench();
-  const open = openSteps(job(steps, when), bench.context, SCOPES);
-  const verify =
-    open.verify === null || batch === undefined ? open.verify : new VerifyStep(bench.context, SCOPES.verify, { pollForMs: 0, batch });
-  return { bench, verify, processor: new RecordProcessor(job(steps, when), { ...open, verify }, keysFor(steps, isFree)) };
+  const provider = { name: null, contextOf: () => bench.context, scopes: SCOPES, ...(batch === undefined ? {} : { verifyBatch: batch }) };
+  const open = openSteps(job(steps, when), [provider]);
+  return { bench, verify: open.verify?.[0] ?? null, processor: new RecordProcessor(job(steps, when), open, keysFor(steps, isFree)) };
 }
 
 export const FOUND = { email: 'found@example.com', name: 'Ada', verified: false };

@@ -15,7 +15,7 @@ describe('VerifyStep', () => {
       ask(email);
     }
     expect(bench.bodies.verify.map(emailsIn)).toEqual([all.slice(0, 1_000), all.slice(1_000, 2_000)]);
-    expect([step.addressesWaiting, step.callsPending]).toEqual([300, 2]);
+    expect([step.lookupsWaiting, step.callsPending]).toEqual([300, 2]);
     step.flush();
     step.flush();
     expect(emailsIn(bench.bodies.verify[2] as string)).toEqual(all.slice(2_000));

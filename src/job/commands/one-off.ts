@@ -9,6 +9,7 @@ import type { Step } from '../../definition/compiled-job.ts';
 import type { OneOffSettings } from '../../definition/one-off-choice.ts';
 import { Ledger } from '../../ledger/ledger.ts';
 import { FileLedger, type RunLedger } from '../../ledger/run-ledger.ts';
+import type { CallPool } from '../../pool/call-pool.ts';
 import { EnrichStep } from '../../processor/enrich.ts';
 import { enrichKey, verifyKeyAsSpelled } from '../../processor/lookup-keys.ts';
 import { MissQuarantine } from '../../processor/miss-quarantine.ts';
@@ -84,6 +85,7 @@ class KeyLoop {
   readonly #options: OneOffOptions;
   readonly #state: RunState;
   readonly #calls: Calls;
+  readonly #pool: CallPool;
   readonly #enrich: EnrichStep;
   readonly #verify: VerifyStep;
   readonly #results = new ReorderBuffer<OneOffResult>();
@@ -118,30 +120,30 @@ class KeyLoop {
         record: null,
       }),
       notices,
-      ownRpm: rpm,
-      windows,
-      quota: null,
-      share: 1,
-      spent: null,
+      lanes: [{ rpm, ownRpm: rpm, windows, quota: null, share: 1, spent: null }],
       mayCall: () => true,
       hasAnswered: false,
       isRetry: false,
       abort: signals.abort,
       onFatal: stopFor,
     });
+    const [lane] = this.#calls.lanes;
+    if (lane === undefined) throw new Error('a list of keys has one lane');
+    this.#pool = lane.pool;
     const run = randomUUID();
     const context = {
       client: this.#calls.client,
-      pool: this.#calls.pool,
+      pool: this.#pool,
       ledger,
       // A person reads each answer: many misses in a row are no reason to stop.
       quarantine: new MissQuarantine({ trusted: true, onDistrust: () => undefined }),
       idempotencyKey: (body: string) => hash('sha256', `${run}\n${body}`, 'base64url'),
       onSettled: () => this.#moveOn(),
+      onFatal: stopFor,
       onPending: (addresses: number, waitMs: number) => notices.pending(addresses, waitMs),
     };
     const scopes = lookupScopes((step, scope) => ledger.scope(serviceOrigin(settings), step, scope), domainField);
-    this.#enrich = new EnrichStep(context, scopes);
+    this.#enrich = new EnrichStep(context, scopes.enrich);
     const keepNothing = async (): Promise<void> => undefined;
     const pace = requestPace({ timeoutMs, counters, notices, keepAnswers: keepNothing, keepTotals: keepNothing, onFatal: stopFor });
     this.#verify = new VerifyStep(context, scopes.verify, { pollForMs: settings.verify.patienceMs, pace });
@@ -228,7 +230,7 @@ class KeyLoop {
   }
 
   #room(): Promise<void> | null {
-    return this.#started - this.#results.released >= WINDOW_KEYS ? this.#settled() : (this.#calls.pool.room() ?? this.#options.room());
+    return this.#started - this.#results.released >= WINDOW_KEYS ? this.#settled() : (this.#pool.room() ?? this.#options.room());
   }
 
   /** Resolves when a lookup is settled. With nothing in flight, addresses that wait for company go alone. */

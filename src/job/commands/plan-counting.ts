@@ -2,9 +2,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { PersonRecord } from '../../client/types.ts';
 import type { LedgerAnswer } from '../../ledger/ledger.ts';
-import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
-import { verifyKey, type KeysOf, type RecordKeys } from '../../processor/lookup-keys.ts';
-import { revealScope } from '../../processor/reveal.ts';
+import type { ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
+import { verifyKey, type KeysOf, type Lookups, type RecordKeys } from '../../processor/lookup-keys.ts';
 import { lookupScopes, type LookupScopes } from '../../processor/scopes.ts';
 import { requestsFor, type KeptSize } from '../../processor/request-size.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
@@ -13,8 +12,6 @@ import type { PaidLookups } from './plan-credits.ts';
 import { isBlank } from '../../verification/clean-keys.ts';
 import type { Step } from '../../definition/steps.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
-
-type Kind = keyof LookupScopes;
 
 /** A set on the disk, so that memory does not grow with the input. */
 interface Seen {
@@ -63,15 +60,15 @@ export class PlanCounting {
     });
     await ask(
       known.flatMap(({ keys: { enrich, company, reveal } }) => [
-        ...(enrich === null ? [] : [this.#lookup(enrich.by, enrich.key)]),
-        ...(company === null ? [] : [this.#lookup('company', company)]),
-        ...(reveal === null ? [] : [this.#lookup(revealScope(reveal), reveal.key)]),
+        ...lookupsIn(enrich).map(({ by, key }) => ({ scope: this.#scopes.enrich[by], key })),
+        ...(company === null ? [] : [{ scope: this.#scopes.company, key: company }]),
+        ...lookupsIn(reveal).map(({ by, key }) => ({ scope: this.#scopes.reveal[by], key })),
       ]),
     );
     await ask(
       known.flatMap(({ record, keys }) => {
         const email = this.#addressOf(record, keys, this.#enriched(keys));
-        return email === null ? [] : [this.#lookup('verify', email)];
+        return email === null ? [] : [{ scope: this.#scopes.verify, key: email }];
       }),
     );
   }
@@ -93,24 +90,25 @@ export class PlanCounting {
 
   /** A lookup that the ledger does not know counts as if it were answered with a match. */
   #follow(record: InputRecord, keys: RecordKeys): void {
-    const { enrich } = keys;
-    const isNew = enrich !== null && this.#count('enrich', enrich.by, enrich.key);
+    const [enrich = null] = keys.enrich;
+    const isNew = enrich !== null && this.#count('enrich', this.#scopes.enrich[enrich.by], enrich.key);
     const person = this.#enriched(keys);
     if (endsRecord(person)) return;
     const email = this.#addressOf(record, keys, person);
     if (email !== null) {
-      this.#count('verify', 'verify', email);
-      if (endsRecord(this.#look('verify', email))) return;
+      this.#count('verify', this.#scopes.verify, email);
+      if (endsRecord(this.#look(this.#scopes.verify, email))) return;
     } else if (isNew && person === null && this.#job.steps.includes('verify') && isBlank(record.email)) {
       // The lookup counts as if it found an address, which no other record has.
       this.#asked.verify++;
       this.#verifyFound++;
     }
     if (keys.company !== null) {
-      this.#count('company', 'company', keys.company);
-      if (endsRecord(this.#look('company', keys.company))) return;
+      this.#count('company', this.#scopes.company, keys.company);
+      if (endsRecord(this.#look(this.#scopes.company, keys.company))) return;
     }
-    if (keys.reveal !== null) this.#count('reveal', revealScope(keys.reveal), keys.reveal.key);
+    const [reveal = null] = keys.reveal;
+    if (reveal !== null) this.#count('reveal', this.#scopes.reveal[reveal.by], reveal.key);
   }
 
   /** The address that the record's verify step will ask about, as far as known. */
@@ -134,25 +132,27 @@ export class PlanCounting {
   }
 
   /** True the first time that a lookup is counted. */
-  #count(step: Step, kind: Kind, key: string): boolean {
-    if (!this.#seen.add(`${kind} ${key}`)) return false;
+  #count(step: Step, scope: number, key: string): boolean {
+    if (!this.#seen.add(`${step} ${scope} ${key}`)) return false;
     this.unique++;
-    if (this.#look(kind, key) === null) this.#asked[step]++;
+    if (this.#look(scope, key) === null) this.#asked[step]++;
     else this.fromLedger++;
     return true;
   }
 
-  #enriched({ enrich }: RecordKeys): LedgerAnswer | null {
-    return enrich === null ? null : this.#look(enrich.by, enrich.key);
+  #enriched({ enrich: [enrich = null] }: RecordKeys): LedgerAnswer | null {
+    return enrich === null ? null : this.#look(this.#scopes.enrich[enrich.by], enrich.key);
   }
 
-  #look(kind: Kind, key: string): LedgerAnswer | null {
-    return this.#ledger?.look(this.#scopes[kind], key) ?? null;
+  #look(scope: number, key: string): LedgerAnswer | null {
+    const known = this.#ledger?.look(scope, key) ?? null;
+    // A lookup that a stopped run was asking for has no answer yet.
+    return known?.kind === 'asking' ? null : known;
   }
+}
 
-  #lookup(kind: Kind, key: string): LedgerLookup {
-    return { scope: this.#scopes[kind], key };
-  }
+function lookupsIn<L>(lookups: Lookups<L>): readonly L[] {
+  return lookups.filter((lookup) => lookup !== null);
 }
 
 /** True when no further step runs after this answer. */

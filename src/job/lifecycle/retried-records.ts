@@ -137,8 +137,17 @@ class ErrorLines {
       this.#current = null;
       return;
     }
-    const { file, line: at, step, code } = JSON.parse(line) as { file: string | null; line: number; step: string | null; code: string };
-    this.#current = { line, step, code, file, at };
+    const {
+      file,
+      line: at,
+      step,
+      code,
+      provider,
+    } = JSON.parse(line) as Omit<FinishedError, 'line'> & {
+      readonly file: string | null;
+      readonly line: number;
+    };
+    this.#current = { line, step, code, file, at, ...(provider === undefined ? {} : { provider }) };
   }
 
   close(): Promise<void> {

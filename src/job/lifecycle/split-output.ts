@@ -87,7 +87,7 @@ function cellsAt({ steps, output }: CompiledJob, own: number): (rows: readonly B
 }
 
 /** The place of the verdict among the columns that the job adds. */
-function columnOf(job: Pick<CompiledJob, 'steps' | 'output'>): number {
+function columnOf(job: Pick<CompiledJob, 'steps' | 'waterfalls' | 'output'>): number {
   const { fields } = job.output;
   return fields === null ? resultColumnNames(job).indexOf('verify.result') : Object.values(fields).indexOf('verify.result');
 }

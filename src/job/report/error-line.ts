@@ -1,7 +1,7 @@
 import type { RecordResult } from '../../processor/result.ts';
 import type { InputManifest, InputRecord } from '../../formats/input-record.ts';
 
-/** A line of the errors file: `{file, line, step, key, code, attempts, requestId, raw?}` for a failed or invalid record, else null. */
+/** A line of the errors file: `{file, line, step, key, code, attempts, requestId, provider?, raw?}` for a failed or invalid record, else null. */
 export function errorLine(manifest: InputManifest, record: InputRecord, result: RecordResult): string | null {
   if (result.outcome !== 'failed' && result.outcome !== 'invalid') return null;
   const { failure } = result;
@@ -13,6 +13,7 @@ export function errorLine(manifest: InputManifest, record: InputRecord, result: 
     code: failure?.code ?? result.error,
     attempts: failure?.attempts ?? 0,
     requestId: failure?.requestId ?? null,
+    ...(failure?.provider === undefined ? {} : { provider: failure.provider }),
     ...(record.raw === null ? {} : { raw: record.raw }),
   });
 }

@@ -1,7 +1,7 @@
 import type { RunTotals } from '../../checkpoint/checkpoint-file.ts';
-import type { CallResult } from '../../client/types.ts';
 import type { ThrottledWait } from '../../limiter/limiter.ts';
 import type { CallSize, PoolEvents, SentCall } from '../../pool/call-pool-options.ts';
+import type { CallAnswer } from '../../pool/call.ts';
 import { wasNeverSent } from '../../pool/circuit.ts';
 import type { KeptSize } from '../../processor/request-size.ts';
 import type { RecordOutcome } from '../../processor/result.ts';
@@ -131,7 +131,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.#series?.sent(this.lastSentMs);
   }
 
-  answered(call: SentCall, result: CallResult<unknown>): void {
+  answered(call: SentCall, result: CallAnswer<unknown>): void {
     const { step, keys } = call;
     this.#notable.answered(call, result);
     this.#charge(step, keys, result);
@@ -148,7 +148,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     return flying;
   }
 
-  #charge(step: Step, keys: number, result: CallResult<unknown>): void {
+  #charge(step: Step, keys: number, result: CallAnswer<unknown>): void {
     const { credits, status } = result.meta;
     const flying = this.#flying(step);
     flying.keys -= keys;

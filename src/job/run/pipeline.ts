@@ -22,7 +22,7 @@ import type { RunDestination } from './destination.ts';
 import { RecordLoop } from './loop.ts';
 import type { ServiceAccess } from './open-calls.ts';
 import { openCounters } from './open-counters.ts';
-import { namedPart, servicePart } from './provider-parts.ts';
+import { namedParts, servicePart } from './provider-parts.ts';
 import { RunCheckpoints } from './run-checkpoints.ts';
 import { RunProviders } from './run-providers.ts';
 import { RunState } from './run-state.ts';
@@ -95,7 +95,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     const parts =
       job.providers.length === 0
         ? [servicePart(run, service, quota, notices)]
-        : job.providers.map((provider) => namedPart(run, provider, accessOf(options, provider.name), saveClaims));
+        : await namedParts(run, options.providers ?? new Map(), saveClaims);
     const providers = opened.adopt(
       new RunProviders(parts, {
         state,
@@ -216,12 +216,6 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
  */
 async function saveUnopened({ checkpoint, wasKilled, destination }: PipelineOptions): Promise<void> {
   if (!wasKilled) await destination.saveCheckpoint?.({ ...checkpoint, state: 'stopped' }).catch(() => undefined);
-}
-
-function accessOf({ providers }: RunContext, name: string): ServiceAccess {
-  const access = providers?.get(name);
-  if (access === undefined) throw new Error(`nothing says how to reach the provider ${name}`);
-  return access;
 }
 
 function openProcessor(

@@ -3,11 +3,12 @@ import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { NEW_PROVIDER, type ProviderState } from '../../checkpoint/provider-state.ts';
 import { providerLanes, serviceSettings, type JobProvider } from '../../definition/job-provider.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
+import type { ProviderClient } from '../../client/provider-client.ts';
 import { smallestClaimedWindow } from '../../limiter/quota-windows.ts';
 import type { SharedQuota } from '../../limiter/shared/shared-quota.ts';
 import { declaredScopes, lookupScopes } from '../../processor/scopes.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
-import { DeclaredClient } from '../../providers/client/declared-client.ts';
+import type { DeclaredClient } from '../../providers/client/declared-client.ts';
 import { MillraceError } from '../../util/errors.ts';
 import { serviceOrigin } from '../lifecycle/service-origin.ts';
 import { Notices } from '../progress/notices.ts';
@@ -70,12 +71,32 @@ export interface NamedPart extends ProviderPart {
   readonly own: CallBudget;
 }
 
-/** @param saveTotals writes a checkpoint with the claims of every budget; null when the run keeps none */
-export function namedPart(
+/**
+ * The providers that a job names.
+ * @param saveTotals writes a checkpoint with the claims of every budget; null when the run keeps none
+ */
+export async function namedParts(
+  run: RunOfProviders,
+  access: ReadonlyMap<string, ServiceAccess>,
+  saveTotals: (() => Promise<void>) | null,
+): Promise<NamedPart[]> {
+  // Loaded on demand: JSONata takes a while, and a job with one service does without.
+  const { DeclaredClient: Client } = await import('../../providers/client/declared-client.ts');
+  return run.job.providers.map((provider) => {
+    const own = access.get(provider.name);
+    if (own === undefined) throw new Error(`nothing says how to reach the provider ${provider.name}`);
+    return namedPart(run, provider, own, saveTotals, (options) => new Client(options));
+  });
+}
+
+type ClientOptions = ConstructorParameters<typeof DeclaredClient>[0];
+
+function namedPart(
   run: RunOfProviders,
   provider: JobProvider,
   access: ServiceAccess,
   saveTotals: (() => Promise<void>) | null,
+  declared: (options: ClientOptions) => ProviderClient,
 ): NamedPart {
   const { job, checkpoint, wasKilled, reporter } = run;
   const { name, definition } = provider;
@@ -110,7 +131,7 @@ export function namedPart(
       ? {}
       : {
           makeClient: (connections: number) =>
-            new DeclaredClient({
+            declared({
               provider: definition,
               baseUrl: access.baseUrl,
               apiKey: access.apiKey,

@@ -20,7 +20,15 @@ interface RequestPaceOptions {
 }
 
 /** Adapts the size of verify requests. Progress and report show it, and the checkpoint stores it. */
-export function requestPace({ timeoutMs, largest = VERIFY_BATCH, counters, notices, keepAnswers, keepTotals, onFatal }: RequestPaceOptions): RequestPace {
+export function requestPace({
+  timeoutMs,
+  largest = VERIFY_BATCH,
+  counters,
+  notices,
+  keepAnswers,
+  keepTotals,
+  onFatal,
+}: RequestPaceOptions): RequestPace {
   const sizes = new RequestSize({ largest, limitMs: timeoutMs, from: counters.verifySize });
   let told = sizes.size;
   const note = (isDone: boolean): void => {

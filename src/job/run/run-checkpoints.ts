@@ -114,7 +114,15 @@ export class RunCheckpoints {
     const finishing = finishingCheckpoint(
       job,
       // Answers in quarantine at the end of the input stand: the ledger has them.
-      { ...this.#latest, ...service(), held: [], spent: spent(), totals: { ...totals(), runs: this.#runs }, ...budget.spent, ...this.#providers(false) },
+      {
+        ...this.#latest,
+        ...service(),
+        held: [],
+        spent: spent(),
+        totals: { ...totals(), runs: this.#runs },
+        ...budget.spent,
+        ...this.#providers(false),
+      },
       rows,
     );
     await save?.(finishing);

@@ -130,6 +130,7 @@ export class RunProvider {
         quarantine: this.quarantine,
         idempotencyKey: (body, seed = null) => idempotencyKey(seed ?? ownSeed, body),
         onSettled,
+        onFatal: (error) => state.stopFor(error),
         onPending: (addresses, waitMs) => notices.pending(addresses, waitMs),
       }),
       pace: requestPace({
@@ -169,7 +170,9 @@ export class RunProvider {
 
   /** Calls that count against the quota of the next run, by the names of the operations. */
   get spent(): Readonly<Record<string, SavedQuota>> {
-    return Object.fromEntries(this.calls.lanes.map(({ limiter }, index) => [laneName(this.#part.lanes[index]?.steps ?? []), limiter.save()]));
+    return Object.fromEntries(
+      this.calls.lanes.map(({ limiter }, index) => [laneName(this.#part.lanes[index]?.steps ?? []), limiter.save()]),
+    );
   }
 
   #fatal(error: unknown): void {

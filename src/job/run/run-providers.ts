@@ -27,7 +27,7 @@ export class RunProviders {
 
   /** @throws StorageError when the process may not open enough files */
   constructor(parts: readonly ProviderPart[] | readonly NamedPart[], shared: SharedParts) {
-    this.#named = parts.filter((part): part is NamedPart => part.name !== null);
+    this.#named = (parts as readonly ProviderPart[]).filter((part): part is NamedPart => part.name !== null);
     this.all = parts.map((part) => new RunProvider(part, shared));
     this.lanes = this.all.flatMap(({ name, calls }) => calls.lanes.map((lane) => ({ name, ...lane })));
     ({ limiter: this.limiter, pool: this.pool } = allLanes(this.lanes));

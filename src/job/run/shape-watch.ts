@@ -1,5 +1,5 @@
 /** Notices that a provider has changed the shape of its answers. */
-import type { CallResult } from '../../client/types.ts';
+import type { CallAnswer } from '../../pool/call.ts';
 import { ConfigError } from '../../util/errors.ts';
 
 /** A run stops after this many answers in a row that are not as the definition says. */
@@ -20,7 +20,7 @@ export class ShapeWatch {
   }
 
   /** Any answer that is as the definition says ends a row. Answers that say nothing of the shape, such as a 500, leave it. */
-  answered(result: CallResult<unknown>): void {
+  answered(result: CallAnswer<unknown>): void {
     if (result.kind === 'ok' || result.kind === 'miss' || result.kind === 'suppressed') this.#inARow = 0;
     if (result.kind !== 'rejected' || !UNEXPECTED.has(result.code) || ++this.#inARow !== CHANGED_AFTER) return;
     this.onChange(

@@ -42,14 +42,24 @@ export function watchRun(waits: Waits, { lanes, joining, claimed, pending, reade
     ),
     joining,
     () => ifAny(claimed(), 'claim', (n) => `the answers to ${lookups(n)} that another run is asking for`),
-    () => ifAny(sum(({ pool }) => pool.inFlight), 'answers', (n) => `the ${n === 1 ? 'answer to one request' : `answers to ${count(n)} requests`} under way`),
+    () =>
+      ifAny(
+        sum(({ pool }) => pool.inFlight),
+        'answers',
+        (n) => `the ${n === 1 ? 'answer to one request' : `answers to ${count(n)} requests`} under way`,
+      ),
     () =>
       ifAny(
         sum(({ pool }) => pool.retriesWaiting),
         'retry',
         (n) => `the time at which ${n === 1 ? 'a failed request is' : `${count(n)} failed requests are`} sent again`,
       ),
-    () => ifAny(sum(({ pool }) => pool.pendingAnswers), 'answers', (n) => `${lookups(n)} that a provider answers later`),
+    () =>
+      ifAny(
+        sum(({ pool }) => pool.pendingAnswers),
+        'answers',
+        (n) => `${lookups(n)} that a provider answers later`,
+      ),
     () => pendingWait(pending()),
     () => readerWait(reader()),
     // A request with a fresh permit is about to leave.

@@ -40,7 +40,11 @@ export class ClaimingLedger extends FileLedger {
       path,
       presence,
       keySeed,
-      get: (scope, key) => file.get(scope, key),
+      get: (scope, key) => {
+        const answer = file.get(scope, key);
+        // Another shard of this run is asking: that is no answer yet.
+        return answer?.kind === 'asking' ? null : answer;
+      },
       readOthers: (work) => file.readOthers(work),
       publish: () => file.publish(),
       monotonicNow,

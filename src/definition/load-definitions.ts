@@ -1,0 +1,14 @@
+/** Loads the provider definitions that a job names. */
+import type { CompiledProvider } from '../providers/compiled-provider.ts';
+import { definitionsNamed, type JobSources } from './compile-job.ts';
+
+/** By what the job names: a name or a path. @throws ConfigError for a definition that cannot be found or used */
+export async function loadDefinitions(sources: Pick<JobSources, 'file' | 'env' | 'flags'>): Promise<ReadonlyMap<string, CompiledProvider>> {
+  const names = definitionsNamed(sources);
+  if (names.length === 0) return new Map();
+  // Loaded on demand, because most jobs ask one service.
+  const { loadProvider } = await import('../providers/definition/load-provider.ts');
+  const definitions = new Map<string, CompiledProvider>();
+  for (const name of names) definitions.set(name, await loadProvider(name));
+  return definitions;
+}

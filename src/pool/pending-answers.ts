@@ -1,0 +1,58 @@
+import type { PendingAnswer } from '../client/provider-client.ts';
+import type { Task } from './call.ts';
+import type { Timers } from './timers.ts';
+
+/** A provider that answers "not yet" without a time must not be asked all the time. */
+const SHORTEST_WAIT_MS = 250;
+
+interface PendingAnswersOptions {
+  readonly timers: Timers;
+  readonly monotonicNow: () => number;
+  /** The time has come to ask for the answer. */
+  readonly askAgain: (task: Task) => void;
+}
+
+/** Calls that the provider has taken and answers later. They wait here without a slot, and asking again costs neither attempt nor retry. */
+export class PendingAnswers {
+  readonly #options: PendingAnswersOptions;
+  #waiting = 0;
+
+  constructor(options: PendingAnswersOptions) {
+    this.#options = options;
+  }
+
+  /** Calls that wait until they are asked again. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Notes the promise. Returns false when the call has been pending for as long as it may. */
+  note(task: Task, { ticket, longestMs }: PendingAnswer): boolean {
+    const now = this.#options.monotonicNow();
+    task.pendingSince ??= now;
+    // The provider is up and has the lookup: earlier failures say nothing any more.
+    task.attempts = 0;
+    task.sent = 0;
+    if (ticket !== task.ticket) {
+      task.ticket = ticket;
+      task.call.promised?.(ticket);
+    }
+    return now - task.pendingSince < longestMs;
+  }
+
+  /** Asks for the answer after `afterMs`, at the latest when `longestMs` are over. Call it after `note`. */
+  hold(task: Task, { afterMs, longestMs }: PendingAnswer): void {
+    const { timers, monotonicNow, askAgain } = this.#options;
+    const leftMs = longestMs - (monotonicNow() - (task.pendingSince ?? monotonicNow()));
+    this.#waiting++;
+    timers.after(Math.max(SHORTEST_WAIT_MS, Math.min(afterMs, leftMs)), () => {
+      this.#waiting--;
+      askAgain(task);
+    });
+  }
+
+  /** The timers were cleared. */
+  clear(): void {
+    this.#waiting = 0;
+  }
+}

@@ -94,7 +94,7 @@ export function badBody(answer: Answer, detail: string): Unsuccessful {
 }
 
 /** Whether the body is an HTML page, by its type or its first words: some services serve one as JSON. */
-function isPage({ text, meta }: Answer): boolean {
+export function isPage({ text, meta }: Answer): boolean {
   const type = headerOf(meta.headers, 'content-type') ?? '';
   return /^(?:text\/html|application\/xhtml\+xml)\b/i.test(type) || /^\s*<(?:!doctype\s+html|html)\b/i.test(text.slice(0, 1024));
 }
@@ -162,7 +162,8 @@ function redirect(answer: Answer, { call, redactor }: ClassifyOptions): string {
   return oneLine(redactor.words(`${call} answered ${answer.status} and points to ${bare}`));
 }
 
-function retryAfter(answer: Answer, { clock }: ClassifyOptions): number | null {
+/** Milliseconds that `Retry-After` asks to wait; null without one. */
+export function retryAfter(answer: Answer, { clock }: Pick<ClassifyOptions, 'clock'>): number | null {
   const { headers } = answer.meta;
   const value = headers['retry-after'];
   return value === undefined ? null : parseRetryAfter(value, headers['date'], clock());

@@ -10,6 +10,8 @@ export interface RecordAnswer<T> {
   readonly record: T;
   /** The record's JSON as it was sent, trimmed; without a line break, so that it fits a JSONL line. */
   readonly text: string;
+  /** What the ledger keeps in place of `text`: the answer from which `readStored` maps the record again. Absent: `text` itself. */
+  readonly stored?: string;
 }
 
 export type EnrichAnswer = RecordAnswer<PersonRecord>;
@@ -86,7 +88,7 @@ function namesCompany(record: PersonRecord | ContactRecord): boolean {
 }
 
 /** Null and what is empty say nothing. */
-function hasValue(value: unknown): boolean {
+export function hasValue(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return false;
   if (typeof value !== 'object') return true;
   return Array.isArray(value) ? value.length > 0 : Object.values(value).some((inner) => inner !== null);

@@ -103,6 +103,11 @@ function pageOf(answer: Answer): { page?: true } {
   return isPage(answer) ? { page: true } : {};
 }
 
+/** The code and the words of an error body, masked and on one line, found by their usual names. */
+export function problemOf(answer: Answer, options: ClassifyOptions): Problem {
+  return read(answer, options).problem;
+}
+
 interface Said {
   readonly problem: Problem;
   /** The parsed body, undefined when it is not JSON. */

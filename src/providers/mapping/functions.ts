@@ -27,10 +27,10 @@ export const REFUSED_FUNCTIONS: Readonly<Record<string, string>> = {
 
 /** Every function that a mapping may call. JSONata 2.2.2, "Function library". */
 export const FUNCTIONS: readonly string[] = (
-  'sum count max min average string substring substringBefore substringAfter lowercase uppercase length trim pad match contains ' +
-  'replace split join formatNumber formatBase formatInteger parseInteger number floor ceil round abs sqrt power boolean not map zip ' +
-  'filter single reduce sift keys lookup append exists spread merge reverse each error assert type sort distinct base64encode base64decode ' +
-  'encodeUrlComponent encodeUrl decodeUrlComponent decodeUrl toMillis fromMillis clone'
+  'sum count max min average string substring substringBefore substringAfter lowercase uppercase length trim pad match ' +
+  'contains replace split join formatNumber formatBase formatInteger parseInteger number floor ceil round abs sqrt power ' +
+  'boolean not map zip filter single reduce sift keys lookup append exists spread merge reverse each error assert type sort ' +
+  'distinct base64encode base64decode encodeUrlComponent encodeUrl decodeUrlComponent decodeUrl toMillis fromMillis clone'
 ).split(' ');
 
 /** Names by which the operators `&` and `..` are called. No expression can write them. */

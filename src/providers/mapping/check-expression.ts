@@ -1,4 +1,4 @@
-/** Walks a parsed expression: refuses what could run for ever or change with time, and puts bounded operators in place of JSONata's. Pure. */
+/** Refuses expressions that could run for ever or change with time, and puts bounded operators in place of JSONata's. Pure. */
 import { didYouMean, nearest } from '../../util/nearest.ts';
 import { CONCAT, FUNCTIONS, RANGE, REFUSED_FUNCTIONS } from './functions.ts';
 
@@ -28,6 +28,7 @@ export function checkExpression(root: unknown): Objection | null {
     const objection = objectionTo(node, bound);
     if (objection !== null) return objection;
   }
+  for (const node of nodes) keepAsOperand(node);
   for (const node of nodes) bindOperator(node);
   return null;
 }
@@ -82,8 +83,17 @@ function objectionTo(node: Node, bound: ReadonlySet<string>): Objection | null {
 
 const show = (name: unknown): string => String(name).slice(0, 60);
 
+const operatorOf = (node: Node): string | undefined =>
+  node.type === 'binary' && typeof node.value === 'string' ? OPERATORS[node.value] : undefined;
+
+/** `a ~> f(b)` puts `a` into the call, and an operator must not become such a call. */
+function keepAsOperand(node: Node): void {
+  if (node.type !== 'apply' || operatorOf(node['rhs'] as Node) === undefined) return;
+  node['rhs'] = { type: 'block', expressions: [node['rhs']] };
+}
+
 function bindOperator(node: Node): void {
-  const name = node.type === 'binary' && typeof node.value === 'string' ? OPERATORS[node.value] : undefined;
+  const name = operatorOf(node);
   if (name === undefined) return;
   const { lhs, rhs, position } = node;
   delete node['lhs'];

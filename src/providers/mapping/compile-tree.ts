@@ -7,7 +7,7 @@ export type PlaceOf = (key: string) => string;
 
 interface Leaf {
   readonly key: string;
-  /** Of its first and last character in the whole expression, from 1. */
+  /** Positions of its first and last character in the whole expression, from 1. */
   readonly from: number;
   readonly to: number;
 }

@@ -3,7 +3,7 @@ import jsonata from 'jsonata';
 import { isObject } from '../../util/is-object.ts';
 import { LimitReached, LIMITS, meter } from './meter.ts';
 
-/** What JSONata passes as `this`. */
+/** The object that JSONata passes as `this`. */
 interface Focus {
   createSequence(): unknown[];
 }
@@ -27,10 +27,10 @@ export const REFUSED_FUNCTIONS: Readonly<Record<string, string>> = {
 
 /** Every function that a mapping may call. JSONata 2.2.2, "Function library". */
 export const FUNCTIONS: readonly string[] = (
-  'sum count max min average string substring substringBefore substringAfter lowercase uppercase length trim pad match contains replace ' +
-  'split join formatNumber formatBase formatInteger parseInteger number floor ceil round abs sqrt power boolean not map zip filter single ' +
-  'reduce sift keys lookup append exists spread merge reverse each error assert type sort distinct base64encode base64decode ' +
-  'encodeUrlComponent encodeUrl decodeUrlComponent decodeUrl toMillis fromMillis clone'
+  'sum count max min average string substring substringBefore substringAfter lowercase uppercase length trim pad match ' +
+  'contains replace split join formatNumber formatBase formatInteger parseInteger number floor ceil round abs sqrt power ' +
+  'boolean not map zip filter single reduce sift keys lookup append exists spread merge reverse each error assert type sort ' +
+  'distinct base64encode base64decode encodeUrlComponent encodeUrl decodeUrlComponent decodeUrl toMillis fromMillis clone'
 ).split(' ');
 
 /** Names by which the operators `&` and `..` are called. No expression can write them. */
@@ -57,7 +57,7 @@ const boundLength = (name: string, value: unknown, most: number): void => {
   if (sizeOf(value) > most) throw tooLong(`the text or list given to $${name}`, most);
 };
 
-/** What is checked before a call. @throws LimitReached */
+/** The check before a call. @throws LimitReached */
 type Check = (args: readonly unknown[]) => void;
 
 /** Takes this many bytes for each character or entry of the arguments. */
@@ -124,7 +124,8 @@ function distinct(this: Focus, list: unknown): unknown {
   const found = (list as { sequence?: boolean }).sequence === true ? this.createSequence() : [];
   const seen = new Set<unknown>();
   for (const one of list as unknown[]) {
-    const name = typeof one === 'object' && one !== null ? `{${boundText(canonical(one))}` : typeof one === 'string' ? `"${one}` : one;
+    const name = typeof one === 'object' && one !== null ? canonical(one) : typeof one === 'string' ? `"${one}` : one;
+    boundText(name);
     if (!seen.has(name)) found.push(one);
     seen.add(name);
   }
@@ -185,7 +186,7 @@ const BOUNDED_FUNCTIONS: readonly (readonly [string, Definition])[] = [
   ...[...Object.keys(CHECKS), 'string', 'formatBase'].map((name) => [name, bounded(name, definitionOf(name))] as const),
   ['distinct', { ...definitionOf('distinct'), implementation: distinct }],
   ['clone', { ...definitionOf('clone'), implementation: clone }],
-  [CONCAT, { _jsonata_function: true, implementation: concat as Implementation }],
+  [CONCAT, { _jsonata_function: true, implementation: concat }],
   [RANGE, { _jsonata_function: true, implementation: range }],
 ];
 

@@ -2,6 +2,7 @@
 import type { Exchange, ExchangeFailure } from './exchange.ts';
 import { MAX_REQUEST_ID_CHARS, oneLine, requestIdIn } from './problem.ts';
 import { readQuotaHeaders } from './quota/quota-headers.ts';
+import type { QuotaReading } from './quota/quota-reading.ts';
 import type { Redactor } from './redactor.ts';
 import type { CallMeta, ResponseHeaders } from './types.ts';
 import { promisify } from 'node:util';
@@ -30,20 +31,29 @@ const decoders = {
 const inflateZlib = promisify(inflate);
 const inflateBare = promisify(inflateRaw);
 
+/** Reads the quota that headers state; null when they state none. @param nowMs epoch milliseconds */
+export type QuotaReader = (headers: ResponseHeaders, nowMs: number) => QuotaReading | null;
+
 /** Hardly ever asynchronous: only a compressed body is waited for. */
-export function readAnswer(exchange: Exchange, redactor: Redactor, maxBytes: number): Answer | Promise<Answer> {
+export function readAnswer(
+  exchange: Exchange,
+  redactor: Redactor,
+  maxBytes: number,
+  readQuota: QuotaReader = readQuotaHeaders,
+): Answer | Promise<Answer> {
+  const toAnswer = (text: string, failure: ExchangeFailure | null): Answer => answerOf(exchange, text, failure, redactor, readQuota);
   const body = exchange.takeBody();
-  if (body === null) return toAnswer(exchange, '', exchange.failure, redactor);
+  if (body === null) return toAnswer('', exchange.failure);
   const coding = codingOf(exchange.headers);
-  if (coding === null) return toAnswer(exchange, toText(body), exchange.failure, redactor);
+  if (coding === null) return toAnswer(toText(body), exchange.failure);
   return decodeBody(body, coding, maxBytes).then((decoded) => {
-    if (decoded !== null) return toAnswer(exchange, toText(decoded), exchange.failure, redactor);
+    if (decoded !== null) return toAnswer(toText(decoded), exchange.failure);
     // An error is judged by its status, with or without words.
-    return toAnswer(exchange, '', exchange.status < 300 ? BAD_CODING : null, redactor);
+    return toAnswer('', exchange.status < 300 ? BAD_CODING : null);
   });
 }
 
-function toAnswer(exchange: Exchange, text: string, failure: ExchangeFailure | null, redactor: Redactor): Answer {
+function answerOf(exchange: Exchange, text: string, failure: ExchangeFailure | null, redactor: Redactor, readQuota: QuotaReader): Answer {
   const headers = redactor.headers(exchange.takeHeaders());
   return {
     status: exchange.status,
@@ -52,7 +62,7 @@ function toAnswer(exchange: Exchange, text: string, failure: ExchangeFailure | n
     meta: {
       status: exchange.status,
       headers,
-      quota: readQuotaHeaders(headers, Date.now()),
+      quota: readQuota(headers, Date.now()),
       requestId: requestId(headers, redactor),
       credits: credits(headers),
       latencyMs: exchange.endedAt - exchange.startedAt,

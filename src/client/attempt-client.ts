@@ -13,6 +13,7 @@ import { readCompany, readContact, readPerson } from './record.ts';
 import type { CompanyAnswer, EnrichAnswer, RevealAnswer } from './record.ts';
 import { Redactor } from './redactor.ts';
 import { RotatingKey } from './rotating-key.ts';
+import { serviceHeaders } from './service-headers.ts';
 import { Transport } from './transport.ts';
 import type { CallResult } from './types.ts';
 import { readVerification } from './verify-answer.ts';
@@ -76,6 +77,7 @@ export class AttemptClient {
   readonly #apiKey: RotatingKey;
   readonly #redactor = new Redactor(null);
   readonly #maxResponseBytes: number;
+  #headers: ReturnType<typeof serviceHeaders>;
   readonly #domainField: string;
   readonly #enrichOptions: Readonly<Record<string, unknown>>;
   readonly #enrichPath: string;
@@ -92,7 +94,12 @@ export class AttemptClient {
     const base = parseBaseUrl(options.baseUrl);
     const { apiKey } = options;
     this.#apiKey = apiKey instanceof RotatingKey ? apiKey : new RotatingKey(apiKey === null ? null : checkApiKey(apiKey, 'apiKey'));
-    this.#apiKey.listen((key) => this.#redactor.add(key));
+    const userAgent = options.userAgent ?? `millrace/${packageVersion()}`;
+    this.#headers = serviceHeaders(null, userAgent);
+    this.#apiKey.listen((key) => {
+      this.#redactor.add(key);
+      this.#headers = serviceHeaders(key, userAgent);
+    });
     this.#maxResponseBytes = positive('maxResponseBytes', options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES);
     this.#domainField = options.domainField ?? 'domain';
     const { minLikelihood = 0, required = [] } = options.enrich ?? {};
@@ -111,8 +118,6 @@ export class AttemptClient {
     this.#companyRules = { ...rules, call: `GET ${base.origin}${this.#companyPath}{domain}`, lookup: true };
     this.#transport = new Transport({
       base,
-      apiKey: this.#apiKey,
-      userAgent: options.userAgent ?? `millrace/${packageVersion()}`,
       timeoutMs: positive('timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS),
       connections: positive('connections', options.connections ?? DEFAULT_CONNECTIONS),
       maxResponseBytes: this.#maxResponseBytes,
@@ -125,7 +130,7 @@ export class AttemptClient {
    */
   async callEnrich(body: string, options?: CallOptions): Promise<CallResult<EnrichAnswer>> {
     const { version } = this.#apiKey;
-    const read = this.#read(await this.#transport.post(this.#enrichPath, body, options));
+    const read = this.#read(await this.#post(this.#enrichPath, body, options));
     const answer = read instanceof Promise ? await read : read;
     return isSuccess(answer) ? this.#taken(version, readPerson(answer)) : this.#judged(answer, this.#enrichRules, version);
   }
@@ -133,7 +138,7 @@ export class AttemptClient {
   /** One attempt at /v1/emails/verify; as {@link callEnrich}, with a body of {@link verifyBody}. */
   async callVerify(body: string, options?: CallOptions): Promise<CallResult<VerifyAnswer>> {
     const { version } = this.#apiKey;
-    const read = this.#read(await this.#transport.post(this.#verifyPath, body, options));
+    const read = this.#read(await this.#post(this.#verifyPath, body, options));
     const answer = read instanceof Promise ? await read : read;
     return isSuccess(answer) ? this.#taken(version, readVerification(answer, body)) : this.#judged(answer, this.#verifyRules, version);
   }
@@ -141,7 +146,7 @@ export class AttemptClient {
   /** One attempt at /v1/contacts/reveal; as {@link callEnrich}, with a body of {@link revealBody}. */
   async callReveal(body: string, options?: CallOptions): Promise<CallResult<RevealAnswer>> {
     const { version } = this.#apiKey;
-    const read = this.#read(await this.#transport.post(this.#revealPath, body, options));
+    const read = this.#read(await this.#post(this.#revealPath, body, options));
     const answer = read instanceof Promise ? await read : read;
     return isSuccess(answer) ? this.#taken(version, readContact(answer)) : this.#judged(answer, this.#revealRules, version);
   }
@@ -149,7 +154,9 @@ export class AttemptClient {
   /** One attempt at /v1/companies/{domain}; as {@link callEnrich}. A GET: asking again changes nothing, and needs no `Idempotency-Key`. */
   async callCompany(domain: string, options?: Pick<CallOptions, 'signal'>): Promise<CallResult<CompanyAnswer>> {
     const { version } = this.#apiKey;
-    const read = this.#read(await this.#transport.get(this.#companyPath + encodeURIComponent(domain), options));
+    const path = this.#companyPath + encodeURIComponent(domain);
+    const request = { method: 'GET', path, headers: this.#headers.get, body: null } as const;
+    const read = this.#read(await this.#transport.send(request, options?.signal));
     const answer = read instanceof Promise ? await read : read;
     return isSuccess(answer) ? this.#taken(version, readCompany(answer)) : this.#judged(answer, this.#companyRules, version);
   }
@@ -179,6 +186,13 @@ export class AttemptClient {
   /** Cancels what is under way: those calls come back as `retryable` with the code `aborted`. */
   destroy(): Promise<void> {
     return this.#transport.destroy();
+  }
+
+  #post(path: string, body: string, options: CallOptions | undefined): Promise<Exchange> {
+    const { post } = this.#headers;
+    const key = options?.idempotencyKey;
+    const headers = key === undefined ? post : [...post, 'idempotency-key', key];
+    return this.#transport.send({ method: 'POST', path, headers, body }, options?.signal);
   }
 
   #taken<T>(keyVersion: number, result: CallResult<T>): CallResult<T> {

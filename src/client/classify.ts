@@ -94,13 +94,18 @@ export function badBody(answer: Answer, detail: string): Unsuccessful {
 }
 
 /** Whether the body is an HTML page, by its type or its first words: some services serve one as JSON. */
-function isPage({ text, meta }: Answer): boolean {
+export function isPage({ text, meta }: Answer): boolean {
   const type = headerOf(meta.headers, 'content-type') ?? '';
   return /^(?:text\/html|application\/xhtml\+xml)\b/i.test(type) || /^\s*<(?:!doctype\s+html|html)\b/i.test(text.slice(0, 1024));
 }
 
 function pageOf(answer: Answer): { page?: true } {
   return isPage(answer) ? { page: true } : {};
+}
+
+/** The code and the words of an error body, masked and on one line, found by their usual names. */
+export function problemOf(answer: Answer, options: ClassifyOptions): Problem {
+  return read(answer, options).problem;
 }
 
 interface Said {
@@ -162,7 +167,8 @@ function redirect(answer: Answer, { call, redactor }: ClassifyOptions): string {
   return oneLine(redactor.words(`${call} answered ${answer.status} and points to ${bare}`));
 }
 
-function retryAfter(answer: Answer, { clock }: ClassifyOptions): number | null {
+/** Milliseconds that `Retry-After` asks to wait; null without one. */
+export function retryAfter(answer: Answer, { clock }: Pick<ClassifyOptions, 'clock'>): number | null {
   const { headers } = answer.meta;
   const value = headers['retry-after'];
   return value === undefined ? null : parseRetryAfter(value, headers['date'], clock());

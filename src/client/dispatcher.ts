@@ -12,12 +12,23 @@ import type { BaseUrl } from './base-url.ts';
 const KEEP_ALIVE_MS = 4_000;
 const KEEP_ALIVE_HINT_MAX_MS = 60_000;
 
+/** Certificates and keys as PEM. */
+export interface TlsFiles {
+  /** Authorities that are trusted instead of Node's own; null: Node's own. */
+  readonly ca: Buffer | null;
+  /** The certificate that this client shows, and its key; null: it shows none. */
+  readonly cert: Buffer | null;
+  readonly key: Buffer | null;
+}
+
 interface DispatcherSettings {
   readonly connections: number;
   /** Until the headers are there, and between two pieces of the body. undici notices up to half a second late. */
   readonly timeoutMs: number;
   /** TCP and TLS together; also a proxy's answer to being asked for a tunnel. */
   readonly connectTimeoutMs: number;
+  /** Null or absent: the certificates of Node. */
+  readonly tls?: TlsFiles | null;
 }
 
 /** @throws ConfigError `bad_proxy` when a proxy variable that applies is no URL. */
@@ -34,12 +45,17 @@ export function openDispatcher(base: BaseUrl, settings: DispatcherSettings, env:
     keepAliveMaxTimeout: KEEP_ALIVE_HINT_MAX_MS,
   };
   const proxy = proxyFor(base, env);
-  if (proxy === null) return new Pool(base.origin, options);
+  const { ca = null, cert = null, key = null } = settings.tls ?? {};
+  const tls = { ...(ca === null ? {} : { ca }), ...(cert === null ? {} : { cert }), ...(key === null ? {} : { key }) };
+  const connect = Object.keys(tls).length === 0 ? {} : { connect: { ...tls, timeout: settings.connectTimeoutMs } };
+  if (proxy === null) return new Pool(base.origin, { ...options, ...connect });
   // undici hands its own options to some of the pools it makes for a proxy, and none of the timeouts to others.
   const factory = (origin: URL | string, own: object): Dispatcher => new Pool(origin, { ...options, ...own });
   try {
     return new EnvHttpProxyAgent({
       ...options,
+      // They belong to the service behind the tunnel, not to the proxy.
+      requestTls: { ...tls, timeout: settings.connectTimeoutMs },
       factory,
       // Without this, a proxy that accepts and then says nothing is waited for for five minutes.
       clientFactory: (origin, own) => new Pool(origin, { ...options, headersTimeout: settings.connectTimeoutMs, ...own }),

@@ -88,7 +88,7 @@ function namesCompany(record: PersonRecord | ContactRecord): boolean {
 }
 
 /** Null and what is empty say nothing. */
-function hasValue(value: unknown): boolean {
+export function hasValue(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return false;
   if (typeof value !== 'object') return true;
   return Array.isArray(value) ? value.length > 0 : Object.values(value).some((inner) => inner !== null);

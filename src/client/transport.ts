@@ -2,10 +2,9 @@
 import type { Dispatcher } from 'undici';
 import type { BaseUrl } from './base-url.ts';
 import { explain } from './connection-fault.ts';
-import { openDispatcher, proxyFor } from './dispatcher.ts';
+import { openDispatcher, proxyFor, type TlsFiles } from './dispatcher.ts';
 import { Exchange } from './exchange.ts';
 import { InFlight } from './in-flight.ts';
-import type { RotatingKey } from './rotating-key.ts';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 
@@ -14,16 +13,21 @@ const HANDSHAKE_MS = 3_000;
 
 interface TransportOptions {
   readonly base: BaseUrl;
-  readonly apiKey: RotatingKey;
-  readonly userAgent: string;
   readonly timeoutMs: number;
   readonly connections: number;
   readonly maxResponseBytes: number;
+  /** Certificates of this address; null or absent: those of Node. */
+  readonly tls?: TlsFiles | null;
 }
 
-interface SendOptions {
-  readonly idempotencyKey?: string;
-  readonly signal?: AbortSignal;
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  /** With its query. */
+  readonly path: string;
+  /** Names and values in turn: undici reads a flat list faster than an object. */
+  readonly headers: string[];
+  /** Null for a request without a body. */
+  readonly body: string | null;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -39,7 +43,6 @@ export class Transport {
   readonly #dispatcher: Dispatcher;
   readonly #inFlight: InFlight;
   readonly #base: BaseUrl;
-  #headers: { readonly get: string[]; readonly post: string[] } = { get: [], post: [] };
   readonly #maxBytes: number;
   /** A server has answered: what it speaks is known. */
   #answered = false;
@@ -52,22 +55,21 @@ export class Transport {
   constructor(options: TransportOptions) {
     const totalMs = options.timeoutMs * TOTAL_FACTOR;
     this.#inFlight = new InFlight({ totalMs, unsentMs: totalMs + CONNECT_TIMEOUT_MS });
-    const { connections, timeoutMs } = options;
-    this.#dispatcher = openDispatcher(options.base, { connections, timeoutMs, connectTimeoutMs: CONNECT_TIMEOUT_MS }, process.env);
+    const { connections, timeoutMs, tls = null } = options;
+    this.#dispatcher = openDispatcher(options.base, { connections, timeoutMs, connectTimeoutMs: CONNECT_TIMEOUT_MS, tls }, process.env);
     this.#base = options.base;
     this.#maxBytes = options.maxResponseBytes;
-    this.#carry(null, options.userAgent);
-    options.apiKey.listen((key) => this.#carry(key, options.userAgent));
   }
 
   /** Rejects with what undici says of a call that cannot be put on the wire (a programmer error); for nothing else. */
-  post(path: string, body: string, options: SendOptions | undefined): Promise<Exchange> {
-    return this.#send(path, body, options);
-  }
-
-  /** The same of a GET. */
-  get(path: string, options: SendOptions | undefined): Promise<Exchange> {
-    return this.#send(path, null, options);
+  send(request: TransportRequest, signal: AbortSignal | undefined): Promise<Exchange> {
+    return new Promise((resolve, reject) => {
+      const exchange = new Exchange(this.#inFlight, this.#maxBytes, (done) => this.#settle(done, resolve), reject);
+      this.#inFlight.add(exchange);
+      if (this.#closing !== null || this.#destroyed !== null) exchange.fail({ code: 'aborted', detail: 'the client is closed' });
+      if (signal !== undefined) exchange.watch(signal);
+      if (!exchange.settled) this.#dispatch(request, exchange);
+    });
   }
 
   /** Waits for what is under way, then closes the sockets. */
@@ -82,31 +84,6 @@ export class Transport {
     this.#endProbe.abort();
     this.#destroyed ??= this.#dispatcher.destroy();
     return this.#destroyed;
-  }
-
-  /** One flat list for all calls: undici reads it faster than an object. */
-  #carry(apiKey: string | null, userAgent: string): void {
-    const get = [
-      ...(apiKey === null ? [] : ['authorization', `Bearer ${apiKey}`]),
-      'accept',
-      'application/json',
-      'accept-encoding',
-      'identity',
-      'user-agent',
-      userAgent,
-    ];
-    this.#headers = { get, post: [...get, 'content-type', 'application/json'] };
-  }
-
-  /** @param body null: a GET */
-  #send(path: string, body: string | null, options: SendOptions | undefined): Promise<Exchange> {
-    return new Promise((resolve, reject) => {
-      const exchange = new Exchange(this.#inFlight, this.#maxBytes, (done) => this.#settle(done, resolve), reject);
-      this.#inFlight.add(exchange);
-      if (this.#closing !== null || this.#destroyed !== null) exchange.fail({ code: 'aborted', detail: 'the client is closed' });
-      if (options?.signal !== undefined) exchange.watch(options.signal);
-      if (!exchange.settled) this.#dispatch(path, body, options?.idempotencyKey, exchange);
-    });
   }
 
   /** A call whose connection failed is explained first. */
@@ -127,11 +104,9 @@ export class Transport {
     if (await this.#tls) exchange.failure = { code: 'network', fault: 'needs_tls', detail: `${origin} speaks TLS` };
   }
 
-  #dispatch(path: string, body: string | null, idempotencyKey: string | undefined, exchange: Exchange): void {
-    const usual = body === null ? this.#headers.get : this.#headers.post;
-    const headers = idempotencyKey === undefined ? usual : [...usual, 'idempotency-key', idempotencyKey];
+  #dispatch({ method, path, headers, body }: TransportRequest, exchange: Exchange): void {
     try {
-      this.#dispatcher.dispatch({ origin: this.#base.origin, path, method: body === null ? 'GET' : 'POST', headers, body }, exchange);
+      this.#dispatcher.dispatch({ origin: this.#base.origin, path, method, headers, body }, exchange);
     } catch (error) {
       // undici's pools report everything to the handler; its proxy agents throw some of it.
       exchange.onResponseError(null, error as Error);

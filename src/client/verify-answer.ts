@@ -13,9 +13,12 @@ export interface VerifyAnswer {
 /** The specification's own words, which are told apart from others whatever their case. */
 const VERDICTS: ReadonlySet<string> = new Set(['deliverable', 'undeliverable', 'risky', 'unknown']);
 
+/** The reason of a verdict that means the same as a 451. */
+export const SUPPRESSED_PERSON = 'suppressed_person';
+
 /** Whether a result among others means the same as a 451: the person asked to be removed. */
 export function saysSuppressed({ reason }: VerificationResult): boolean {
-  return reason === 'suppressed_person';
+  return reason === SUPPRESSED_PERSON;
 }
 
 /** The form under which e-mails are compared. */

@@ -5,7 +5,8 @@ import { ConfigError, EXIT, MillraceError } from '../util/errors.ts';
 /** @param found the description of the key file when it was read again; null when the key came from no file */
 export function deniedError(status: number, code: string, detail: string, found: string | null = null): MillraceError {
   const message = `${status} ${code}${detail === '' ? '' : `: ${detail}`}`;
-  if (status === 402)
+  // Some providers say so with another status than 402; a declared client then says it with this code.
+  if (status === 402 || code === 'out_of_credits')
     return new MillraceError(EXIT.refused, 'out_of_credits', `the service says that the credits are used up (${message})`, {
       hint: 'Top up, then run the same command: the job resumes where it stopped.',
     });

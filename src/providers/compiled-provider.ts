@@ -51,7 +51,7 @@ export interface ProviderRequest {
 }
 
 /**
- * What an answer means: the first of these whose mapping gives true decides, in the order written here. Their input is
+ * The meaning of an answer: the first of these whose mapping gives true decides, in the order written here. Their input is
  * `{status, headers, body}`. Without a true one the status decides, as for the specification's service.
  */
 export interface AnswerRules {
@@ -95,7 +95,7 @@ export interface ProviderBatch {
   readonly request: ProviderRequest;
   /** The list of answers; input as in `AnswerRules`. */
   readonly items: Mapping;
-  /** The status by which an item is judged; its input is the item. Null: that of the request. */
+  /** The status by which an item is judged; its input is the item. Null when the request's own decides. */
   readonly itemStatus: Mapping | null;
   /** The `id` or the key of the item's lookup; its input is the item. Null: by position. */
   readonly itemId: Mapping | null;
@@ -103,7 +103,7 @@ export interface ProviderBatch {
   readonly answers: AnswerRules;
   /** Credits of the whole request; null: the sum over its items. */
   readonly credits: Mapping | null;
-  /** Where batches have a quota of their own; null: that of the operation. */
+  /** Where batches have a quota of their own; null when that of the operation holds. */
   readonly quota: ProviderQuota | null;
 }
 
@@ -148,7 +148,7 @@ export interface ProviderOperation {
   readonly creditsAtMost: number;
   readonly batch: ProviderBatch | null;
   readonly poll: ProviderPoll | null;
-  /** Its own quota; null: that of the provider. */
+  /** Its own quota; null when that of the provider holds. */
   readonly quota: ProviderQuota | null;
 }
 

@@ -6,8 +6,9 @@ import * as fc from '../support/fast-check.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MillraceError } from '../../src/util/errors.ts';
 import { compileJob, loadJobFile } from '../../src/definition/compile-job.ts';
-import { MAX_JOB_BYTES } from '../../src/definition/load-job-file.ts';
-import { parseJob } from '../../src/definition/parse-job.ts';
+import { JOB_FILE } from '../../src/definition/load-job-file.ts';
+import { parseDocument } from '../../src/documents/parse-document.ts';
+import { MAX_DOCUMENT_BYTES } from '../../src/documents/read-document.ts';
 import { casesOf } from '../support/sample.ts';
 import { refusalOf } from './support.ts';
 
@@ -17,7 +18,7 @@ beforeAll(async () => {
   await mkdir(join(folder, 'sub.yaml'));
   await writeFile(join(folder, 'nightly.v2.yaml'), 'input: {uri: a.csv}\noutput:\n  uri: b.csv\n  formt: csv\n');
   await writeFile(join(folder, 'job.json'), '{\n\t"name": "from json",\n\t"steps": [\n\t"enrich"]\n}');
-  await writeFile(join(folder, 'large.yaml'), '#'.repeat(MAX_JOB_BYTES + 1));
+  await writeFile(join(folder, 'large.yaml'), '#'.repeat(MAX_DOCUMENT_BYTES + 1));
   await writeFile(join(folder, 'latin1.yaml'), Buffer.from([0x6e, 0x3a, 0x20, 0xe9]));
 });
 afterAll(() => rm(folder, { recursive: true }));
@@ -152,7 +153,7 @@ describe('a file that cannot be parsed as YAML', () => {
     [BOMB, /alias count/],
     ['b: 1\na: *.csv', /line 2: \*\.csv is an alias of nothing$/],
   ])('%j', (text, message) => {
-    const error = refusalOf(() => parseJob(text, 'x.yaml'));
+    const error = refusalOf(() => parseDocument(text, 'x.yaml', JOB_FILE));
     expect(error).toMatchObject({ code: 'job_syntax', exitCode: 78 });
     expect(error.message).toMatch(message);
   });
@@ -166,7 +167,7 @@ describe('a file that cannot be parsed as YAML', () => {
         ),
         (text) => {
           try {
-            expect(parseJob(text, 'x.yaml').lines).toBeInstanceOf(Map);
+            expect(parseDocument(text, 'x.yaml', JOB_FILE).lines).toBeInstanceOf(Map);
           } catch (error) {
             expect(error).toMatchObject({ code: 'job_syntax' });
           }

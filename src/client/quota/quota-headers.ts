@@ -144,11 +144,24 @@ function readWindowed(name: string, value: string | null, note: (periodMs: numbe
 
 /** Reads `{'minute': 99, "day": 900}`. Returns whether the value has that form. */
 function readByName(value: string, part: Part, note: (periodMs: number | undefined, part: Part, value: string) => void): boolean {
-  if (!value.startsWith('{')) return false;
-  if (value.length > LONGEST) return true;
-  for (const [, name = '', number = ''] of value.matchAll(/['"]?([\w-]{1,20})['"]?\s*:\s*['"]?([^,'"}]{1,40})['"]?/g))
-    note(PERIOD_OF_NAME.get(name.toLowerCase().replace(/^per[-_]/, '')), part, number.trim());
-  return true;
+  const values = valuesByPeriod(value);
+  for (const [periodMs, number] of values ?? []) note(periodMs, part, number);
+  return values !== null;
+}
+
+/**
+ * The values of `{'minute': 99, "day": 900}` by period, milliseconds; null for a text of another form. JSON, or what Python writes.
+ * Names that are no period are left out, and of two the last counts.
+ */
+export function valuesByPeriod(text: string): ReadonlyMap<number, string> | null {
+  if (!text.startsWith('{')) return null;
+  const values = new Map<number, string>();
+  if (text.length > LONGEST) return values;
+  for (const [, name = '', value = ''] of text.matchAll(/['"]?([\w-]{1,20})['"]?\s*:\s*['"]?([^,'"}]{1,40})['"]?/g)) {
+    const periodMs = PERIOD_OF_NAME.get(name.toLowerCase().replace(/^per[-_]/, ''));
+    if (periodMs !== undefined) values.set(periodMs, value.trim());
+  }
+  return values;
 }
 
 /** `10, 10;w=1, 50;w=60`: the first is the limit that counts now (IETF drafts 03 to 06). */

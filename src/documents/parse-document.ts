@@ -1,26 +1,36 @@
-/** Parses a job file's text and finds the line of each key. */
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
+/** Parses YAML or JSON and finds the line of each key. */
+import { isMap, isScalar, isSeq, LineCounter, parseDocument as parseYaml, visit } from 'yaml';
 import type { Node } from 'yaml';
 import { ConfigError } from '../util/errors.ts';
+import type { DocumentKind } from './document-kind.ts';
 
 /** Limit on uses of one anchor, because aliases may multiply a document. */
 const MAX_ALIASES = 100;
 /** Deeper than any key, and shallow enough for every recursion. */
 const MAX_DEPTH = 64;
 
-/** Parses YAML or JSON. An empty document is an empty job. */
-export function parseJob(text: string, path: string): { value: unknown; lines: ReadonlyMap<string, number> } {
+export interface ParsedDocument {
+  readonly value: unknown;
+  /** The line of each key, from 1, by its path: `output.uri`, `operations.enrich.keys[2]`. */
+  readonly lines: ReadonlyMap<string, number>;
+}
+
+/**
+ * Parses one YAML 1.2 (core schema) or JSON document. An empty one has the value null.
+ * @throws ConfigError `<code>_syntax`, with the line where it is known
+ */
+export function parseDocument(text: string, path: string, kind: DocumentKind): ParsedDocument {
   const refuse = (line: number | null, problem: string, cause?: unknown): ConfigError =>
-    new ConfigError('job_syntax', `${path}${line === null ? '' : `, line ${line}`}: ${problem}`, {
+    new ConfigError(`${kind.code}_syntax`, `${path}${line === null ? '' : `, line ${line}`}: ${problem}`, {
       cause,
-      hint: 'A job file is one YAML or JSON mapping. Values that begin with * { [ | or a comma are put in quotes: "*.csv".',
+      hint: `A ${kind.noun} is one YAML or JSON mapping. Values that begin with * { [ | or a comma are put in quotes: ${kind.quoted}.`,
     });
   const deep = tooDeep(text);
   if (deep !== null) throw refuse(deep, `brackets are nested more than ${MAX_DEPTH} deep`);
   const counter = new LineCounter();
   try {
     // `uniqueKeys` compares each key with every other, in quadratic time. `collectLines` finds repeated keys instead.
-    const document = parseDocument(text, {
+    const document = parseYaml(text, {
       version: '1.2',
       schema: 'core',
       uniqueKeys: false,
@@ -29,7 +39,7 @@ export function parseJob(text: string, path: string): { value: unknown; lines: R
       lineCounter: counter,
     });
     const problem = document.errors[0] ?? document.warnings[0];
-    if (problem !== undefined) throw refuse(counter.linePos(problem.pos[0]).line, inWords(problem));
+    if (problem !== undefined) throw refuse(counter.linePos(problem.pos[0]).line, inWords(problem, kind));
     visit(document, {
       Alias: (_, alias) => {
         if (alias.resolve(document) !== undefined) return;
@@ -60,8 +70,8 @@ function tooDeep(text: string): number | null {
 }
 
 /** The parser's message, reworded where it addresses programmers. */
-function inWords(problem: { code: string; message: string }): string {
-  if (problem.code === 'MULTIPLE_DOCS') return 'a second document begins here: a job file holds one job';
+function inWords(problem: { code: string; message: string }, kind: DocumentKind): string {
+  if (problem.code === 'MULTIPLE_DOCS') return `a second document begins here: a ${kind.noun} holds one ${kind.content}`;
   if (problem.message.includes('call stack')) return 'it is nested too deep';
   return problem.message;
 }
@@ -69,17 +79,28 @@ function inWords(problem: { code: string; message: string }): string {
 type Refuse = (line: number | null, problem: string) => ConfigError;
 type LineOf = (range: Node['range']) => number | null;
 
-/** Collects the line of each key. @throws for a repeated key, and for a key that is not a plain word */
+/** Collects the line of each key and list entry. @throws for a repeated key, and for a key that is not a plain word */
 function collectLines(node: Node | null, path: string, lines: Map<string, number>, lineOf: LineOf, refuse: Refuse): void {
-  // No key of a job lies in a list, so mappings there have no path. Repeated keys are still found.
-  if (isSeq(node)) for (const item of node.items) collectLines(item as Node | null, '', new Map(), lineOf, refuse);
+  if (isSeq(node)) {
+    for (const [index, item] of (node.items as (Node | null)[]).entries()) {
+      const name = `${path}[${index}]`;
+      const line = lineOf(item?.range);
+      if (line !== null) lines.set(name, line);
+      collectLines(item, name, lines, lineOf, refuse);
+    }
+  }
   if (!isMap(node)) return;
+  const seen = new Map<string, number>();
   for (const { key, value } of node.items) {
     if (!isScalar(key)) throw refuse(lineOf(node.range), 'a key must be plain text: put it in quotes');
     const name = path === '' ? String(key.value) : `${path}.${String(key.value)}`;
     const line = lineOf(key.range);
-    const first = lines.get(name);
-    if (first !== undefined) throw refuse(line, `the key ${name.slice(0, 100)} is given twice, first on line ${first}`);
+    const first = seen.get(name);
+    // Within a list the path begins at the entry, which the line tells.
+    const entry = name.lastIndexOf('].');
+    const shown = (entry === -1 ? name : name.slice(entry + 2)).slice(0, 100);
+    if (first !== undefined) throw refuse(line, `the key ${shown} is given twice, first on line ${first}`);
+    seen.set(name, line ?? 0);
     lines.set(name, line ?? 0);
     collectLines(value as Node | null, name, lines, lineOf, refuse);
   }

@@ -1,0 +1,71 @@
+/** The record of an answer, in our terms: mapped by the definition, and checked against the types of its fields. */
+import { hasValue } from '../../client/record.ts';
+import { isObject } from '../../util/is-object.ts';
+import type { OperationName, ProviderOperation } from '../compiled-provider.ts';
+import { COMPANY_TYPES, fieldTypes, IN_WORDS, type FieldType } from './record-types.ts';
+import { evaluate, inWords, Refusal } from './refusal.ts';
+
+export type MappedRecord = Readonly<Record<string, unknown>>;
+
+/**
+ * The record; null when no field of it has a value. Fields without one are left out.
+ * @param input as of the rules: `{status, headers, body}`
+ * @throws Refusal `bad_shape` naming the field, what was expected and what came; `bad_mapping`
+ */
+export async function mapRecord({ name, record }: ProviderOperation, input: unknown): Promise<MappedRecord | null> {
+  const mapped = await evaluate(record, input);
+  if (mapped === undefined || mapped === null) return null;
+  if (!isObject(mapped)) throw new Refusal('bad_shape', `${record.key}: expected an object, got ${inWords(mapped)}`);
+  const checked = checkFields(record.key, fieldsOf(name, mapped), fieldTypes(name));
+  return Object.values(checked).some(hasValue) ? checked : null;
+}
+
+/** A company may be mapped as a person's is, under `company`. */
+function fieldsOf(name: OperationName, mapped: MappedRecord): MappedRecord {
+  const { company, ...others } = mapped;
+  return name === 'company' && isObject(company) ? { ...company, ...others } : mapped;
+}
+
+function checkFields(key: string, fields: MappedRecord, types: ReadonlyMap<string, FieldType>): MappedRecord {
+  const checked: [string, unknown][] = [];
+  for (const name in fields) {
+    const value = fields[name];
+    if (value === null || value === undefined || value === '') continue;
+    const type = types.get(name);
+    const kept = type === undefined ? value : checkValue(`${key}.${name}`, value, type);
+    if (kept !== null) checked.push([name, kept]);
+  }
+  return Object.fromEntries(checked);
+}
+
+/** Null for an object that says nothing. */
+function checkValue(field: string, value: unknown, expected: FieldType): unknown {
+  switch (expected) {
+    case 'text':
+      if (typeof value === 'string') return value;
+      break;
+    case 'number':
+      if (typeof value === 'number') return value;
+      break;
+    case 'percent':
+      if (typeof value === 'number' && value >= 0 && value <= 100) return value;
+      break;
+    case 'boolean':
+      if (typeof value === 'boolean') return value;
+      break;
+    case 'texts':
+      // JSONata makes the only entry of a list that it finds the value itself.
+      if (typeof value === 'string') return [value];
+      if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return value;
+      break;
+    case 'company': {
+      if (!isObject(value)) break;
+      const company = checkFields(field, value, COMPANY_TYPES);
+      return hasValue(company) ? company : null;
+    }
+    default:
+      expected satisfies never;
+  }
+  const showText = expected === 'number' || expected === 'percent' || expected === 'boolean';
+  throw new Refusal('bad_shape', `${field}: expected ${IN_WORDS[expected]}, got ${inWords(value, { showText })}`);
+}

@@ -1,0 +1,256 @@
+/** One operation of a provider: requests for one lookup, for several, and for an answer that was promised earlier. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CallOptions } from '../../client/attempt-client.ts';
+import { readAnswer, type Answer, type QuotaReader } from '../../client/answer.ts';
+import { retryAfter, type ClassifyOptions, type Unsuccessful } from '../../client/classify.ts';
+import { oneLine } from '../../client/problem.ts';
+import type { LookupOptions, PendingAnswer } from '../../client/provider-client.ts';
+import type { Redactor } from '../../client/redactor.ts';
+import type { RotatingKey } from '../../client/rotating-key.ts';
+import type { Transport } from '../../client/transport.ts';
+import type { CallMeta, CallResult } from '../../client/types.ts';
+import type { CompiledProvider, Mapping, ProviderOperation, ProviderRequest } from '../compiled-provider.ts';
+import { quotaReader } from './declared-quota.ts';
+import { judge, readSaid, type Judgement, type Said } from './judge.ts';
+import type { LookupInput } from './lookup-text.ts';
+import { mapRecord, type MappedRecord } from './map-record.ts';
+import { matchItems } from './match-items.ts';
+import { evaluate, inWords, Refusal } from './refusal.ts';
+import type { RequestTemplate } from './request-template.ts';
+
+/** A request that is ready to be filled, and the way to its address. */
+export interface Route {
+  readonly template: RequestTemplate;
+  readonly transport: Transport;
+}
+
+export interface OperationContext {
+  readonly provider: CompiledProvider;
+  readonly apiKey: RotatingKey;
+  readonly redactor: Redactor;
+  readonly maxResponseBytes: number;
+  routeOf(request: ProviderRequest): Route;
+}
+
+/** Makes the value of a match. @param record empty when no field has a value @param text of the body; null for an item of a batch */
+export type ToValue<T> = (record: MappedRecord, said: Said, text: string | null, lookup: LookupInput) => T;
+
+/** Of a call that was not sent. */
+const NO_META: CallMeta = { status: 0, headers: {}, quota: null, requestId: null, credits: 0, latencyMs: 0 };
+const MAX_TICKET_CHARS = 4_096;
+/** Names the promise of a provider that gives it no name. */
+const SAME_REQUEST = 'same-request';
+/** Items that are mapped before other work has its turn, about 10 ms. */
+const ITEMS_A_TURN = 64;
+
+interface Exchanged {
+  readonly answer: Answer;
+  readonly keyVersion: number;
+  readonly options: ClassifyOptions;
+}
+
+export class OperationClient<T> {
+  readonly operation: ProviderOperation;
+  readonly #context: OperationContext;
+  readonly #toValue: ToValue<T>;
+  readonly #single: Route | null;
+  readonly #poll: Route | null;
+  readonly #batch: Route | null;
+  readonly #quota: QuotaReader;
+  readonly #batchQuota: QuotaReader;
+
+  constructor(operation: ProviderOperation, context: OperationContext, toValue: ToValue<T>) {
+    this.operation = operation;
+    this.#context = context;
+    this.#toValue = toValue;
+    const { request, poll, batch } = operation;
+    this.#single = request === null ? null : context.routeOf(request);
+    this.#poll = poll === null || poll.request === null ? this.#single : context.routeOf(poll.request);
+    this.#batch = batch === null ? null : context.routeOf(batch.request);
+    const quota = operation.quota ?? context.provider.quota;
+    this.#quota = quotaReader(quota);
+    this.#batchQuota = quotaReader(batch?.quota ?? quota);
+  }
+
+  /** Lookups that one request can carry. */
+  get size(): number {
+    return this.operation.batch?.size ?? 1;
+  }
+
+  /** Whether a lookup alone has a request of its own. */
+  get hasSingle(): boolean {
+    return this.#single !== null;
+  }
+
+  /** One attempt at one lookup. Never rejects. */
+  async one(lookup: LookupInput, options: LookupOptions = {}): Promise<CallResult<T> | PendingAnswer> {
+    const { ticket = null } = options;
+    const route = ticket === null ? this.#single : this.#poll;
+    let meta = NO_META;
+    try {
+      if (route === null) {
+        const result = await this.many([lookup], options);
+        if (result.kind !== 'ok') return result;
+        return result.value[0] ?? { kind: 'rejected', code: 'no_answer', detail: 'the answer leaves this lookup out', meta: result.meta };
+      }
+      const exchanged = await this.#exchange(route, ticket === null ? lookup : { ...lookup, ticket }, options, this.#quota, true);
+      ({ meta } = exchanged.answer);
+      const read = await this.#read(exchanged, this.operation.credits);
+      ({ meta } = 'input' in read ? read.answer : read);
+      if (!('input' in read)) return this.#settled(read, exchanged.keyVersion);
+      const judgement = await judge(this.operation.answers, read, exchanged.options);
+      const result =
+        judgement.kind === 'pending' ? await this.#pending(read, ticket) : await this.#taken(judgement, read, lookup, read.answer.text);
+      return this.#settled(result, exchanged.keyVersion);
+    } catch (error) {
+      return this.#refused(error, meta);
+    }
+  }
+
+  /** One attempt at several lookups. Never rejects. @returns one item for each, in order; null for one that the answer leaves out */
+  async many(lookups: readonly LookupInput[], options: CallOptions = {}): Promise<CallResult<readonly (CallResult<T> | null)[]>> {
+    const { batch, name } = this.operation;
+    let meta = NO_META;
+    try {
+      if (batch === null || this.#batch === null)
+        throw new Refusal('no_operation', `operations.${name} has no request for several lookups`);
+      const withIds = lookups.map((lookup, index) => ({ ...lookup, id: String(index) }));
+      const exchanged = await this.#exchange(this.#batch, { lookups: withIds }, options, this.#batchQuota, false);
+      ({ meta } = exchanged.answer);
+      const said = await this.#read(exchanged, batch.credits);
+      ({ meta } = 'input' in said ? said.answer : said);
+      if (!('input' in said)) return this.#settled(said, exchanged.keyVersion);
+      const judgement = await judge(batch.answers, said, exchanged.options);
+      if (judgement.kind === 'pending')
+        return { kind: 'retryable', code: 'pending', detail: 'the answer comes later', retryAfterMs: null, meta };
+      if (judgement.kind !== 'match' && judgement.kind !== 'undecided') return this.#settled(judgement, exchanged.keyVersion);
+      const listed = await evaluate(batch.items, said.input);
+      const value = await this.#items(await matchItems(batch, listOf(batch.items, listed), lookups), said, lookups, exchanged.options);
+      // The request as a whole tells its credits, or they are the sum over its items.
+      const credits = batch.credits === null ? value.reduce((sum, item) => sum + (item?.meta.credits ?? 0), 0) : meta.credits;
+      return this.#settled({ kind: 'ok', value, meta: { ...meta, credits } }, exchanged.keyVersion);
+    } catch (error) {
+      return this.#refused(error, meta);
+    }
+  }
+
+  /** @param lookup whether the service may answer that it found nothing */
+  async #exchange(route: Route, input: unknown, options: CallOptions, quota: QuotaReader, lookup: boolean): Promise<Exchanged> {
+    const { apiKey, redactor, maxResponseBytes } = this.#context;
+    const request = await route.template.fill(input, options.idempotencyKey);
+    const keyVersion = apiKey.version;
+    const exchange = await route.transport.send(request, options.signal).catch((error: unknown) => {
+      throw new Refusal('bad_request', `${route.template.call} cannot be sent: ${error instanceof Error ? error.message : String(error)}`);
+    });
+    const answer = await readAnswer(exchange, redactor, maxResponseBytes, quota);
+    const isVerify = this.operation.name === 'verify';
+    return { answer, keyVersion, options: { call: route.template.call, lookup: lookup && !isVerify, redactor, clock: Date.now } };
+  }
+
+  /** @param credits null: those of the built-in header */
+  async #read({ answer, options }: Exchanged, credits: Mapping | null): Promise<Said | Unsuccessful> {
+    const said = readSaid(answer, options);
+    return 'input' in said && credits !== null ? this.#withCredits(said, credits) : said;
+  }
+
+  /** An answer whose credits cannot be told counts as the dearest: a limit of credits must hold. */
+  async #withCredits(said: Said, credits: Mapping): Promise<Said> {
+    const { creditsAtMost } = this.operation;
+    const told = await credits.evaluate(said.input).catch(() => creditsAtMost);
+    const isReadable = typeof told === 'number' && Number.isFinite(told) && told >= 0;
+    const spent = isReadable ? told : told === undefined || told === null ? 0 : creditsAtMost;
+    return { ...said, answer: { ...said.answer, meta: { ...said.answer.meta, credits: spent } } };
+  }
+
+  async #taken(
+    judgement: Exclude<Judgement, { kind: 'pending' }>,
+    said: Said,
+    lookup: LookupInput,
+    text: string | null,
+  ): Promise<CallResult<T>> {
+    if (judgement.kind !== 'match' && judgement.kind !== 'undecided') return judgement;
+    const { meta } = said.answer;
+    const record = await mapRecord(this.operation, said.input);
+    if (record === null && judgement.kind === 'undecided') return { kind: 'miss', meta };
+    return { kind: 'ok', value: this.#toValue(record ?? {}, said, text, lookup), meta };
+  }
+
+  async #pending({ input, answer }: Said, before: string | null): Promise<PendingAnswer | Unsuccessful> {
+    const { poll } = this.operation;
+    const { meta } = answer;
+    if (poll === null) return { kind: 'retryable', code: 'pending', detail: 'the answer comes later', retryAfterMs: null, meta };
+    let ticket = before ?? SAME_REQUEST;
+    if (poll.ticket !== null) {
+      const found = (await evaluate(poll.ticket, input)) ?? before;
+      if ((typeof found !== 'string' && typeof found !== 'number') || found === '')
+        throw new Refusal('bad_shape', `${poll.ticket.key}: expected text or a number, got ${inWords(found)}`);
+      ticket = String(found);
+      if (ticket.length > MAX_TICKET_CHARS)
+        throw new Refusal('bad_shape', `${poll.ticket.key} has more than ${MAX_TICKET_CHARS} characters`);
+    }
+    const askedMs = retryAfter(answer, { clock: Date.now });
+    return { kind: 'pending', ticket, afterMs: Math.max(poll.everyMs, askedMs ?? 0), longestMs: poll.longestMs, meta };
+  }
+
+  async #items(
+    found: ReadonlyMap<number, unknown>,
+    whole: Said,
+    lookups: readonly LookupInput[],
+    options: ClassifyOptions,
+  ): Promise<(CallResult<T> | null)[]> {
+    const items: (CallResult<T> | null)[] = [];
+    for (const [position, lookup] of lookups.entries()) {
+      items.push(found.has(position) ? await this.#item(found.get(position), whole, lookup, options) : null);
+      if (position % ITEMS_A_TURN === ITEMS_A_TURN - 1) await nextTurn();
+    }
+    return items;
+  }
+
+  async #item(body: unknown, whole: Said, lookup: LookupInput, options: ClassifyOptions): Promise<CallResult<T>> {
+    const { batch, credits, answers } = this.operation;
+    let { meta } = whole.answer;
+    meta = { ...meta, credits: 0 };
+    try {
+      const itemStatus = batch?.itemStatus ?? null;
+      const status = itemStatus === null ? whole.input.status : statusOf(itemStatus, await evaluate(itemStatus, body));
+      meta = { ...meta, status };
+      const text = body === undefined ? '' : JSON.stringify(body);
+      let said: Said = { input: { ...whole.input, status, body }, answer: { ...whole.answer, status, text, meta } };
+      if (credits !== null) said = await this.#withCredits(said, credits);
+      ({ meta } = said.answer);
+      const judgement = await judge(answers, said, { ...options, lookup: true });
+      if (judgement.kind === 'pending')
+        return { kind: 'retryable', code: 'pending', detail: 'the answer comes later', retryAfterMs: null, meta };
+      return await this.#taken(judgement, said, lookup, text);
+    } catch (error) {
+      return this.#refused(error, meta);
+    }
+  }
+
+  /** Tells the key that it was accepted, or the pool which key was refused. */
+  #settled<R extends CallResult<unknown> | PendingAnswer>(result: R, keyVersion: number): R {
+    if (result.kind === 'denied') return result.code === 'out_of_credits' ? result : { ...result, keyVersion };
+    if (['ok', 'miss', 'suppressed', 'rejected', 'pending'].includes(result.kind)) this.#context.apiKey.accepted(keyVersion);
+    return result;
+  }
+
+  #refused(error: unknown, meta: CallMeta): Unsuccessful {
+    if (!(error instanceof Refusal) && !(error instanceof RangeError)) throw error;
+    // JSON that is nested deeper than the stack.
+    const { code, message } = error instanceof Refusal ? error : { code: 'bad_shape', message: 'the answer is nested too deeply' };
+    return { kind: 'rejected', code, detail: oneLine(this.#context.redactor.words(message)), meta };
+  }
+}
+
+function listOf(mapping: Mapping, value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  // JSONata makes the only entry of a list that it finds the value itself.
+  if (typeof value === 'object' && value !== null) return [value];
+  throw new Refusal('bad_shape', `${mapping.key}: expected a list, got ${inWords(value)}`);
+}
+
+function statusOf(mapping: Mapping, value: unknown): number {
+  const status = typeof value === 'string' ? Number(value) : value;
+  if (typeof status === 'number' && Number.isSafeInteger(status) && status >= 100 && status <= 599) return status;
+  throw new Refusal('bad_shape', `${mapping.key}: expected a status from 100 to 599, got ${inWords(value, { showText: true })}`);
+}

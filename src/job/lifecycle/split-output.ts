@@ -72,8 +72,8 @@ async function someRows(rows: WrittenRows): Promise<Buffer[]> {
 }
 
 /** The cells of one column. @param own columns of the input, which stand before those of the result */
-function cellsAt({ steps, output }: CompiledJob, own: number): (rows: readonly Buffer[]) => Promise<string[]> {
-  const at = own + columnOf({ steps, output });
+function cellsAt({ steps, waterfalls, output }: CompiledJob, own: number): (rows: readonly Buffer[]) => Promise<string[]> {
+  const at = own + columnOf({ steps, waterfalls, output });
   const delimiter = output.delimiter ?? (output.format === 'tsv' ? '\t' : ',');
   return async (rows) => {
     const texts = rows.map((row) => row.toString('utf8').replace(/\r?\n$/, ''));

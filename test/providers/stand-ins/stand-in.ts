@@ -193,17 +193,21 @@ export async function startStandIn(
     write(reply, response);
     look();
   };
-  const take = async (request: IncomingMessage, response: ServerResponse, text: string): Promise<void> => {
+  const finish = (call: StandInCall, reply: StandInReply, response: ServerResponse): void => {
+    const delayMs = (options.latencyMs ?? 0) + (reply.delayMs ?? 0);
+    if (delayMs > 0) setTimeout(send, delayMs, call, reply, response);
+    else send(call, reply, response);
+  };
+  const take = (request: IncomingMessage, response: ServerResponse, text: string): void => {
     const call = callOf(request, text, ++counts.requests, book.now());
     if (options.hasLog !== false) {
       if (calls.length >= 2 * MAX_CALLS) calls.splice(0, MAX_CALLS);
       calls.push(call);
     }
     look();
-    const reply = (standIn.hook === null ? null : await standIn.hook(call, () => answer(call))) ?? answer(call);
-    const delayMs = (options.latencyMs ?? 0) + (reply.delayMs ?? 0);
-    if (delayMs > 0) setTimeout(send, delayMs, call, reply, response);
-    else send(call, reply, response);
+    const { hook } = standIn;
+    if (hook === null) finish(call, answer(call), response);
+    else void Promise.resolve(hook(call, () => answer(call))).then((reply) => finish(call, reply ?? answer(call), response));
   };
 
   const server = createServer((request, response) => {
@@ -214,7 +218,7 @@ export async function startStandIn(
       if (bytes > MAX_BODY_BYTES) request.socket.destroy();
       else chunks.push(chunk);
     });
-    request.on('end', () => void take(request, response, chunks.length === 0 ? '' : Buffer.concat(chunks).toString()));
+    request.on('end', () => take(request, response, chunks.length === 0 ? '' : Buffer.concat(chunks).toString()));
   });
   server.keepAliveTimeout = 60_000;
   server.on('connection', (socket) => {
@@ -268,9 +272,9 @@ function parsed(text: string): unknown {
 
 function write({ status, headers, body, isCut }: StandInReply, response: ServerResponse): void {
   const isText = typeof body === 'string';
-  const bytes = Buffer.from(isText ? body : JSON.stringify(body));
+  const text = isText ? body : JSON.stringify(body);
   const type = isText ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8';
-  response.writeHead(status, { 'content-type': type, 'content-length': bytes.length, ...headers });
-  if (isCut !== true) return void response.end(bytes);
-  response.write(bytes.subarray(0, bytes.length / 2), () => response.socket?.destroy());
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text), ...headers });
+  if (isCut !== true) response.end(text);
+  else response.write(Buffer.from(text).subarray(0, text.length / 2), () => response.socket?.destroy());
 }

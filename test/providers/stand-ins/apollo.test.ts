@@ -124,7 +124,9 @@ describe('an organization', () => {
       });
     expect(await ask(apollo, `${ENRICH}?domain=company-3.example`)).toMatchObject({ status: 200, body: { organization: null } });
     const answer = { unique_enriched_records: 1, missing_records: 1, organizations: [{ name }, null] };
-    expect(await ask(apollo, BULK_ENRICH, { details: [{ domain }, { domain: 'company-3.example' }] })).toMatchObject({ body: answer });
+    expect(await ask(apollo, BULK_ENRICH, { details: [{ domain }, { domain: 'company-3.example' }, { name }] })).toMatchObject({
+      body: { ...answer, organizations: [{ name }, null, { name }] },
+    });
     expect(await ask(apollo, `${BULK_ENRICH}?domains[]=${domain}&domains[]=company-3.example`, {})).toMatchObject({ body: answer });
     expect(apollo.paidFor).toEqual(new Map([[`company ${domain}`, 6]]));
   });
@@ -154,7 +156,7 @@ describe('a request that is not as the pages say', () => {
     expect(refused.map(rates)).toEqual([{}, {}, {}]);
     for (const body of [
       {},
-      { mail: email },
+      { email, mail: email },
       { email, reveal_phone_number: true },
       { email, reveal_phone_number: true, webhook_url: 'http://x.example' },
     ])

@@ -58,7 +58,7 @@ describe('a request that is not as the pages say', () => {
       { email: ' ' },
       { first_name: 'Ada', company },
       { name: 'Ada Ba' },
-      { e_mail: email },
+      { email, e_mail: email },
       { email, min_likelihood: 11 },
     ])
       expect(await ask(pdl, ENRICH, body)).toMatchObject({ status: 400, body: failure(400, 'invalid_request_error') });

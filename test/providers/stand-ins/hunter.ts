@@ -56,7 +56,7 @@ interface Endpoint {
 class Hunter {
   readonly #options: HunterOptions;
   readonly #book: StandInBook;
-  /** 202 answers still to give, by address. */
+  /** 202 answers still to give, by address. A finished verification stays at 0. */
   readonly #waiting = new Map<string, number>();
   /** Finds and verifications of this billing period: Hunter charges each of them once. */
   readonly #paid = new Set<string>();
@@ -129,7 +129,6 @@ class Hunter {
       this.#waiting.set(key, left - 1);
       return { status: 202, body: nothing };
     }
-    this.#waiting.delete(key);
     const status = this.#statusOf(key, localPart);
     if (CHARGED.has(status)) this.#chargeOnce('verify', key, VERIFIER_CREDITS);
     return { status: 200, body: verifierBody(email, status) };

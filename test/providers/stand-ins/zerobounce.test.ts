@@ -62,7 +62,7 @@ describe('ZeroBounce stand-in', () => {
     expect(await of('no address')).toMatchObject({ status: 'invalid', sub_status: 'failed_syntax_check', domain: null });
   });
 
-  test('a request in place of a repeated one is charged again', async () => {
+  test('an address is charged again in each request and each entry', async () => {
     const { paidFor } = await start();
     await validate(one(personOf(0).email));
     await post(batchOf([personOf(0).email, personOf(0).email]));

@@ -37,7 +37,7 @@ const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 const DOMAIN = /^(?:[a-z0-9-]+\.)+[a-z]{2,}$/i;
 
 /**
- * Starts the stand-in; its paths begin with `/v2`. Beside the people of the world, some local parts have a fixed answer:
+ * Starts the stand-in. Its routes are its paths: `/v2/email-finder`. Beside the people of the world, some local parts have a fixed answer:
  * `claimed` 451, `smtp-failure` 222, `webmail` and `disposable` their status. The name `Claimed` answers 451 in the finder.
  */
 export function startHunter(options: HunterOptions = {}): Promise<StandIn> {
@@ -109,8 +109,9 @@ class Hunter {
 
     const byName = { firstName, lastName, name, domain, company: domain === undefined ? company : undefined };
     const index = findPerson(handle === undefined ? byName : { linkedinUrl: profileOf(handle) });
-    const person = this.#book.look(index);
+    const person = this.#book.find(index);
     const email = person?.email ?? '';
+    this.#book.count(email !== '');
     if (email !== '') this.#chargeOnce('reveal', email, FINDER_CREDITS);
     return { status: 200, body: finderBody(email === '' ? null : person, query) };
   }
@@ -164,21 +165,16 @@ class Hunter {
   }
 
   #companyOf(person: StandInPerson): object | null {
-    const company = findCompany({ domain: person.domain });
+    const company = this.#book.findCompany(findCompany({ domain: person.domain }));
     return company === null ? null : companyBody(company);
   }
 
   #company(query: URLSearchParams): StandInReply {
     const domain = query.get('domain') ?? '';
     if (domain === '') return missing('domain');
-    const { counts } = this.#book;
-    counts.lookups++;
-    const company = findCompany({ domain });
-    if (company === null) {
-      counts.missed++;
-      return notFound();
-    }
-    counts.matched++;
+    const company = this.#book.findCompany(findCompany({ domain }));
+    this.#book.count(company !== null);
+    if (company === null) return notFound();
     this.#book.charge('company', company.domain, ENRICHMENT_CREDITS);
     return { status: 200, body: { data: companyBody(company), meta: { domain } } };
   }

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { FixedWindows, type StandInWindow } from './windows.ts';
-import { personOf, type StandInPerson } from './world.ts';
+import { personOf, type StandInCompany, type StandInPerson } from './world.ts';
 
 export const DEFAULT_API_KEY = 'test-key';
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
@@ -15,10 +15,12 @@ export interface StandInOptions {
   readonly apiKey?: string;
   /** The people this vendor has. The default is all. */
   readonly knows?: (person: StandInPerson, index: number) => boolean;
+  /** The companies this vendor has. The default is all. */
+  readonly knowsCompany?: (company: StandInCompany) => boolean;
   /** The filled fields of a person, by their names in `StandInPerson`. The default is all. */
   readonly fields?: (person: StandInPerson, index: number) => readonly string[];
-  /** Limits of each route in place of the documented ones. An empty list lifts every limit. */
-  readonly windows?: readonly StandInWindow[];
+  /** Limits of each route in place of the documented ones, alike or by route. An empty list lifts every limit. */
+  readonly windows?: readonly StandInWindow[] | ((route: string) => readonly StandInWindow[]);
   /** The balance. The default is unlimited. */
   readonly credits?: number;
   /** Milliseconds before each answer. */
@@ -114,20 +116,18 @@ export class StandInBook {
 
   /** The windows of a route. Routes that share a limit share the name. */
   windows(route: string, documented: readonly StandInWindow[]): FixedWindows {
-    let windows = this.#windows.get(route);
-    if (windows === undefined) this.#windows.set(route, (windows = new FixedWindows(this.#options.windows ?? documented)));
-    return windows;
+    const known = this.#windows.get(route);
+    if (known !== undefined) return known;
+    const { windows = documented } = this.#options;
+    const opened = new FixedWindows(typeof windows === 'function' ? windows(route) : windows);
+    this.#windows.set(route, opened);
+    return opened;
   }
 
-  /** The person if this vendor has it, with empty strings in the fields that this vendor lacks. Counts a lookup. */
-  look(index: number | null): StandInPerson | null {
-    this.counts.lookups++;
+  /** The person if this vendor has it, with empty strings and zeros in the fields that this vendor lacks. */
+  find(index: number | null): StandInPerson | null {
     const person = index === null ? null : personOf(index);
-    if (person === null || index === null || !(this.#options.knows?.(person, index) ?? true)) {
-      this.counts.missed++;
-      return null;
-    }
-    this.counts.matched++;
+    if (person === null || index === null || !(this.#options.knows?.(person, index) ?? true)) return null;
     const fields = this.#options.fields?.(person, index);
     if (fields === undefined) return person;
     const filled = Object.entries(person).map(([name, value]) => [
@@ -135,6 +135,25 @@ export class StandInBook {
       fields.includes(name) ? value : typeof value === 'number' ? 0 : '',
     ]);
     return Object.fromEntries(filled) as StandInPerson;
+  }
+
+  /** The company if this vendor has it. */
+  findCompany(company: StandInCompany | null): StandInCompany | null {
+    return company !== null && (this.#options.knowsCompany?.(company) ?? true) ? company : null;
+  }
+
+  /** Counts a lookup. */
+  count(isMatch: boolean): void {
+    this.counts.lookups++;
+    if (isMatch) this.counts.matched++;
+    else this.counts.missed++;
+  }
+
+  /** Finds a person and counts the lookup. */
+  look(index: number | null): StandInPerson | null {
+    const person = this.find(index);
+    this.count(person !== null);
+    return person;
   }
 
   /** Charges a lookup. `key` names it within its operation. */

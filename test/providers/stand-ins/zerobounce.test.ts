@@ -108,7 +108,7 @@ describe('ZeroBounce stand-in', () => {
 
   test('a shortened window shortens the block in the same measure', async () => {
     let now = 0;
-    await start({ clock: () => now, windows: [{ name: 'second', limit: 1, ms: 100 }] });
+    await start({ clock: () => now, windows: () => [{ name: 'second', limit: 1, ms: 100 }] });
     expect((await validate(one(emails(1)[0] ?? ''))).status).toBe(200);
     expect((await validate(one(emails(1)[0] ?? ''))).status).toBe(429);
     now += 599;

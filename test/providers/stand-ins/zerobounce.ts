@@ -26,17 +26,17 @@ interface Limit {
   readonly blockMs: number;
 }
 
-const VALIDATE: Limit = { name: 'validate', window: { name: 'second', limit: 80_000, ms: 10_000 }, blockMs: MINUTE_MS };
-const BATCH: Limit = { name: 'validatebatch', window: { name: 'minute', limit: 30, ms: MINUTE_MS }, blockMs: 10 * MINUTE_MS };
-const CREDITS: Limit = { name: 'getcredits', window: { name: 'hour', limit: 80_000, ms: HOUR_MS }, blockMs: 24 * HOUR_MS };
+const VALIDATE: Limit = { name: '/v2/validate', window: { name: 'second', limit: 80_000, ms: 10_000 }, blockMs: MINUTE_MS };
+const BATCH: Limit = { name: '/v2/validatebatch', window: { name: 'minute', limit: 30, ms: MINUTE_MS }, blockMs: 10 * MINUTE_MS };
+const CREDITS: Limit = { name: '/v2/getcredits', window: { name: 'hour', limit: 80_000, ms: HOUR_MS }, blockMs: 24 * HOUR_MS };
 const BAD_REQUESTS: Limit = { name: 'bad requests', window: { name: 'minute', limit: 100, ms: MINUTE_MS }, blockMs: HOUR_MS };
 const BAD_PATHS: Limit = { name: 'bad paths', window: { name: 'minute', limit: 100, ms: 2 * MINUTE_MS }, blockMs: HOUR_MS };
 const BAD_KEYS: Limit = { name: 'bad keys', window: { name: 'hour', limit: 200, ms: HOUR_MS }, blockMs: HOUR_MS };
 const WRONGS: readonly Limit[] = [BAD_REQUESTS, BAD_PATHS, BAD_KEYS];
 
 /**
- * Starts the stand-in; its paths begin with `/v2`. Beside the people of the world it has the vendor's sandbox addresses, which are free.
- * Windows of the options replace those of each route. A block then lasts as many windows as the documented one does.
+ * Starts the stand-in. Its routes are its paths: `/v2/validate`. Beside the people of the world it has the vendor's free sandbox addresses.
+ * When the options change the window of a route, a block lasts as many windows as the documented one does.
  */
 export function startZeroBounce(options: ZeroBounceOptions = {}): Promise<StandIn> {
   return startStandIn(options, (book) => {
@@ -142,9 +142,9 @@ class ZeroBounce {
     if (this.#isBlocked(limit)) return false;
     const now = this.#book.now();
     if (this.#book.windows(limit.name, [limit.window]).take(now) === null) return true;
-    const ms = this.#options.windows?.[0]?.ms;
-    const blockMs = ms === undefined ? limit.blockMs : (limit.blockMs / limit.window.ms) * ms;
-    this.#blockedUntil.set(limit.name, now + blockMs);
+    const { windows } = this.#options;
+    const ms = (typeof windows === 'function' ? windows(limit.name) : windows)?.[0]?.ms ?? limit.window.ms;
+    this.#blockedUntil.set(limit.name, now + (limit.blockMs / limit.window.ms) * ms);
     return false;
   }
 

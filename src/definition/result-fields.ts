@@ -23,16 +23,15 @@ const VERDICT = [
   'verified_at',
   'expires_at',
   'cached',
-  'source',
 ];
 
 /** Fields by the path of their object. An object that is missing here may hold any field. */
 export const RESULT_FIELDS: Readonly<Record<string, readonly string[]>> = {
   result: ['outcome', 'error', 'did_you_mean'],
-  enrich: [...PERSON_FIELDS, 'source'],
+  enrich: PERSON_FIELDS,
   'enrich.company': COMPANY_FIELDS,
-  company: [...COMPANY_FIELDS, 'source'],
-  reveal: [...PERSON_FIELDS, 'source'],
+  company: COMPANY_FIELDS,
+  reveal: PERSON_FIELDS,
   'reveal.company': COMPANY_FIELDS,
   verify: VERDICT,
   'verify.flags': ['disposable', 'relay', 'role', 'free', 'accept_all', 'mailbox_full', 'disabled', 'smtputf8'],
@@ -58,6 +57,8 @@ export function checkPath(path: string): FieldCheck {
   const step = STEPS.find((name) => name === root) ?? null;
   if (parts.length < 2 || !ROOTS.includes(root) || !/^[a-z]+(?:\.[A-Za-z0-9_]+)+$/.test(path))
     return { step: null, field: 'no_path', suggestion: suggest(path) };
+  // Which provider the answer is from: see `Waterfall`.
+  if (step !== null && parts[1] === 'source') return { step, field: 'known', suggestion: null };
   let object = root;
   for (const [index, part] of parts.slice(1).entries()) {
     const fields = RESULT_FIELDS[object];

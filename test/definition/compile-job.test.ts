@@ -33,6 +33,8 @@ test('the smallest job gets its defaults', () => {
     },
     enrich: { by: ['email', 'domain'], minLikelihood: 0, required: [] },
     reveal: { by: ['linkedin_url'] },
+    providers: [],
+    waterfalls: {},
     verify: { when: 'always', patienceMs: 0 },
     output: {
       uri: 'out/leads.jsonl.gz',
@@ -195,7 +197,7 @@ test('only keys that may change on resume leave the fingerprint unchanged; a cha
 });
 
 test('every key is in the fingerprint, may change, or is derived into another key', () => {
-  const resolved = ['service.region', 'service.regions', 'service.quota', 'service.windows'];
+  const resolved = ['service.region', 'service.regions', 'service.quota', 'service.windows', 'providers'];
   const fingerprint = compiled({ flags: LEAST }).fingerprint;
   for (const { path } of KEYS) {
     const free =

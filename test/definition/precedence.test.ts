@@ -68,7 +68,7 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown, unknown]>> = 
   'service.quota': ['redis://a', 'rediss://b:1/2', 'redis://c'],
 };
 /** Tested separately: maps merge, and the other keys take one value only or depend on another key. */
-const APART = new Set(['output.fields', 'service.regions', 'service.region', 'input.where']);
+const APART = new Set(['output.fields', 'service.regions', 'service.region', 'input.where', 'providers']);
 
 const asText = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value));
 

@@ -3,6 +3,7 @@ import { ERRORS, type ErrorCode } from '../http/problem.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { HEADERS, POST_HEADERS } from '../openapi/headers.ts';
 import { PROBLEM_NOTES } from '../openapi/problems.ts';
+import { codeSamples } from './code-samples.ts';
 
 export function referenceDocument(document: OpenApiDocument): OpenApiDocument {
   return {
@@ -17,9 +18,10 @@ export function referenceDocument(document: OpenApiDocument): OpenApiDocument {
   };
 }
 
-/** The navigation shows no Markdown. */
+/** With its examples in code. The navigation shows no Markdown. */
 function shown(operation: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return { ...operation, summary: String(operation['summary']).replaceAll('`', '') };
+  const { operationId, summary } = operation;
+  return { ...operation, summary: String(summary).replaceAll('`', ''), 'x-codeSamples': codeSamples(String(operationId)) };
 }
 
 function headerSection(): string {

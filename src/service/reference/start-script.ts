@@ -25,7 +25,8 @@ const OPTIONS = {
   hideClientButton: true,
   documentDownloadType: 'none',
   persistAuth: false,
-  defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+  // Its own examples are not of our libraries. Ours are in the document.
+  hiddenClients: true,
   customCss: STYLE,
 };
 

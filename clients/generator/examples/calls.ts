@@ -11,7 +11,7 @@ export interface ExampleRequest {
   readonly body: unknown;
 }
 
-/** What is read from a file before the call: a text for each line, or the content as it is. */
+/** A file that is read before the call: as a text for each line, or as it is. */
 export interface ReadFile {
   readonly variable: string;
   readonly file: string;
@@ -36,15 +36,15 @@ export interface ExampleCall {
 export interface Answer {
   /** `each` comes page by page or as a stream, a `list` at once. */
   readonly kind: 'one' | 'each' | 'list';
-  /** Of the record, or of each one. */
+  /** The variable that has the record, or each one of them. */
   readonly name: string;
   /** Only this field is shown. */
   readonly field?: string;
-  /** What is shown is a text, not a record. */
+  /** The shown value is a text, not a record. */
   readonly isText?: true;
 }
 
-/** A value that the variable of `reads` has. */
+/** The value that a variable has, such as that of `reads`. */
 export class Variable {
   readonly name: string;
 
@@ -63,7 +63,11 @@ const secret: Answer = { kind: 'one', name: 'webhook', field: 'secret', isText: 
 /** Calls by operation. To add one, add its row. */
 const CALLS: Readonly<Record<string, (request: ExampleRequest) => ExampleCall>> = {
   enrich: (request) => ({ method: 'enrich', given: [], params: of('EnrichParams', request.body), answer: one('person') }),
-  enrichBulk: ({ body }) => ({ method: 'enrich_bulk', given: [fieldsOf(body)['requests']], answer: one('results') }),
+  enrichBulk: ({ body }) => ({
+    method: 'enrich_bulk',
+    given: [fieldsOf(body)['requests']],
+    answer: { kind: 'one', name: 'results', field: 'data' },
+  }),
   searchContacts: ({ query }) => ({
     method: 'search_contacts',
     given: [],

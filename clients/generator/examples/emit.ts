@@ -1,5 +1,6 @@
 /** Writes the examples of every operation, in curl and in each language, into the reference of the service. */
 import { OPERATIONS } from '../../../src/service/openapi/operations.ts';
+import { operationIds } from '../../conformance/operations.ts';
 import type { Emitter, GeneratedFile } from '../model.ts';
 import { NOTICE } from '../text.ts';
 import { exampleCall, exampleRequest } from './calls.ts';
@@ -13,9 +14,6 @@ import type { ExampleWriter } from './write-example.ts';
 
 const FOLDER = '../src/service/reference/examples';
 
-/** The page for people is no call of a library. */
-const NO_CALL = 'getReference';
-
 const LIBRARIES: Readonly<Record<string, ExampleWriter>> = {
   node: nodeExample,
   python: pythonExample,
@@ -27,7 +25,7 @@ const LIBRARIES: Readonly<Record<string, ExampleWriter>> = {
 export const emitExamples: Emitter = (api) => {
   const requests = OPERATIONS.map(exampleRequest);
   const calls = requests
-    .filter(({ operation }) => operation.id !== NO_CALL)
+    .filter(({ operation }) => operationIds().includes(operation.id))
     .map((request) => ({ id: request.operation.id, call: exampleCall(request) }));
   return [
     file(

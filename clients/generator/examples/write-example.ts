@@ -1,4 +1,4 @@
-/** What the writers of every language share. */
+/** The parts that the writers of every language share. */
 import type { Api } from '../model.ts';
 import type { ExampleCall } from './calls.ts';
 import { onOneLine, type Code } from './layout.ts';

@@ -3,12 +3,16 @@ import { ERRORS, type ErrorCode } from '../http/problem.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { HEADERS, POST_HEADERS } from '../openapi/headers.ts';
 import { PROBLEM_NOTES } from '../openapi/problems.ts';
-import { codeSamples } from './code-samples.ts';
+import { codeSamples, libraryInstallations } from './code-samples.ts';
 
 export function referenceDocument(document: OpenApiDocument): OpenApiDocument {
   return {
     ...document,
-    info: { ...document.info, description: [document.info['description'], headerSection(), errorSection()].join('\n\n') },
+    info: {
+      ...document.info,
+      description: [document.info['description'], headerSection(), errorSection()].join('\n\n'),
+      'x-scalar-sdk-installation': libraryInstallations(),
+    },
     paths: Object.fromEntries(
       Object.entries(document.paths).map(([path, methods]) => [
         path,

@@ -62,7 +62,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(results)
+	fmt.Println(results.Data)
 }
 `,
   searchContacts: `package main

@@ -25,7 +25,7 @@ const results = await client.enrichBulk([
   },
   { params: { email: 'nobody@tundra-logistics.example' } },
 ]);
-console.log(results);
+console.log(results.data);
 await client.close();
 `,
   searchContacts: `import { DataServiceClient } from 'millrace';

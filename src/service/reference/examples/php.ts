@@ -21,7 +21,7 @@ $results = $client->enrichBulk([
     ],
     ['params' => ['email' => 'nobody@tundra-logistics.example']],
 ]);
-print_r($results);
+print_r($results->data);
 `,
   searchContacts: `require 'vendor/autoload.php';
 

@@ -23,7 +23,7 @@ with Client(api_key="sample-key", base_url="http://127.0.0.1:8080") as client:
             {"params": {"email": "nobody@tundra-logistics.example"}},
         ],
     )
-    print(results)
+    print(results.data)
 `,
   searchContacts: `from millrace import Client
 

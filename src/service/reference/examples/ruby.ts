@@ -18,7 +18,7 @@ results = client.enrich_bulk([
   },
   { params: { email: "nobody@tundra-logistics.example" } }
 ])
-pp results
+pp results.data
 `,
   searchContacts: `require "millrace"
 

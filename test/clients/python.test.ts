@@ -8,7 +8,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { pythonTools } from '../../clients/conformance/python.ts';
 import { World } from '../../clients/conformance/world.ts';
 import { startService } from '../../src/service/app/start-service.ts';
-import { PYTHON } from '../../src/service/reference/examples/python.ts';
+import { publishedExamples } from '../../src/service/reference/code-samples.ts';
 import { available } from '../services/debian.ts';
 import { cleanUp } from '../support/clean-up.ts';
 
@@ -58,8 +58,11 @@ it('ruff and mypy find nothing in the Python library', async ({ skip }) => {
 it('ruff and mypy find nothing in the Python examples of the reference', async ({ skip }) => {
   if (bin === '') skip();
   const folder = await temporary();
-  const files = Object.keys(PYTHON).map((name) => join(folder, `${name}.py`));
-  for (const [i, example] of Object.values(PYTHON).entries()) await writeFile(files[i] ?? '', example);
+  const examples = Object.entries(publishedExamples()).flatMap(([name, { python: lines }]) =>
+    lines === undefined ? [] : [{ file: join(folder, `${name}.py`), code: `${lines.join('\n')}\n` }],
+  );
+  for (const { file, code } of examples) await writeFile(file, code);
+  const files = examples.map(({ file }) => file);
   await python('ruff', ['format', '--check', '--isolated', ...files]);
   expect(await python('mypy', ['--strict', ...files])).toContain('Success: no issues found');
 });

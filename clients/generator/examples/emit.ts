@@ -1,8 +1,7 @@
-/** Writes the examples of every operation, in curl and in each language, into the reference of the service. */
+/** Writes the examples of every operation, in curl and in each language, for the reference of the service. */
 import { OPERATIONS } from '../../../src/service/openapi/operations.ts';
 import { operationIds } from '../../conformance/operations.ts';
-import type { Emitter, GeneratedFile } from '../model.ts';
-import { NOTICE } from '../text.ts';
+import type { Emitter } from '../model.ts';
 import { exampleCall, exampleRequest } from './calls.ts';
 import { curlExample } from './curl.ts';
 import { goExample } from './go.ts';
@@ -12,7 +11,7 @@ import { pythonExample } from './python.ts';
 import { rubyExample } from './ruby.ts';
 import type { ExampleWriter } from './write-example.ts';
 
-const FOLDER = '../src/service/reference/examples';
+const FILE = '../fixtures/sample/code-examples.json';
 
 const LIBRARIES: Readonly<Record<string, ExampleWriter>> = {
   node: nodeExample,
@@ -22,36 +21,22 @@ const LIBRARIES: Readonly<Record<string, ExampleWriter>> = {
   php: phpExample,
 };
 
+/** The lines of each example, by operation and language. The order is that of the page. */
 export const emitExamples: Emitter = (api) => {
-  const requests = OPERATIONS.map(exampleRequest);
-  const calls = requests
-    .filter(({ operation }) => operationIds().includes(operation.id))
-    .map((request) => ({ id: request.operation.id, call: exampleCall(request) }));
-  return [
-    file(
-      'curl',
-      requests.map((request) => [request.operation.id, curlExample(request)]),
-    ),
-    ...Object.entries(LIBRARIES).map(([name, write]) =>
-      file(
-        name,
-        calls.map(({ id, call }) => [id, write(call, api)]),
-      ),
-    ),
-  ];
+  const operations = OPERATIONS.map((operation) => {
+    const request = exampleRequest(operation);
+    const isCall = operationIds().includes(operation.id);
+    const written = Object.entries(isCall ? LIBRARIES : {}).map(
+      ([language, write]) => [language, write(exampleCall(request), api)] as const,
+    );
+    return [
+      operation.id,
+      Object.fromEntries([['curl', curlExample(request)], ...written].map(([language = '', code = '']) => [language, linesOf(code)])),
+    ];
+  });
+  return [{ path: FILE, text: `${JSON.stringify(Object.fromEntries(operations), null, 2)}\n` }];
 };
 
-function file(name: string, examples: readonly (readonly [string, string])[]): GeneratedFile {
-  const rows = examples.map(([id, code]) => `  ${id}: \`${escaped(code)}\`,\n`);
-  const text = [
-    `/** An example of each operation for ${name}, by the operation's id. */\n`,
-    `// ${NOTICE}\n\n`,
-    `export const ${name.toUpperCase()}: Readonly<Record<string, string>> = {\n${rows.join('')}};\n`,
-  ];
-  return { path: `${FOLDER}/${name}.ts`, text: text.join('') };
-}
-
-/** As the content of a template literal. */
-function escaped(code: string): string {
-  return code.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${');
+function linesOf(code: string): string[] {
+  return code.trimEnd().split('\n');
 }

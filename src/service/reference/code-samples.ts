@@ -1,33 +1,29 @@
-/** The examples that the reference shows of an operation: in curl, and with each client library. Pure. */
-import { CURL } from './examples/curl.ts';
-import { GO } from './examples/go.ts';
-import { NODE } from './examples/node.ts';
-import { PHP } from './examples/php.ts';
-import { PYTHON } from './examples/python.ts';
-import { RUBY } from './examples/ruby.ts';
+/** The examples that the reference shows of an operation: in curl, and with each client library. */
+import { readFileSync } from 'node:fs';
 
-/** The client libraries in the order of the page. Scalar colours by `lang`. */
-const LIBRARIES = [
-  { lang: 'node', label: 'Node', examples: NODE, page: 'node', install: 'npm install PATH' },
-  { lang: 'python', label: 'Python', examples: PYTHON, page: 'python', install: 'pip install PATH/clients/python' },
-  { lang: 'ruby', label: 'Ruby', examples: RUBY, page: 'ruby', install: 'gem "millrace", path: "PATH/clients/ruby"' },
+/** Lines of code by operation and language. `npm run generate:clients` writes them. */
+export type CodeExamples = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+
+/** As far from `src/service/reference` as from `dist/service/reference`. */
+const EXAMPLES = new URL('../../../fixtures/sample/code-examples.json', import.meta.url);
+
+/** The languages in the order of the page. Scalar colours by the name. A client library has the command that installs it. */
+const LANGUAGES: readonly { readonly name: string; readonly label: string; readonly install?: string }[] = [
+  { name: 'curl', label: 'curl' },
+  { name: 'node', label: 'Node', install: 'npm install PATH' },
+  { name: 'python', label: 'Python', install: 'pip install PATH/clients/python' },
+  { name: 'ruby', label: 'Ruby', install: 'gem "millrace", path: "PATH/clients/ruby"' },
   {
-    lang: 'go',
+    name: 'go',
     label: 'Go',
-    examples: GO,
-    page: 'go',
     install: 'go mod edit -require=millrace.example/millrace@v0.1.0 -replace=millrace.example/millrace=PATH/clients/go',
   },
   {
-    lang: 'php',
+    name: 'php',
     label: 'PHP',
-    examples: PHP,
-    page: 'php',
     install: 'composer config repositories.millrace path PATH/clients/php\ncomposer require millrace/millrace:@dev',
   },
-] as const;
-
-const LANGUAGES = [{ lang: 'curl', label: 'curl', examples: CURL }, ...LIBRARIES] as const;
+];
 
 export interface CodeSample {
   readonly lang: string;
@@ -35,20 +31,24 @@ export interface CodeSample {
   readonly source: string;
 }
 
+/** A part of the package: it is there, or the package is broken. */
+export function publishedExamples(): CodeExamples {
+  return JSON.parse(readFileSync(EXAMPLES, 'utf8')) as CodeExamples;
+}
+
 /** The value of `x-codeSamples`, which Scalar and other pages read. @param operation its id */
-export function codeSamples(operation: string): CodeSample[] {
-  return LANGUAGES.flatMap(({ lang, label, examples }) => {
-    const source = examples[operation];
-    return source === undefined ? [] : [{ lang, label, source }];
+export function codeSamples(operation: string, examples: CodeExamples): CodeSample[] {
+  return LANGUAGES.flatMap(({ name, label }) => {
+    const lines = examples[operation]?.[name];
+    return lines === undefined ? [] : [{ lang: name, label, source: lines.join('\n') }];
   });
 }
 
 /** The value of `x-scalar-sdk-installation`: how to get each client library. */
 export function libraryInstallations(): { readonly lang: string; readonly description: string; readonly source: string }[] {
-  return LIBRARIES.map(({ label, page, install }) => ({
+  return LANGUAGES.flatMap(({ name, label, install }) => {
+    const description = `From a checkout at PATH. \`docs/clients/${name}.md\` begins with five lines of ${label} that work.`;
     // Shown as it is. Scalar finds the same language in the examples without regard to case.
-    lang: label,
-    description: `From a checkout at PATH. \`docs/clients/${page}.md\` begins with five lines of ${label} that work.`,
-    source: install,
-  }));
+    return install === undefined ? [] : [{ lang: label, description, source: install }];
+  });
 }

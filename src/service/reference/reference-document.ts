@@ -3,9 +3,10 @@ import { ERRORS, type ErrorCode } from '../http/problem.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { HEADERS, POST_HEADERS } from '../openapi/headers.ts';
 import { PROBLEM_NOTES } from '../openapi/problems.ts';
-import { codeSamples, libraryInstallations } from './code-samples.ts';
+import { codeSamples, libraryInstallations, type CodeExamples } from './code-samples.ts';
 
-export function referenceDocument(document: OpenApiDocument): OpenApiDocument {
+/** @param examples in code */
+export function referenceDocument(document: OpenApiDocument, examples: CodeExamples): OpenApiDocument {
   return {
     ...document,
     info: {
@@ -16,16 +17,16 @@ export function referenceDocument(document: OpenApiDocument): OpenApiDocument {
     paths: Object.fromEntries(
       Object.entries(document.paths).map(([path, methods]) => [
         path,
-        Object.fromEntries(Object.entries(methods).map(([method, operation]) => [method, shown(operation)])),
+        Object.fromEntries(Object.entries(methods).map(([method, operation]) => [method, shown(operation, examples)])),
       ]),
     ),
   };
 }
 
 /** With its examples in code. The navigation shows no Markdown. */
-function shown(operation: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function shown(operation: Readonly<Record<string, unknown>>, examples: CodeExamples): Readonly<Record<string, unknown>> {
   const { operationId, summary } = operation;
-  return { ...operation, summary: String(summary).replaceAll('`', ''), 'x-codeSamples': codeSamples(String(operationId)) };
+  return { ...operation, summary: String(summary).replaceAll('`', ''), 'x-codeSamples': codeSamples(String(operationId), examples) };
 }
 
 function headerSection(): string {

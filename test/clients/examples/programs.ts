@@ -29,7 +29,7 @@ export const PROGRAMS: Readonly<Record<string, () => Promise<Run | string>>> = {
     const lacks = await lackingPackages(['curl'], ['curl']);
     if (lacks !== null) return lacks;
     return async (examples, folder) => {
-      const all = examples.map(({ name, code }) => `echo 'example ${name}'\n${code}echo\n`);
+      const all = examples.map(({ name, code }) => `echo 'example ${name}'\n${code}\necho\n`);
       return outputs('sh', ['-e', '-c', all.join('')], folder);
     };
   },

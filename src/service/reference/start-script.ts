@@ -50,6 +50,8 @@ const mend = () => {
     box.setAttribute('aria-expanded', String(document.getElementById(box.getAttribute('aria-controls')) !== null)));
   each('button[role=none]', (button) => button.removeAttribute('role'));
   each('.cm-content:not([aria-label])', (editor) => editor.setAttribute('aria-label', 'Body'));
+  each('[role=combobox]:not([aria-label], [aria-labelledby], [placeholder])', (box) => box.setAttribute('aria-label', 'Search'));
+  each('[role=listbox] > div[aria-labelledby]:not([role])', (group) => group.setAttribute('role', 'group'));
   each('[data-headlessui-focus-guard][aria-hidden]', (guard) => {
     guard.removeAttribute('aria-hidden');
     guard.setAttribute('aria-label', 'Leave the list');

@@ -135,6 +135,23 @@ describe.runIf(ensurePackage(BROWSER))('the reference in a browser', () => {
     });
   });
 
+  it('tells how to install each client library, by keyboard', async () => {
+    await withPage(1280, async (page) => {
+      await page.open(`${url}/docs`);
+      await page.until("document.body.innerText.includes('docs/clients/node.md')");
+      expect(await axeFindings(page)).toEqual([]);
+      await page.evaluate("document.querySelector('button.client-libraries-more').focus()");
+      await page.press('Enter');
+      await page.until("document.querySelectorAll('[role=option]').length === 2");
+      expect(await axeFindings(page)).toEqual([]);
+      await page.type('PHP');
+      await page.until("document.querySelectorAll('[role=option]').length === 1");
+      await page.press('Enter');
+      await page.until("document.body.innerText.includes('docs/clients/php.md')");
+      expect(page.complaints).toEqual([]);
+    });
+  });
+
   it('sends a tried request to the service, and shows its answer', async () => {
     await withPage(1280, async (page) => {
       await openAt(page, 'tag/Enrichment/enrich');

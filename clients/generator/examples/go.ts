@@ -1,6 +1,6 @@
 /** Writes the examples for Go, as gofmt formats them. */
 import { goName } from '../go-names.ts';
-import type { Api, Field, Type } from '../model.ts';
+import type { Api, Type } from '../model.ts';
 import { Variable, type ExampleCall, type ReadFile } from './calls.ts';
 import { before, behind, fits, layOut, valueCode, type Code, type Literals, type Style } from './layout.ts';
 import { hugging, plural, SERVICE, type ExampleWriter } from './write-example.ts';
@@ -13,7 +13,7 @@ const METHODS: Readonly<Record<string, string>> = { graphql: 'GraphQL', openapi:
 const EMPTY: Readonly<Record<string, string>> = { 'batches.list': 'nil', 'webhooks.deliveries': 'nil', 'batches.results': '""' };
 /** Methods whose iterator is a method of what they return. */
 const PAGED: readonly string[] = ['search_contacts', 'signals', 'batches.list', 'webhooks.deliveries'];
-/** Answers that are JSON, which prints as numbers. */
+/** Answers of the type json.RawMessage, which prints as numbers. */
 const RAW: readonly string[] = ['answer.Data', 'document'];
 
 const FAILED = ['if err != nil {', '\tlog.Fatal(err)', '}'];
@@ -98,7 +98,7 @@ function statements({ method, answer }: ExampleCall, call: Code): string[] {
 function structOf(name: string, values: Readonly<Record<string, unknown>>, api: Api, reads: ReadFile | undefined): Code {
   const fields = api.params.find((one) => one.name === name)?.fields ?? [];
   const parts = Object.entries(values).map(([key, value]) => {
-    const field = fields.find((one): one is Field => one.name === key);
+    const field = fields.find((one) => one.name === key);
     if (field === undefined) throw new Error(`${name} has no field ${key}`);
     return behind(`${goName(key)}: `, typed(field.type, field.required, value, api, reads));
   });

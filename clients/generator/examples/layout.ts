@@ -27,8 +27,8 @@ export interface Style {
 export function layOut(code: Code, style: Style, depth: number): string {
   const flat = onOneLine(code);
   // A tab is as wide as four columns.
-  const before = style.indent.replaceAll('\t', '    ').length * depth;
-  if (typeof code === 'string' || code.parts.length === 0 || before + flat.length <= style.columns) return flat;
+  const margin = style.indent.replaceAll('\t', '    ').length * depth;
+  if (typeof code === 'string' || code.parts.length === 0 || margin + flat.length <= style.columns) return flat;
   const { open, parts, close, end = ',' } = code;
   const indent = style.indent.repeat(depth);
   const laidOut = parts.map((part) => layOut(part, style, depth + 1));

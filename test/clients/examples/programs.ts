@@ -99,20 +99,16 @@ async function runGo({ go, env }: GoTools, examples: readonly Example[], folder:
   );
   const calls = examples.map(({ name }) => `\tfmt.Println("example ${name}")\n\t${name}()\n`);
   await writeFile(join(folder, 'all.go'), `package main\n\nimport "fmt"\n\nfunc main() {\n${calls.join('')}}\n`);
-  const library = `millrace.example/millrace=${join(CLIENTS, 'go')}`;
-  await writeFile(
-    join(folder, 'go.mod'),
-    `module acme.example/leads\n\ngo 1.23\n\nrequire millrace.example/millrace v0.1.0\n\nreplace ${library.replace('=', ' => ')}\n`,
-  );
+  const library = 'millrace.example/millrace';
+  const module = ['module acme.example/leads', 'go 1.23', `require ${library} v0.1.0`, `replace ${library} => ${join(CLIENTS, 'go')}`];
+  await writeFile(join(folder, 'go.mod'), `${module.join('\n')}\n`);
   await tool(go, ['build', '-o', 'all', '.'], folder, env);
   return outputs(join(folder, 'all'), [], folder);
 }
 
-/** The files, whose names are those of the examples. */
-async function writeAll(examples: readonly Example[], folder: string, ending: string): Promise<string[]> {
-  const files = examples.map(({ name }) => `${name}${ending}`);
-  await Promise.all(examples.map(({ code }, i) => writeFile(join(folder, files[i] ?? ''), code)));
-  return files;
+/** Writes each example into a file with its name. */
+async function writeAll(examples: readonly Example[], folder: string, ending: string): Promise<void> {
+  await Promise.all(examples.map(({ name, code }) => writeFile(join(folder, `${name}${ending}`), code)));
 }
 
 function names(examples: readonly Example[]): string[] {
@@ -132,6 +128,6 @@ async function tool(command: string, args: readonly string[], cwd: string, env: 
   const done = await run(command, args, options).catch((error: unknown) => {
     throw failed(error as { stdout: string; stderr: string }, error);
   });
-  if (/warn/i.test(done.stderr)) throw failed(done);
+  if (/warn|notice|deprecat/i.test(done.stderr)) throw failed(done);
   return done.stdout;
 }

@@ -35,6 +35,8 @@ export type BatchItem = CallResult<RecordAnswer<unknown>> | null;
 export interface LookupBatches {
   /** Lookups that one request of this step can carry; 1 when each lookup has a request of its own. */
   size(step: LookupStepName): number;
+  /** Whether the step has no request for a lookup alone, which then goes in a request for one. Absent: it has. */
+  isOnly?(step: LookupStepName): boolean;
   /**
    * One attempt at several lookups. @param bodies of the lookups, as `enrichBody` and `revealBody` make them; domains for company
    * @returns `ok` with one item for each body, in order; or why the request as a whole has no answer

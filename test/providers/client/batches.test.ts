@@ -47,12 +47,13 @@ describe('a batch', () => {
   it('has the size of the definition, and others are asked for one by one', async () => {
     const client = await clientOf(() => ({ status: 200, body: [] }), { batch: { size: 7 } });
     expect([client.batches?.size('enrich'), client.batches?.size('company')]).toEqual([7, 1]);
+    expect(client.batches?.isOnly?.('enrich')).toBe(false);
     expect(declaredClient('http://127.0.0.1:1', { operations: { enrich: {} } }).batches).toBeUndefined();
     // Verify has its batches by itself.
     expect(declaredClient('http://127.0.0.1:1', { operations: { verify: { batch: {} } } }).batches).toBeUndefined();
   });
 
-  it('of domains asks for companies', async () => {
+  it('a batch of domains asks for companies', async () => {
     const url = await serve(async (request, response) => answer(response, { status: 200, body: await bodyOf(request) }));
     const operation = { record: { name: 'body.domain' }, batch: { items: 'body.lookups' } };
     const client = declaredClient(url, { operations: { company: operation } });
@@ -68,6 +69,7 @@ describe('a batch', () => {
 
   it('serves single lookups where they have no request of their own', async () => {
     const client = await clientOf((lookups) => ({ status: 200, body: lookups.map(({ email }) => ({ name: email })) }), { request: null });
+    expect(client.batches?.isOnly?.('enrich')).toBe(true);
     expect(await client.callEnrich('{"email":"a@x.example"}')).toEqual(named('a@x.example'));
     const silent = await clientOf(() => ({ status: 200, body: [] }), { request: null, batch: { itemId: 'id' } });
     expect(await silent.callEnrich('{"email":"a@x.example"}')).toMatchObject({ kind: 'rejected', code: 'no_answer' });
@@ -80,7 +82,7 @@ describe('an item', () => {
     (...items: unknown[]): Answering =>
     () => ({ status: 200, body: { list: items } });
 
-  it('is judged by its own status and by the rules of the operation', async () => {
+  it('an item is judged by its own status and by the rules of the operation', async () => {
     const answers = { miss: 'status = 404', refused: 'status = 422', suppressed: 'status = 451', message: 'body.why' };
     const items = [{ code: 451 }, { code: '422', why: 'No.' }, { code: 404, name: 'X' }].map((item, index) => ({ ...item, who: index }));
     expect(await callWith(list(...items), { batch, answers })).toMatchObject({
@@ -94,7 +96,7 @@ describe('an item', () => {
     });
   });
 
-  it('is kept with its own status, and without its neighbours', async () => {
+  it('an item is kept with its own status, and without its neighbours', async () => {
     const items = EMAILS.map((who) => ({ who, code: 200, name: who }));
     const result = await callWith(list(...items), { batch });
     const stored = '{"status":200,"body":{"who":"B@x.example","code":200,"name":"B@x.example"}}';
@@ -110,7 +112,7 @@ describe('an item', () => {
     expect(await callWith(list(...items), { batch })).toMatchObject({ value: [named('A'), named('B'), named('C')] });
   });
 
-  it('that is left out is null, a second one is ignored, and so is one that nobody asked for', async () => {
+  it('an item that is left out is null, a second one is ignored, and so is one that nobody asked for', async () => {
     const items = [
       { who: 'other@x.example', code: 200, name: 'O' },
       { who: 9, code: 200, name: 'N' },
@@ -127,7 +129,7 @@ describe('an item', () => {
     expect(await client.batches?.call('enrich', bodies)).toMatchObject({ kind: 'ok', value: [null, null] });
   });
 
-  it('of another shape is refused alone', async () => {
+  it('an item of another shape is refused alone', async () => {
     const items = [
       { who: 0, code: 200, name: 1 },
       { who: 1, code: 'odd', name: 'B' },
@@ -147,7 +149,7 @@ describe('an item', () => {
     });
   });
 
-  it('that is null by its position is a miss', async () => {
+  it('an item that is null by its position is a miss', async () => {
     expect(await callWith(() => ({ status: 200, body: [null, { name: 'B' }, {}] }))).toMatchObject({
       value: [{ kind: 'miss' }, named('B'), { kind: 'miss' }],
     });
@@ -188,7 +190,7 @@ describe('the answer as a whole', () => {
     });
   });
 
-  it('is judged by the rules of the batch', async () => {
+  it('the answer as a whole is judged by the rules of the batch', async () => {
     const answers = { wait: 'status = 420', waitSeconds: '5', refused: 'body.error = "too many"', code: 'body.error' };
     const operation = { answers: { refused: 'true' }, batch: { answers } };
     expect(await callWith(() => ({ status: 420, body: {} }), operation)).toMatchObject({ kind: 'throttled', retryAfterMs: 5_000 });
@@ -223,7 +225,7 @@ describe('verdicts for several addresses', () => {
     return client.callVerify(client.verifyBody(emails));
   };
 
-  it('are found by address; one that is left out has none', async () => {
+  it('verdicts for several addresses are found by address; one that is left out has none', async () => {
     const items = [
       { e: 'b@x.EXAMPLE', s: 'risky' },
       { e: 'A@x.example', s: 'Unknown' },
@@ -247,7 +249,7 @@ describe('verdicts for several addresses', () => {
     });
   });
 
-  it('that all have another shape refuse the request', async () => {
+  it('verdicts that all have another shape refuse the request', async () => {
     expect(await verify(() => ({ status: 200, body: [{ s: 1 }, { s: 2 }] }), {}, EMAILS.slice(0, 2))).toMatchObject({
       kind: 'rejected',
       code: 'bad_shape',
@@ -265,7 +267,7 @@ describe('verdicts for several addresses', () => {
     });
   });
 
-  it('are refused without a request for several', async () => {
+  it('verdicts for several addresses are refused without a request for several', async () => {
     const client = declaredClient('http://127.0.0.1:1', { operations: { verify: { record } } });
     expect(await client.callVerify(client.verifyBody(EMAILS))).toMatchObject({ kind: 'rejected', code: 'no_operation' });
   });

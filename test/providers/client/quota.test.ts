@@ -47,7 +47,7 @@ describe('headers that state one window', () => {
     expect(read(used, { 'x-limit': '400', 'x-used': '500' })).toMatchObject({ windows: [{ remaining: 0 }] });
   });
 
-  it('of a minute with a reset are the window of the plan', () => {
+  it('headers of a minute with a reset are the window of the plan', () => {
     expect(read([{ ...day, periodMs: MINUTE }], { 'x-limit': '100', 'x-left': '40', 'x-reset': '12' })).toEqual({
       plan: { limit: 100, remaining: 40, reset: { form: 'delta', value: 12, unit: 'seconds' } },
       windows: [],
@@ -83,7 +83,7 @@ describe('headers that state one window', () => {
 describe('headers that state several windows as JSON', () => {
   const json = { limit: 'x-ratelimit-limit', remaining: 'x-ratelimit-remaining', reset: 'x-ratelimit-reset', resetUnit: 'date' } as const;
 
-  it('as People Data Labs writes them, with one reset for the shortest', () => {
+  it('headers as People Data Labs writes them have one reset, of the shortest window', () => {
     const headers = {
       'x-ratelimit-limit': "{'minute': 100, 'day': 1000, 'month': 9000}",
       'x-ratelimit-remaining': '{"minute": 99, "day": 900, "month": 8000}',
@@ -141,7 +141,7 @@ describe('the quota of an answer', () => {
     return (await client.callEnrich('{"email":"a@x.example"}')).meta.quota;
   }
 
-  it('is read from the usual families where the definition declares none', async () => {
+  it('the quota is read from the usual families where the definition declares none', async () => {
     expect(await quotaOf(apollo, null)).toMatchObject({
       plan: null,
       windows: expect.arrayContaining([
@@ -154,7 +154,7 @@ describe('the quota of an answer', () => {
     });
   });
 
-  it('is read from the usage that the definition names', async () => {
+  it('the quota is read from the usage that the definition names', async () => {
     const headers = { 'x-limit-minute': '50', 'x-minute-usage': '1', 'x-limit-daily': '600', 'x-24-hour-usage': '50' };
     expect(await quotaOf(headers, usage)).toEqual({
       plan: null,
@@ -166,7 +166,7 @@ describe('the quota of an answer', () => {
     });
   });
 
-  it('is that of the operation, and of its batch, where they have their own', async () => {
+  it('the quota is that of the operation, and of its batch, where they have their own', async () => {
     const quota = (remaining: string): { plans: object; headers: QuotaHeaders[] } => ({
       plans: {},
       headers: [{ ...NONE, periodMs: DAY, remaining }],

@@ -53,20 +53,20 @@ describe('a record', () => {
     expect(await resultOf(answer, { company: { name: 'body.none' } })).toMatchObject({ kind: 'miss' });
   });
 
-  it('that a rule calls a match is one, although no field has a value', async () => {
+  it('a record that a rule calls a match is one, although no field has a value', async () => {
     expect(await resultOf({}, { name: 'body.none' }, 'enrich', { answers: { match: 'true' } })).toMatchObject({
       kind: 'ok',
       value: { record: {}, text: '{}' },
     });
   });
 
-  it('of a company is that of the company step', async () => {
+  it('a record of a company is that of the company step', async () => {
     const expected = { kind: 'ok', value: { record: { name: 'Acme', domain: 'acme.example' } } };
     expect(await resultOf({ n: 'Acme' }, { name: 'body.n', domain: '"acme.example"' }, 'company')).toMatchObject(expected);
     expect(await resultOf({ n: 'Acme' }, { company: { name: 'body.n' }, domain: '"acme.example"' }, 'company')).toMatchObject(expected);
   });
 
-  it('of a contact is that of the reveal step', async () => {
+  it('a record of a contact is that of the reveal step', async () => {
     expect(await resultOf({ m: '+4930' }, { mobile: 'body.m' }, 'reveal')).toMatchObject({ value: { record: { mobile: '+4930' } } });
   });
 
@@ -121,7 +121,7 @@ describe('a field of another type than declared is refused, and named', () => {
 });
 
 describe('the answer that the ledger keeps', () => {
-  it('is mapped again, so that a corrected mapping costs nothing', async () => {
+  it('the stored answer is mapped again, so that a corrected mapping costs nothing', async () => {
     const client = await clientOf({ p: { a: 'Ana', b: 'CTO' } }, { enrich: { record: { name: 'body.p.a' } } });
     const first = await client.callEnrich(BODY);
     if (first.kind !== 'ok') throw new Error(first.kind);
@@ -131,7 +131,7 @@ describe('the answer that the ledger keeps', () => {
     expect(await corrected.readStored('enrich', stored)).toMatchObject({ text: '{"name":"Ana","title":"CTO"}', stored });
   });
 
-  it('is one line of JSON, whatever the provider sent', async () => {
+  it('the stored answer is one line of JSON, whatever the provider sent', async () => {
     const client = await clientOf('\n{\n  "name": "A\\nB"\r\n}\n', { enrich: {} });
     expect(await client.callEnrich(BODY)).toMatchObject({ value: { stored: '{"status":200,"body":{"name":"A\\nB"}}' } });
   });
@@ -148,7 +148,7 @@ describe('the answer that the ledger keeps', () => {
     await expect(client.readStored('enrich', text)).rejects.toMatchObject({ code: 'bad_shape' });
   });
 
-  it('of another shape than the mapping of today is refused, and the field named', async () => {
+  it('a stored answer of another shape than the mapping of today is refused, and the field named', async () => {
     const client = await clientOf({}, { enrich: {} });
     await expect(client.readStored('enrich', '{"status":200,"body":{"name":1}}')).rejects.toMatchObject({
       code: 'bad_shape',
@@ -160,7 +160,7 @@ describe('the answer that the ledger keeps', () => {
 describe('a verdict', () => {
   const record = { email: 'body.address', result: 'body.status', confidence: 'body.score', reason: 'body.why', free: 'body.free' };
 
-  it('is found by the address that was asked for, whatever the provider calls it', async () => {
+  it('a verdict is found by the address that was asked for, whatever the provider calls it', async () => {
     const result = await resultOf(
       { address: 'ana@acme.example', status: ' Deliverable', score: 97, why: '', free: true },
       record,
@@ -182,7 +182,7 @@ describe('a verdict', () => {
     });
   });
 
-  it('of an answer without any is a miss', async () => {
+  it('a verdict of an answer without any is a miss', async () => {
     expect(await resultOf({}, record, 'verify')).toMatchObject({ kind: 'miss' });
   });
 });

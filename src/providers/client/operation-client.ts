@@ -67,9 +67,9 @@ export class OperationClient<T> {
     this.#single = request === null ? null : context.routeOf(request);
     this.#poll = poll === null || poll.request === null ? this.#single : context.routeOf(poll.request);
     this.#batch = batch === null ? null : context.routeOf(batch.request);
-    const quota = operation.quota ?? context.provider.quota;
-    this.#quota = quotaReader(quota);
-    this.#batchQuota = quotaReader(batch?.quota ?? quota);
+    const quotas = [operation.quota, context.provider.quota];
+    this.#quota = quotaReader(quotas);
+    this.#batchQuota = quotaReader([batch?.quota ?? null, ...quotas]);
   }
 
   /** Lookups that one request can carry. */

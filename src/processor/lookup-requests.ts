@@ -114,7 +114,6 @@ export class LookupRequests<L extends { readonly key: string }, R> {
   #sendTogether(batches: LookupBatches, all: readonly LookupInFlight<L, R>[], part: RequestPart): void {
     const bodies = all.map(({ lookup }) => this.#form.bodyOf(lookup));
     const options = { idempotencyKey: this.#keyOf(part) };
-    let isTooDear = false;
     this.#calls++;
     this.#context.pool.submit<readonly BatchItem[]>({
       step: this.#step,
@@ -122,12 +121,12 @@ export class LookupRequests<L extends { readonly key: string }, R> {
       origin: all[0]?.origin ?? null,
       divisible: true,
       send: () => batches.call(this.#step, bodies, options),
-      isTooDear: () => (isTooDear = true),
+      isTooDear: () => true,
       settle: (settled) =>
         this.#ended(() => {
           part.settle();
           if (settled.kind === 'ok') this.#answered(part, all, settled);
-          else this.#failed(part, settled, isTooDear);
+          else this.#failed(part, settled);
         }),
     });
   }
@@ -210,7 +209,7 @@ export class LookupRequests<L extends { readonly key: string }, R> {
       return;
     }
     const again = part.split([part.keys], part.asked + 1);
-    if (part.isKept) this.#context.ledger.put(this.#notesOf(part));
+    this.#context.ledger.put(this.#notesOf(part));
     for (const next of again) this.#send(next);
   }
 
@@ -228,21 +227,19 @@ export class LookupRequests<L extends { readonly key: string }, R> {
   }
 
   /** One lookup is refused or breaks the provider: halve until it is alone, so that its neighbours get their answers. */
-  #failed(part: RequestPart, settled: Exclude<SettledCall<unknown>, { kind: 'ok' }>, isTooDear: boolean): void {
+  #failed(part: RequestPart, settled: Exclude<SettledCall<unknown>, { kind: 'ok' }>): void {
     const { said, refused } = unanswered(settled);
     const { quarantine } = this.#context;
-    if (!isTooDear && said !== null) {
-      if (refused) quarantine.refuse(said, null);
-      else quarantine.judge(said, null);
-    }
+    if (said !== null && refused) quarantine.refuse(said, null);
+    else if (said !== null) quarantine.judge(said, null);
     this.#halve(part);
   }
 
   #halve(part: RequestPart): void {
     const half = Math.ceil(part.keys.length / 2);
     const halves = part.split([part.keys.slice(0, half), part.keys.slice(half)], part.asked);
-    // The ledger may name the part, which is no longer asked for as a whole.
-    if (part.isKept) this.#context.ledger.put(this.#notesOf(part));
+    // A resume must not ask for the part as a whole again: one of its halves may be paid by then.
+    this.#context.ledger.put(this.#notesOf(part));
     for (const one of halves) this.#send(one);
   }
 

@@ -77,12 +77,19 @@ describe('a call whose answer is pending', () => {
     expect(new Set(calls.map(({ attempt }) => attempt))).toEqual(new Set([1]));
   });
 
+  it('shows that the provider is at the address', async () => {
+    const bed = testBed(() => pendingFor(5_000));
+    expect(bed.pool.hasAnswered).toBe(false);
+    bed.submit(0);
+    await advance(100);
+    expect(bed.pool.hasAnswered).toBe(true);
+  });
+
   it('shows that the provider is up: it ends a row of failures', async () => {
     const bed = testBed((id, attempt) => (id === 9 ? pendingFor(1_000) : attempt === 1 ? HTTP_500 : OK), { concurrency: 1 });
     for (let id = 0; id < 12; id++) bed.submit(id);
     await advance(200);
     expect(bed.events).not.toContain('open');
-    expect(bed.pool.hasAnswered).toBe(true);
   });
 
   it('is left to the next run by a drain, which still tells the ticket of an answer on its way', async () => {

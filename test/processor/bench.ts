@@ -13,6 +13,8 @@ export interface Asked {
   readonly step: Step;
   readonly body: string;
   readonly idempotencyKey: string | undefined;
+  /** Its failure loses nothing, because smaller calls replace it. */
+  readonly divisible: boolean;
   /** Of an earlier promise; undefined without one. */
   readonly ticket: string | undefined;
   /** The provider answers later. The call is sent again, and waits for its answer as the latest one. */
@@ -116,6 +118,7 @@ export function makeBench(options: BenchOptions = {}): Bench {
           bench.bodies[call.step].push(sending.body);
           bench.asked.push({
             step: call.step,
+            divisible: call.divisible === true,
             ...sending,
             promise: (ticket) => {
               call.promised?.(ticket);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { emailsIn, GAVE_UP, MISS, verdicts } from './bench.ts';
+import { emailsIn, GAVE_UP, makeBench, MISS, verdicts } from './bench.ts';
+import { submitVerify } from '../../src/processor/verify-request.ts';
 import { addresses, answerAll, inWords, makeStep } from './verify-bench.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -43,6 +44,27 @@ describe('a verify request that is answered later', () => {
     answerAll(bench, (emails) => verdicts(emails));
     expect(got.map(inWords)).toEqual(['deliverable', 'deliverable']);
   });
+});
+
+it('a verify request that the provider has taken is not made smaller because asking for its answer takes too long', () => {
+  const { context, next } = makeBench();
+  const ended: (string | null)[] = [];
+  const request = {
+    emails: addresses(2),
+    origin: null,
+    body: '{}',
+    idempotencyKey: 'k',
+    ticket: null,
+    lateAttempts: 1,
+    promised: () => undefined,
+  };
+  for (const isPromised of [false, true]) {
+    submitVerify(context, request, 1_000, ({ tooLarge }) => ended.push(tooLarge));
+    if (isPromised) next().promise('t1');
+    const settled = next().fails({ code: 'timeout', detail: 'no answer', status: 0, latencyMs: 1_000 });
+    expect(settled).toBe(!isPromised);
+  }
+  expect(ended).toEqual(['ran into the time limit of 1 s']);
 });
 
 describe('a verify provider that is given up', () => {

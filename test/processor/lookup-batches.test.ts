@@ -8,9 +8,9 @@ const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5 };
 interface Bed {
   readonly bench: Bench;
   readonly step: EnrichStep;
-  /** What each record was told, in words. */
+  /** The outcomes of each record, in words. */
   readonly told: Record<string, string[]>;
-  ask(...names: string[]): void;
+  readonly ask: (...names: string[]) => void;
 }
 
 function make(options: Parameters<typeof makeBench>[0] = { batch: 3 }): Bed {
@@ -147,8 +147,8 @@ describe('a provider that takes several lookups in one request', () => {
   });
 });
 
-describe('an answer that comes later', () => {
-  it('is asked for with the ticket, which the ledger keeps', () => {
+describe('a lookup that is answered later', () => {
+  it('goes out with its ticket, which the ledger keeps', () => {
     const { bench, step, ask, told } = make({});
     ask('a');
     bench.next().promise('t1');
@@ -162,7 +162,7 @@ describe('an answer that comes later', () => {
     expect(told).toEqual({ a: ['Ada'] });
   });
 
-  it('is asked for by the next run with the same ticket, and is no new lookup', () => {
+  it('goes out with the same ticket in the next run, and counts as no new lookup', () => {
     const first = make({});
     first.ask('a');
     first.bench.next().promise('t1');

@@ -13,7 +13,7 @@ const pendingVerdicts = (emails: readonly string[]): ReturnType<typeof verdicts>
 };
 
 describe('a verify request that is answered later', () => {
-  it('is asked for with its ticket, also by the next run, with the same addresses', () => {
+  it('goes out with its ticket, in the next run too, with the same addresses', () => {
     const first = makeStep({ batch: 2 });
     first.ask('a@example.com');
     first.ask('b@example.com');
@@ -32,7 +32,7 @@ describe('a verify request that is answered later', () => {
     expect(bench.kept.flat().map(({ again }) => again)).toEqual([true, true]);
   });
 
-  it('is halved like any other when it fails in the end', () => {
+  it('goes out in halves like any other when it fails in the end', () => {
     const { bench, ask } = makeStep({ batch: 2 });
     const got = [ask('a@example.com'), ask('b@example.com')];
     bench.next().promise('t1');

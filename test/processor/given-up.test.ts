@@ -11,7 +11,7 @@ import { makeLimiter, stopTime } from '../limiter/virtual.ts';
 import { HTTP_500, MISS, pendingFor, REJECTED, throttledFor } from '../pool/scripted.ts';
 import { ITEMS, makeBench } from './bench.ts';
 
-const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5 };
+const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5, company: 6 };
 
 beforeEach(stopTime);
 afterEach(() => vi.useRealTimers());

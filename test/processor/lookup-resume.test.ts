@@ -7,7 +7,7 @@ import type { SettledCall } from '../../src/pool/call-pool.ts';
 import { EnrichStep } from '../../src/processor/enrich.ts';
 import { GAVE_UP, ITEMS, items, makeBench, MISS, person, REFUSED, type Asked, type Bench } from './bench.ts';
 
-const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5 };
+const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5, company: 6 };
 
 /**
  * How a provider treats a lookup. `refused`, `breaks` and `breaks once` affect their whole request, the last of them only together with

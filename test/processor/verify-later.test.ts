@@ -80,7 +80,7 @@ describe('a verify provider that is given up', () => {
     expect(later[2]).toEqual([{ kind: 'failed', code: 'out_of_credits', attempts: 0, requestId: null, unavailable: true }]);
     step.flush();
     vi.advanceTimersByTime(3_600_000);
-    expect([bench.kept.length, step.callsPending, step.addressesWaiting, step.addressesPending, bench.asked.length]).toEqual([
+    expect([bench.kept.length, step.callsPending, step.lookupsWaiting, step.addressesPending, bench.asked.length]).toEqual([
       kept,
       0,
       0,
@@ -117,6 +117,6 @@ describe('a verify provider that is given up', () => {
     step.giveUp('down');
     expect([inWords(got), step.callsPending]).toEqual(['down', 1]);
     for (const claim of claims) claim(null);
-    expect([inWords(got), step.callsPending, step.addressesWaiting]).toEqual(['down', 0, 0]);
+    expect([inWords(got), step.callsPending, step.lookupsWaiting]).toEqual(['down', 0, 0]);
   });
 });

@@ -12,8 +12,8 @@ export interface ChannelView extends Channel {
 }
 
 /**
- * One view of all channels. A pause counts when every channel pauses, and an outage when every channel has one: else calls are sent, and the run
- * goes on.
+ * One view of all channels. A pause counts when every channel pauses, and an outage when every channel has one. Else calls are sent, and
+ * the run goes on.
  */
 export function allChannels(channels: readonly ChannelView[]): { readonly limiter: RunLimiter; readonly pool: RunPool } {
   const [first] = channels;
@@ -45,7 +45,7 @@ export function allChannels(channels: readonly ChannelView[]): { readonly limite
       get waiting() {
         return sum(({ pool }) => pool.waiting);
       },
-      // Records go to the first channel first. What waits for the others is bounded by the window of the loop.
+      // Records go to the first channel first. The window of the loop bounds the lookups that wait for the others.
       room: () => first.pool.room(),
     },
   };

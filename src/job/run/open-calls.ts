@@ -56,14 +56,14 @@ interface CallsOptions {
   readonly onFatal: (error: unknown) => void;
 }
 
-/** The counters of a run, or of a run and of one of its providers. */
+/** The counters of a run; with providers also the counters of one of them. */
 export type CallCounters = Pick<Counters, 'throttled' | 'sent' | 'answered' | 'retrying' | 'wentDown' | 'cameBack'>;
 
 /** A quota, and the calls that are counted against it. */
 export interface ChannelOptions {
   /** Requests a minute of the plan; null: unlimited. */
   readonly rpm: number | null;
-  /** Those that are this run's own. */
+  /** Requests a minute that are this run's own. */
   readonly ownRpm: number | null;
   readonly windows: readonly StatedWindow[];
   /** The quota that several pods share; null: this run alone has its quota. */

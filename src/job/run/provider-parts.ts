@@ -1,4 +1,4 @@
-/** What a run opens for each provider: the one service of a job, or those that it names. */
+/** The parts that a run opens for each provider: for the one service of a job, or for those that it names. */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { NEW_PROVIDER, type ProviderState } from '../../checkpoint/provider-state.ts';
 import { providerChannels, serviceSettings, type JobProvider } from '../../definition/job-provider.ts';

@@ -1,4 +1,4 @@
-/** One provider of a run: its client, limiters, pools, counters and trust, and what becomes of it when it stays away. */
+/** One provider of a run: its client, limiters, pools, counters and trust. It may be skipped when it stays away. */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { ProviderState } from '../../checkpoint/provider-state.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
@@ -32,7 +32,7 @@ export interface ProviderPart {
   readonly access: ServiceAccess;
   readonly makeClient?: (connections: number) => ProviderClient;
   readonly channels: readonly ChannelOfSteps[];
-  /** What the last run knew of it. */
+  /** Knowledge of the provider from the last run. */
   readonly known: Pick<Checkpoint, 'trusted' | 'held' | 'answered'>;
   readonly counters: Counters;
   /** Told of each call: the provider's own counters, and those of the run. */
@@ -162,7 +162,7 @@ export class RunProvider {
     return this.#skipped?.why ?? null;
   }
 
-  /** Knowledge of the provider for the next run. One whose misses were rejected counts as one that never answered. */
+  /** Knowledge of the provider for the next run. A provider whose misses were rejected counts as one that never answered. */
   knownNow(): Pick<ProviderState, 'trusted' | 'held' | 'answered'> {
     const hasAnswered = this.calls.channels.some(({ pool }) => pool.hasAnswered);
     return { ...this.quarantine.trust, answered: hasAnswered && !this.quarantine.isServiceRejected };

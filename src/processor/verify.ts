@@ -159,8 +159,8 @@ export class VerifyStep {
 
   /**
    * Gives the provider up: settles every address, now and from now on. A pending verdict counts as it is, any other address is
-   * `unavailable`. The ledger gets nothing, so that the next run asks. Call it after `drain` of the pool, so that no paid answer is still on
-   * its way.
+   * `unavailable`. The ledger gets nothing, so that the next run asks.
+   * Call it after `drain` of the pool, so that no paid answer is still on its way.
    * @param code for the records
    */
   giveUp(code: string): void {

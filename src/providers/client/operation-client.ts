@@ -239,9 +239,8 @@ export class OperationClient<T> {
   }
 
   #refused(error: unknown, meta: CallMeta): Unsuccessful {
-    if (!(error instanceof Refusal) && !(error instanceof RangeError)) throw error;
-    // JSON that is nested deeper than the stack.
-    const { code, message } = error instanceof Refusal ? error : { code: 'bad_shape', message: 'the answer is nested too deeply' };
+    if (!(error instanceof Refusal)) throw error;
+    const { code, message } = error;
     return { kind: 'rejected', code, detail: oneLine(this.#context.redactor.words(message)), meta };
   }
 }

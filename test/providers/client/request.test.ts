@@ -118,7 +118,8 @@ describe('the path', () => {
           expect([decodeURIComponent(path), decodeURIComponent(query)]).toEqual([name.toWellFormed(), name.toWellFormed()]);
         }
       }),
-      { numRuns: 200 },
+      // Half a surrogate pair has no percent-encoding.
+      { numRuns: 200, examples: [['\ud800x']] },
     );
   });
 

@@ -68,7 +68,8 @@ export class OperationClient<T> {
     this.#poll = poll === null || poll.request === null ? this.#single : context.routeOf(poll.request);
     this.#batch = batch === null ? null : context.routeOf(batch.request);
     const quota = operation.quota ?? context.provider.quota;
-    this.#quota = quotaReader(quota);
+    // Where batches are counted apart, calls go by their quota, and what the other endpoint says of its own would mislead.
+    this.#quota = batch === null || batch.quota === null ? quotaReader(quota) : () => null;
     this.#batchQuota = quotaReader(batch?.quota ?? quota);
   }
 

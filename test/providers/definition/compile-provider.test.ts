@@ -127,6 +127,7 @@ test('a batch without rules has those of the operation, except match, miss and r
 test.each([
   ['{bearer: true}', { kind: 'bearer' }],
   ['{query: api_key}', { kind: 'query', name: 'api_key' }],
+  ['{query: key, body: api_key}', { kind: 'body', name: 'api_key', query: 'key' }],
   ['{header: X-Key}', { kind: 'header', name: 'X-Key', prefix: '' }],
   ['{basic: {user: api}}', { kind: 'basic', user: 'api', password: null }],
   ['{basic: {password: X}}', { kind: 'basic', user: null, password: 'X' }],
@@ -284,7 +285,13 @@ describe('a definition is refused for', () => {
       'bad_value',
       /^authentication has both bearer and query: keep one \(acme\.yaml, line 7\)$/,
     ],
-    ['no authentication', `${LEAST}authentication: {}`, 'bad_value', /needs one of bearer, header, query, basic/],
+    ['no authentication', `${LEAST}authentication: {}`, 'bad_value', /needs one of bearer, header, query, body, basic/],
+    [
+      'a key of the body, where a request has none',
+      `${LEAST}authentication: {body: api_key}`,
+      'bad_value',
+      /^authentication sends the API key in the body, and enrich has a request without one: add query, .*line 7\)$/,
+    ],
     ['a prefix alone', `${LEAST}authentication: {bearer: true, prefix: a}`, 'bad_value', /has a prefix without its header/],
     [
       'both halves of basic',

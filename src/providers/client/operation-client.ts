@@ -67,10 +67,10 @@ export class OperationClient<T> {
     this.#single = request === null ? null : context.routeOf(request);
     this.#poll = poll === null || poll.request === null ? this.#single : context.routeOf(poll.request);
     this.#batch = batch === null ? null : context.routeOf(batch.request);
-    const quota = operation.quota ?? context.provider.quota;
+    const quotas = [operation.quota, context.provider.quota];
     // Where batches are counted apart, calls go by their quota, and what the other endpoint says of its own would mislead.
-    this.#quota = batch === null || batch.quota === null ? quotaReader(quota) : () => null;
-    this.#batchQuota = quotaReader(batch?.quota ?? quota);
+    this.#quota = batch === null || batch.quota === null ? quotaReader(quotas) : () => null;
+    this.#batchQuota = quotaReader([batch?.quota ?? null, ...quotas]);
   }
 
   /** Lookups that one request can carry. */

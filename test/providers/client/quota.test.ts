@@ -14,7 +14,7 @@ const DAY = 86_400_000;
 const NONE: QuotaHeaders = { periodMs: null, limit: null, remaining: null, used: null, reset: null, resetUnit: 'seconds' };
 
 function read(headers: readonly Partial<QuotaHeaders>[], answered: Readonly<Record<string, string>>): unknown {
-  return quotaReader({ plans: {}, headers: headers.map((one) => ({ ...NONE, ...one })) })(answered, NOW);
+  return quotaReader([null, { plans: {}, headers: headers.map((one) => ({ ...NONE, ...one })) }])(answered, NOW);
 }
 
 describe('headers that state one window', () => {
@@ -175,11 +175,15 @@ describe('the quota of an answer', () => {
     const url = await serveCanned({ status: 200, body: '[{"name":"Ana"}]', headers });
     const enrich = { quota: quota('x-enrich') as never, batch: { quota: quota('x-bulk') as never } };
     const company = { quota: quota('x-enrich') as never };
-    const client = declaredClient(url, { operations: { enrich, company, reveal: { batch: {} } }, quota: quota('x-all') as never });
+    const client = declaredClient(url, {
+      operations: { enrich, company, reveal: { quota: { plans: {}, headers: null }, batch: {} } },
+      quota: quota('x-all') as never,
+    });
     const left = (remaining: number): object => ({ meta: { quota: { windows: [{ remaining }] } } });
     const body = '{"email":"a@x.example"}';
     expect(await client.callCompany('x.example')).toMatchObject(left(2));
     expect(await client.batches?.call('enrich', [body])).toMatchObject(left(3));
+    // A quota of its own without headers is stated by those of the provider.
     expect(await client.callReveal(body)).toMatchObject(left(1));
     expect(await client.batches?.call('reveal', [body])).toMatchObject(left(1));
     // All calls of enrich count against the windows of its batches: those of the other endpoint would mislead.

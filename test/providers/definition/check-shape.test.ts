@@ -27,7 +27,7 @@ describe('an unknown key', () => {
     expect(error.message).toMatch(message);
   });
 
-  test('is found for any misspelt key of the schema', () => {
+  test('any misspelt key of the schema is found', () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(providerSchema.shape)), fc.nat(), (name, at) => {
         const misspelt = `${name.slice(0, at % name.length)}${name.slice((at % name.length) + 1)}`;
@@ -48,11 +48,11 @@ describe('a wrong value', () => {
     [LEAST.replace('[email]', 'email'), /^operations\.enrich\.keys must be a list out of email, .*, got "email" \(acme\.yaml, line 3\)$/],
     [
       LEAST.replace(/record:.*/, 'record: 5'),
-      /^operations\.enrich\.record must be a JSONata expression as text, or a mapping or list of such expressions, got 5 \(acme\.yaml, line 6\)$/,
+      /^operations\.enrich\.record must be a JSONata expression as text, or a mapping or list of .*, got 5 \(acme\.yaml, line 6\)$/,
     ],
     [
       LEAST.replace('path:', 'query: {limit: [1]}\n      path:'),
-      /^operations\.enrich\.request\.query\.limit must be a JSONata expression as text, a number, or true or false, got \[1\] \(acme\.yaml, line 5\)$/,
+      /^operations\.enrich\.request\.query\.limit must be a JSONata expression .*, or true or false, got \[1\] \(acme\.yaml, line 5\)$/,
     ],
     [
       LEAST.replace(/path:.*/, 'query: {}'),
@@ -79,7 +79,7 @@ describe('a wrong value', () => {
     expect(error.message).toMatch(message);
   });
 
-  test('that stands first in the file is named first', () => {
+  test('the wrong key that stands first in the file is named first', () => {
     expect(refused('concurrency: many\nnmae: x\noperations: 5').message).toMatch(/^concurrency must be/);
     expect(refused('nmae: x\nconcurrency: many\noperations: 5').message).toMatch(/^There is no key nmae/);
   });

@@ -41,23 +41,22 @@ const failure = (ref: string): Promise<unknown> =>
     .then(compileProvider)
     .catch((error: unknown) => error);
 
-describe('a definition is found', () => {
-  test('by name among those of the package', async () => {
+describe('the search for a definition', () => {
+  test('a name is found among the definitions of the package', async () => {
     expect(compileProvider(await loadProvider('millrace'))).toMatchObject({ name: 'millrace', client: 'built-in' });
   });
 
-  test('by a path from the working directory, or from the folder of the file that names it', async () => {
+  test('a path starts at the working directory, or at the folder of the file that names it', async () => {
     expect(await loadProvider(relative(process.cwd(), at('base.yaml')))).toMatchObject({ value: { name: 'base' } });
     expect(await loadProvider('./base.yaml', { from: at('nightly.yaml') })).toMatchObject({ file: at('base.yaml') });
     expect(await loadProvider('base.yaml', { from: at('nightly.yaml') })).toMatchObject({ file: at('base.yaml') });
   });
 
-  test('or its absence is named, with the nearest name and the place that asks', async () => {
+  test('a missing definition is named, with the nearest name and the place that asks', async () => {
     await expect(loadProvider('milrace', { from: 'nightly.yaml', place: 'nightly.yaml, line 3' })).rejects.toMatchObject({
       code: 'provider_not_found',
       exitCode: 78,
-      message:
-        'There is no provider definition "milrace", neither as a path nor under jobs/providers/; did you mean millrace? (nightly.yaml, line 3)',
+      message: expect.stringMatching(/^There is no provider definition "milrace", .*; did you mean millrace\? \(nightly\.yaml, line 3\)$/),
     });
     expect(await failure(at('lost.yaml'))).toMatchObject({
       message: `There is no provider definition "./nowhere.yaml" (${at('lost.yaml')}, line 1)`,

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Answer } from '../../../src/client/answer.ts';
 import { AttemptClient, type EnrichKey, type RevealKey } from '../../../src/client/attempt-client.ts';
+import { COMPANY_FIELDS, PERSON_FIELDS } from '../../../src/client/answer-fields.ts';
 import { classify, isSuccess } from '../../../src/client/classify.ts';
 import { readCompany, readContact, readPerson } from '../../../src/client/record.ts';
 import { Redactor } from '../../../src/client/redactor.ts';
@@ -9,7 +10,6 @@ import { readVerification } from '../../../src/client/verify-answer.ts';
 import type { AnswerRules } from '../../../src/providers/compiled-provider.ts';
 import { compileProvider } from '../../../src/providers/definition/compile-provider.ts';
 import { loadProvider } from '../../../src/providers/definition/load-provider.ts';
-import { PLAN_RPM } from '../../../src/definition/service-choice.ts';
 import * as fc from '../../support/fast-check.ts';
 import { casesOf } from '../../support/sample.ts';
 
@@ -42,33 +42,20 @@ function answerOf(status: number, body: unknown, headers: Record<string, string>
   return { status, text: body === undefined ? '' : JSON.stringify(body), failure: null, meta } as unknown as Answer;
 }
 
-const field = fc.constantFrom(
-  'id',
-  'email',
-  'name',
-  'title',
-  'verified',
-  'likelihood',
-  'emails',
-  'skills',
-  'location',
-  'linkedin_url',
-  'company',
-  'domain',
-);
-const value = fc.constantFrom<unknown>(null, '', 'x', [], ['x'], {}, { name: null }, { name: 'Acme' }, true, 7);
-const record = fc.oneof(
-  fc.constant(null),
-  fc.array(fc.tuple(field, value), { maxLength: 4 }).map((entries) => Object.fromEntries(entries)),
-);
+const value = fc.constantFrom<unknown>(null, '', 'x', [], ['x'], {}, { name: null }, { name: 'Acme' }, false, 0);
+const recordOf = (fields: readonly string[]): fc.Arbitrary<unknown> =>
+  fc.oneof(
+    fc.constant(null),
+    fc.array(fc.tuple(fc.constantFrom(...fields), value), { maxLength: 4 }).map((entries) => Object.fromEntries(entries)),
+  );
 
 test.each([
-  ['enrich', enrich, readPerson],
-  ['reveal', reveal, readContact],
-  ['company', company, readCompany],
-] as const)('a success of %s is a match or a miss as the typed client has it', async (_, operation, read) => {
+  ['enrich', enrich, readPerson, PERSON_FIELDS],
+  ['reveal', reveal, readContact, PERSON_FIELDS],
+  ['company', company, readCompany, COMPANY_FIELDS],
+] as const)('a success of %s is a match or a miss as the typed client has it', async (_, operation, read, fields) => {
   await fc.assert(
-    fc.asyncProperty(record, async (body) => {
+    fc.asyncProperty(recordOf(fields), async (body) => {
       const kind = KIND[(await decided(operation?.answers, { status: 200, headers: {}, body })) ?? ''];
       expect([body, kind]).toEqual([body, read(answerOf(200, body)).kind]);
     }),
@@ -161,7 +148,7 @@ test('a verdict is read as the typed client reads it', async () => {
 
 test('the plans, the batch and the idempotency key are those of the specification', () => {
   const perMinute = Object.entries(provider.quota.plans).map(([plan, windows]) => [plan, windows[0]?.limit ?? null]);
-  expect(Object.fromEntries(perMinute)).toEqual(PLAN_RPM);
+  expect(Object.fromEntries(perMinute)).toEqual({ growth: 1000, scale: 5000, enterprise: null });
   expect(provider).toMatchObject({
     client: 'built-in',
     baseUrl: null,

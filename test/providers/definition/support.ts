@@ -29,3 +29,9 @@ export const LEAST = `operations:
       path: /people/{email}
     record: {email: body.data.email}
 `;
+
+/** A definition of enrich with these lines, from line 5 on. */
+export const enrich = (lines: string): string =>
+  `operations:\n  enrich:\n    keys: [email]\n    record: body\n${lines.replaceAll(/^/gm, '    ')}\n`;
+/** The same with these lines of the request, from line 6 on. */
+export const request = (lines: string): string => enrich(`request:\n${lines.replaceAll(/^/gm, '  ')}`);

@@ -172,6 +172,10 @@ export class OperationClient<T> {
   ): Promise<CallResult<T>> {
     if (judgement.kind !== 'match' && judgement.kind !== 'undecided') return judgement;
     const { meta } = said.answer;
+    const { name, answers } = this.operation;
+    // With rules for both, an answer that is neither has a shape that the definition does not know. As a miss nobody would notice it.
+    if (judgement.kind === 'undecided' && answers.match !== null && answers.miss !== null)
+      throw new Refusal('bad_shape', `operations.${name}.answers: this ${said.input.status} is neither a match nor a miss`);
     const record = await mapRecord(this.operation, said.input);
     if (record === null && judgement.kind === 'undecided') return { kind: 'miss', meta };
     return { kind: 'ok', value: this.#toValue(record ?? {}, said, text, lookup), meta };

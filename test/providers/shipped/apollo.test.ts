@@ -4,7 +4,7 @@ import { cleanUp } from '../../support/clean-up.ts';
 import { startApollo } from '../stand-ins/apollo.ts';
 import type { StandIn, StandInOptions } from '../stand-ins/stand-in.ts';
 import { personOf } from '../stand-ins/world.ts';
-import { askOne, askTogether, clientOf, inWords, keysOf, recordedBy, recordOf, replay, shipped } from './shipped.ts';
+import { askOne, askTogether, clientOf, inWords, keysOf, recordedBy, recordOf, replay, shipped, toldBy } from './shipped.ts';
 
 const NAME = 'apollo';
 const RECORDED = recordedBy(NAME);
@@ -76,7 +76,19 @@ describe('an answer that the pages show', () => {
 
   it('has the record of a company', async () => {
     const [result] = await replay(NAME, RECORDED.get('company: an organization') as never);
-    expect(recordOf(result)).toMatchObject({ name: 'Example Company', domain: 'example.com', employees: 1_600, revenue: '$100M', stack: ['AI'] });
+    expect(recordOf(result)).toMatchObject({
+      name: 'Example Company',
+      domain: 'example.com',
+      employees: 1_600,
+      revenue: '$100M',
+      stack: ['AI'],
+    });
+  });
+
+  it('of another shape is refused', async () => {
+    expect(await toldBy(NAME, 'enrich', { email: 'a@b.example' }, { person: [{ name: 'a b' }] })).toBe('refused bad_shape');
+    expect(await toldBy(NAME, 'enrich', { email: 'a@b.example' }, { person: { name: { first: 'a' } } })).toBe('refused bad_shape');
+    expect(await toldBy(NAME, 'company', { domain: 'b.example' }, { organization: 'a' })).toBe('refused bad_shape');
   });
 
   it('states the windows of the free plan', async () => {
@@ -161,7 +173,12 @@ describe('against the stand-in', () => {
   });
 
   it('a window that is used up is a wait of the seconds that it says', async () => {
-    const standIn = await open({ windows: [{ name: 'minute', limit: 50 }, { name: 'hour', limit: 2 }] });
+    const standIn = await open({
+      windows: [
+        { name: 'minute', limit: 50 },
+        { name: 'hour', limit: 2 },
+      ],
+    });
     const client = await clientOf(NAME, standIn.base);
     const words = [];
     for (let i = 0; i < 3; i += 1) words.push(inWords(await askOne(client, 'reveal', { email: personOf(i).email })));
@@ -170,7 +187,13 @@ describe('against the stand-in', () => {
   });
 
   it('the windows of batches are stated by batches', async () => {
-    const standIn = await open({ windows: [{ name: 'minute', limit: 20 }, { name: 'hour', limit: 100 }, { name: 'day', limit: 600 }] });
+    const standIn = await open({
+      windows: [
+        { name: 'minute', limit: 20 },
+        { name: 'hour', limit: 100 },
+        { name: 'day', limit: 600 },
+      ],
+    });
     const client = await clientOf(NAME, standIn.base);
     const body = client.enrichBody({ email: personOf(1).email });
     expect((await client.batches?.call('enrich', [body]))?.meta.quota?.windows).toMatchObject([

@@ -4,7 +4,7 @@ import { cleanUp } from '../../support/clean-up.ts';
 import { startHunter } from '../stand-ins/hunter.ts';
 import type { StandIn, StandInOptions } from '../stand-ins/stand-in.ts';
 import { personOf } from '../stand-ins/world.ts';
-import { askOne, clientOf, inWords, keysOf, recordedBy, recordOf, replay } from './shipped.ts';
+import { askOne, clientOf, inWords, keysOf, recordedBy, recordOf, replay, toldBy } from './shipped.ts';
 
 const NAME = 'hunter';
 const RECORDED = recordedBy(NAME);
@@ -106,6 +106,17 @@ describe('an answer that the pages show', () => {
       stack: ['cloudflare', 'http-3'],
       linkedin_url: 'https://www.linkedin.com/company/example-works',
     });
+  });
+
+  it('of another shape is refused, and no miss', async () => {
+    expect(await toldBy(NAME, 'enrich', { email: 'a@b.example' }, { person: { id: 'a' } })).toBe('refused bad_shape');
+    expect(await toldBy(NAME, 'reveal', { name: 'a b', domain: 'b.example' }, { data: { address: 'a@b.example' } })).toBe(
+      'refused bad_shape',
+    );
+    expect(await toldBy(NAME, 'company', { domain: 'b.example' }, { company: { id: 'a' } })).toBe('refused bad_shape');
+    expect(await toldBy(NAME, 'verify', { email: 'a@b.example' }, { data: { email: 'a@b.example', state: 'valid' } })).toBe(
+      'refused bad_shape',
+    );
   });
 
   it('a usage limit that says when to come back is a wait', async () => {

@@ -4,7 +4,7 @@ import { cleanUp } from '../../support/clean-up.ts';
 import { startPeopleDataLabs } from '../stand-ins/people-data-labs.ts';
 import type { StandIn } from '../stand-ins/stand-in.ts';
 import { personOf } from '../stand-ins/world.ts';
-import { askOne, askTogether, clientOf, inWords, keysOf, recordedBy, recordOf, replay, shipped } from './shipped.ts';
+import { askOne, askTogether, clientOf, inWords, keysOf, recordedBy, recordOf, replay, shipped, toldBy } from './shipped.ts';
 
 const NAME = 'people-data-labs';
 const RECORDED = recordedBy(NAME);
@@ -76,6 +76,19 @@ describe('an answer that the pages show', () => {
       linkedin_url: 'https://www.linkedin.com/company/example-company',
       hq: { city: 'san francisco', region: 'california', country: 'united states' },
     });
+  });
+
+  it('of another shape is refused, and no miss', async () => {
+    expect(await toldBy(NAME, 'enrich', { email: 'a@b.example' }, { status: 200, likelihood: 9, person: {} })).toBe('refused bad_shape');
+    expect(await toldBy(NAME, 'enrich', { email: 'a@b.example' }, { status: 200, data: { full_name: ['a'] } })).toBe('refused bad_shape');
+    expect(await toldBy(NAME, 'company', { domain: 'b.example' }, { status: 200, data: { id: 'a' } })).toBe('refused bad_shape');
+  });
+
+  it('a contact field that says only whether it is known has no value', async () => {
+    const data = { full_name: 'a b', work_email: true, personal_emails: true, mobile_phone: true, phone_numbers: true, linkedin_url: true };
+    const response = { status: 200, headers: {}, body: { status: 200, likelihood: 2, data } };
+    const [result] = await replay(NAME, { name: '', operation: 'enrich', lookups: [{ email: 'a@b.example' }], response });
+    expect(recordOf(result)).toEqual({ name: 'a b', likelihood: 20 });
   });
 
   it('states its window, also where the other windows are None', async () => {
@@ -169,7 +182,10 @@ describe('against the stand-in', () => {
   it('credits that are used up are told', async () => {
     await start({ credits: 1 });
     const client = await clientOf(NAME, baseUrl());
-    const results = [await askOne(client, 'enrich', { email: personOf(1).email }), await askOne(client, 'enrich', { email: personOf(2).email })];
+    const results = [
+      await askOne(client, 'enrich', { email: personOf(1).email }),
+      await askOne(client, 'enrich', { email: personOf(2).email }),
+    ];
     expect(results.map(inWords)).toEqual(['match', 'out of credits']);
   });
 

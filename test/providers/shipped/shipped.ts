@@ -53,7 +53,15 @@ export async function replay(definition: string, { operation, lookups, response,
   });
   const client = await clientOf(definition, url);
   const asked = lookups.length === 0 ? [PLACEHOLDER] : lookups;
-  return /\bbatch/.test(name) || asked.length > 1 ? askTogether(client, operation, asked) : [await askOne(client, operation, asked[0] ?? {})];
+  return /\bbatch/.test(name) || asked.length > 1
+    ? askTogether(client, operation, asked)
+    : [await askOne(client, operation, asked[0] ?? {})];
+}
+
+/** What a client makes of a 200 with this body. */
+export async function toldBy(definition: string, operation: Step, lookup: Lookup, body: unknown): Promise<string> {
+  const [result] = await replay(definition, { name: '', operation, lookups: [lookup], response: { status: 200, headers: {}, body } });
+  return result === undefined ? '' : inWords(result);
 }
 
 /** People Data Labs gives back the metadata of each entry, so that of the recorded requests must become ours. */

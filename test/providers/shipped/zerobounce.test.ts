@@ -4,7 +4,7 @@ import { cleanUp } from '../../support/clean-up.ts';
 import type { StandIn, StandInOptions } from '../stand-ins/stand-in.ts';
 import { personOf } from '../stand-ins/world.ts';
 import { startZeroBounce } from '../stand-ins/zerobounce.ts';
-import { askOne, askTogether, clientOf, inWords, recordedBy, recordOf, replay, shipped } from './shipped.ts';
+import { askOne, askTogether, clientOf, inWords, recordedBy, recordOf, replay, shipped, toldBy } from './shipped.ts';
 
 const SINGLE = 'zerobounce';
 const BATCH = 'zerobounce-batch';
@@ -58,6 +58,11 @@ describe('an answer that the pages show', () => {
     expect(recordOf(result)).toMatchObject({ status: 'do_not_mail', sub_status: 'toxic', free_email: false, mx_found: 'true' });
     expect(recordOf(result)).toMatchObject({ confidence: null });
     expect(recordOf(result)).not.toHaveProperty('firstname');
+  });
+
+  it('of another shape is refused', async () => {
+    expect(await toldBy(SINGLE, 'verify', { email: 'a@b.example' }, { address: 'a@b.example', state: 'valid' })).toBe('refused bad_shape');
+    expect(await toldBy(BATCH, 'verify', { email: 'a@b.example' }, { batch: [] })).toBe('refused bad_shape');
   });
 
   it('a block of batches is a wait of ten minutes', async () => {

@@ -30,7 +30,7 @@ describe('an answer that the pages show', () => {
     'company: a key without organizations in its scope': 'denied API_INACCESSIBLE',
     'company: too many organizations': 'wait 1800 s',
   };
-  /** Of endpoints that the definition does not ask; its comments say why. */
+  /** The definition does not ask these endpoints; its comments say why. */
   const NOT_ASKED = [
     'company: a batch of organizations',
     'company: a batch without organizations, whose error is text',
@@ -41,7 +41,7 @@ describe('an answer that the pages show', () => {
     'reveal: phones',
   ];
 
-  it('is known to this test', () => {
+  it('every recorded answer is known to this test', () => {
     expect([...RECORDED.keys()]).toEqual([...Object.keys(WORDS), ...NOT_ASKED]);
   });
 
@@ -49,7 +49,7 @@ describe('an answer that the pages show', () => {
     expect((await replay(NAME, RECORDED.get(name) as never)).map(inWords)).toEqual([WORDS[name]].flat());
   });
 
-  it('has the record of a person', async () => {
+  it('a match has the record of a person', async () => {
     for (const name of ['enrich: a match', 'enrich: a batch of two matches']) {
       const [result] = await replay(NAME, RECORDED.get(name) as never);
       expect(recordOf(result)).toMatchObject({
@@ -74,7 +74,7 @@ describe('an answer that the pages show', () => {
     }
   });
 
-  it('has the record of a company', async () => {
+  it('a match has the record of a company', async () => {
     const [result] = await replay(NAME, RECORDED.get('company: an organization') as never);
     expect(recordOf(result)).toMatchObject({
       name: 'Example Company',
@@ -85,13 +85,13 @@ describe('an answer that the pages show', () => {
     });
   });
 
-  it('of another shape is refused', async () => {
+  it('an answer of another shape is refused', async () => {
     expect(await toldBy(NAME, 'enrich', { email: 'a@b.example' }, { person: [{ name: 'a b' }] })).toBe('refused bad_shape');
     expect(await toldBy(NAME, 'enrich', { email: 'a@b.example' }, { person: { name: { first: 'a' } } })).toBe('refused bad_shape');
     expect(await toldBy(NAME, 'company', { domain: 'b.example' }, { organization: 'a' })).toBe('refused bad_shape');
   });
 
-  it('states the windows of the free plan', async () => {
+  it('an answer states the windows of the free plan', async () => {
     const free = RECORDED.get('enrich: a match on a free plan, which has three windows');
     const batch = RECORDED.get('enrich: a batch of two matches');
     const [result] = await replay(NAME, { ...batch, response: { ...batch?.response, headers: free?.response.headers } } as never);
@@ -107,7 +107,7 @@ describe('against the stand-in', () => {
   }
 
   describe.each(['enrich', 'reveal'] as const)('%s', (step) => {
-    it.each(['email', 'linkedin_url', 'name+domain', 'name+company'])('finds a person by %s', async (key) => {
+    it.each(['email', 'linkedin_url', 'name+domain', 'name+company'])('a person is found by %s', async (key) => {
       const standIn = await open();
       const { email, title, company, domain, firstName, lastName, employees } = personOf(7);
       const result = await askOne(await clientOf(NAME, standIn.base), step, keysOf(7)[key] ?? {});
@@ -121,7 +121,7 @@ describe('against the stand-in', () => {
       expect([result.meta.credits, standIn.counts.charged]).toEqual([1, 1]);
     });
 
-    it('misses a person that the vendor lacks, for nothing', async () => {
+    it('a person that the vendor lacks is a miss, and free', async () => {
       const standIn = await open();
       const result = await askOne(await clientOf(NAME, standIn.base), step, { email: 'nobody@elsewhere.example' });
       expect([inWords(result), result.meta.credits, standIn.counts.charged]).toEqual(['miss', 0, 0]);

@@ -38,10 +38,10 @@ describe('an answer that the pages show', () => {
     'verify: a reached rate limit (the page shows no body)': 'wait',
     'reveal: a reached usage limit (the body as a customer saw it)': 'out of credits',
   };
-  /** Of the endpoint that joins a person and a company, which the definition does not ask. */
+  /** The definition does not ask the endpoint that joins a person and a company. */
   const NOT_ASKED = ['enrich: a found person with the company'];
 
-  it('is known to this test', () => {
+  it('every recorded answer is known to this test', () => {
     expect([...RECORDED.keys()].toSorted()).toEqual([...Object.keys(VERDICTS), ...Object.keys(WORDS), ...NOT_ASKED].toSorted());
   });
 
@@ -57,12 +57,12 @@ describe('an answer that the pages show', () => {
     expect(email).toBe(recorded?.lookups[0]?.['email']);
   });
 
-  it('keeps what the vendor says of an address', async () => {
+  it('a verdict keeps what the vendor says of an address', async () => {
     const [result] = await replay(NAME, RECORDED.get('verify: a valid address') as never);
     expect(recordOf(result)).toMatchObject({ status: 'valid', smtp_check: true, accept_all: false, webmail: false, block: false });
   });
 
-  it('has the record of a found address', async () => {
+  it('a match has the record of a found address', async () => {
     const [result] = await replay(NAME, RECORDED.get('reveal: a found email') as never);
     expect(recordOf(result)).toEqual({
       email: 'ada@example.com',
@@ -77,7 +77,7 @@ describe('an answer that the pages show', () => {
     });
   });
 
-  it('has the record of a person', async () => {
+  it('a match has the record of a person', async () => {
     const [result] = await replay(NAME, RECORDED.get('enrich: a found person') as never);
     expect(recordOf(result)).toEqual({
       email: 'ada@example.com',
@@ -95,7 +95,7 @@ describe('an answer that the pages show', () => {
     });
   });
 
-  it('has the record of a company', async () => {
+  it('a match has the record of a company', async () => {
     const [result] = await replay(NAME, RECORDED.get('company: a found company') as never);
     expect(recordOf(result)).toMatchObject({
       name: 'Example Works',
@@ -108,7 +108,7 @@ describe('an answer that the pages show', () => {
     });
   });
 
-  it('of another shape is refused, and no miss', async () => {
+  it('an answer of another shape is refused, and no miss', async () => {
     expect(await toldBy(NAME, 'enrich', { email: 'a@b.example' }, { person: { id: 'a' } })).toBe('refused bad_shape');
     expect(await toldBy(NAME, 'reveal', { name: 'a b', domain: 'b.example' }, { data: { address: 'a@b.example' } })).toBe(
       'refused bad_shape',
@@ -160,13 +160,13 @@ describe('against the stand-in', () => {
     expect([...(standIn.calls[0]?.query.entries() ?? [])]).toContainEqual(['full_name', 'cher']);
   });
 
-  it('an old form of profile is refused, and not sent as the profile of somebody else', async () => {
+  it('an old form of profile is refused, and not sent as another profile', async () => {
     const standIn = await open();
     const result = await askOne(await clientOf(NAME, standIn.base), 'enrich', { linkedin_url: 'https://linkedin.com/pub/ada/1/2/3' });
     expect([inWords(result), standIn.counts.charged]).toEqual(['refused wrong_params', 0]);
   });
 
-  it('what it lacks is a miss, and free', async () => {
+  it('a lookup that the vendor cannot answer is a miss, and free', async () => {
     const standIn = await open();
     const client = await clientOf(NAME, standIn.base);
     const results = [

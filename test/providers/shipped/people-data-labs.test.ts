@@ -31,7 +31,7 @@ describe('an answer that the pages show', () => {
     'company: a batch of companies': ['match', 'left out'],
   };
 
-  it('is known to this test', () => {
+  it('every recorded answer is known to this test', () => {
     expect([...RECORDED.keys()]).toEqual(Object.keys(WORDS));
   });
 
@@ -39,7 +39,7 @@ describe('an answer that the pages show', () => {
     expect((await replay(NAME, recorded)).map(inWords)).toEqual([WORDS[name]].flat());
   });
 
-  it('has the record of a person', async () => {
+  it('a match has the record of a person', async () => {
     const [result] = await replay(NAME, RECORDED.get('enrich: a match') as never);
     expect(recordOf(result)).toEqual({
       email: 'person@example.com',
@@ -57,13 +57,13 @@ describe('an answer that the pages show', () => {
     });
   });
 
-  it('has the record of a person of whom little is known', async () => {
+  it('a person without contact fields still has a record', async () => {
     const [result] = await replay(NAME, RECORDED.get('enrich: a match whose fields are null') as never);
     expect(recordOf(result)).toMatchObject({ name: 'second person', title: 'analyst', likelihood: 60 });
     expect(recordOf(result)).not.toHaveProperty('company');
   });
 
-  it('has the record of a company', async () => {
+  it('a match has the record of a company', async () => {
     const [result] = await replay(NAME, RECORDED.get('company: a company') as never);
     expect(recordOf(result)).toMatchObject({
       name: 'Example Company',
@@ -78,7 +78,7 @@ describe('an answer that the pages show', () => {
     });
   });
 
-  it('of another shape is refused, and no miss', async () => {
+  it('an answer of another shape is refused, and no miss', async () => {
     expect(await toldBy(NAME, 'enrich', { email: 'a@b.example' }, { status: 200, likelihood: 9, person: {} })).toBe('refused bad_shape');
     expect(await toldBy(NAME, 'enrich', { email: 'a@b.example' }, { status: 200, data: { full_name: ['a'] } })).toBe('refused bad_shape');
     expect(await toldBy(NAME, 'company', { domain: 'b.example' }, { status: 200, data: { id: 'a' } })).toBe('refused bad_shape');
@@ -91,7 +91,7 @@ describe('an answer that the pages show', () => {
     expect(recordOf(result)).toEqual({ name: 'a b', likelihood: 20 });
   });
 
-  it('states its window, also where the other windows are None', async () => {
+  it('an answer states its window, also where the other windows are None', async () => {
     const recorded = RECORDED.get('company: a company');
     const printed = RECORDED.get('enrich: a match with rate headers as the page prints them');
     const [result] = await replay(NAME, { ...recorded, response: { ...recorded?.response, headers: printed?.response.headers } } as never);

@@ -43,7 +43,7 @@ export function recordedBy(vendor: string): ReadonlyMap<string, Recorded> {
 
 const PLACEHOLDER: Lookup = { email: 'person@example.com', domain: 'example.com', name: 'Example Person' };
 
-/** What a client of the definition makes of a recorded answer: the results of its lookups, or that of the request as a whole. */
+/** The results of the lookups of a recorded answer, or that of the request as a whole. @param definition that judges it */
 export async function replay(definition: string, { operation, lookups, response, name }: Recorded): Promise<readonly Result[]> {
   const url = await serve(async (request, reply) => {
     const { body, status, headers } = response;
@@ -58,7 +58,7 @@ export async function replay(definition: string, { operation, lookups, response,
     : [await askOne(client, operation, asked[0] ?? {})];
 }
 
-/** What a client makes of a 200 with this body. */
+/** The result of a 200 with this body, in words. */
 export async function toldBy(definition: string, operation: Step, lookup: Lookup, body: unknown): Promise<string> {
   const [result] = await replay(definition, { name: '', operation, lookups: [lookup], response: { status: 200, headers: {}, body } });
   return result === undefined ? '' : inWords(result);
@@ -92,7 +92,7 @@ export async function askOne(client: Client, step: Step, lookup: Lookup): Promis
   }
 }
 
-/** Of one address: its verdict as the value. */
+/** The result for one address, with its verdict as the value. */
 function onlyVerdict(result: Awaited<ReturnType<Client['callVerify']>>): Result {
   return result.kind === 'ok' ? { ...result, value: [...result.value.byEmail.values()][0] ?? null } : result;
 }

@@ -39,7 +39,7 @@ describe('an answer that the pages show', () => {
   };
   const definitionOf = (name: string): string => (/\bbatch/.test(name) ? BATCH : SINGLE);
 
-  it('is known to this test', () => {
+  it('every recorded answer is known to this test', () => {
     expect([...RECORDED.keys()]).toEqual([...Object.keys(VERDICTS), ...Object.keys(WORDS)]);
   });
 
@@ -53,14 +53,14 @@ describe('an answer that the pages show', () => {
     expect(`${String(verdict)} ${String(reason)}`).toBe(VERDICTS[name]);
   });
 
-  it('keeps what the vendor says of an address', async () => {
+  it('a verdict keeps what the vendor says of an address', async () => {
     const [result] = await replay(SINGLE, RECORDED.get('verify: status do_not_mail with sub_status toxic') as never);
     expect(recordOf(result)).toMatchObject({ status: 'do_not_mail', sub_status: 'toxic', free_email: false, mx_found: 'true' });
     expect(recordOf(result)).toMatchObject({ confidence: null });
     expect(recordOf(result)).not.toHaveProperty('firstname');
   });
 
-  it('of another shape is refused', async () => {
+  it('an answer of another shape is refused', async () => {
     expect(await toldBy(SINGLE, 'verify', { email: 'a@b.example' }, { address: 'a@b.example', state: 'valid' })).toBe('refused bad_shape');
     expect(await toldBy(BATCH, 'verify', { email: 'a@b.example' }, { batch: [] })).toBe('refused bad_shape');
   });
@@ -70,7 +70,7 @@ describe('an answer that the pages show', () => {
     expect((await replay(BATCH, blocked as never)).map(inWords)).toEqual(['wait 600 s']);
   });
 
-  it('a refusal has the words of the vendor, for both of its meanings', async () => {
+  it('a refused key and a spent balance have the words of the vendor', async () => {
     for (const name of ['verify: an unknown key or no credits', 'verify: a batch with an unknown key or no credits'])
       expect((await replay(definitionOf(name), RECORDED.get(name) as never))[0]).toMatchObject({
         detail: expect.stringMatching(/^Invalid API key or your account ran out of credits$/i) as unknown,

@@ -116,7 +116,10 @@ export class OperationClient<T> {
       if (batch === null || this.#batch === null)
         throw new Refusal('no_operation', `operations.${name} has no request for several lookups`);
       const withIds = lookups.map((lookup, index) => ({ ...lookup, id: String(index) }));
-      const exchanged = await this.#exchange(this.#batch, { lookups: withIds }, options, this.#batchQuota, false);
+      // The options of the job are the same for all, and some providers take them once for the whole request.
+      const { min_likelihood, required } = lookups[0] ?? {};
+      const input = { lookups: withIds, min_likelihood, required };
+      const exchanged = await this.#exchange(this.#batch, input, options, this.#batchQuota, false);
       ({ meta } = exchanged.answer);
       const said = await this.#read(exchanged, batch.credits);
       ({ meta } = 'input' in said ? said.answer : said);
@@ -241,9 +244,8 @@ export class OperationClient<T> {
   }
 
   #refused(error: unknown, meta: CallMeta): Unsuccessful {
-    if (!(error instanceof Refusal) && !(error instanceof RangeError)) throw error;
-    // JSON that is nested deeper than the stack.
-    const { code, message } = error instanceof Refusal ? error : { code: 'bad_shape', message: 'the answer is nested too deeply' };
+    if (!(error instanceof Refusal)) throw error;
+    const { code, message } = error;
     return { kind: 'rejected', code, detail: oneLine(this.#context.redactor.words(message)), meta };
   }
 }

@@ -68,7 +68,8 @@ export class OperationClient<T> {
     this.#poll = poll === null || poll.request === null ? this.#single : context.routeOf(poll.request);
     this.#batch = batch === null ? null : context.routeOf(batch.request);
     const quotas = [operation.quota, context.provider.quota];
-    this.#quota = quotaReader(quotas);
+    // Where batches are counted apart, calls go by their quota, and what the other endpoint says of its own would mislead.
+    this.#quota = batch === null || batch.quota === null ? quotaReader(quotas) : () => null;
     this.#batchQuota = quotaReader([batch?.quota ?? null, ...quotas]);
   }
 
@@ -174,6 +175,10 @@ export class OperationClient<T> {
   ): Promise<CallResult<T>> {
     if (judgement.kind !== 'match' && judgement.kind !== 'undecided') return judgement;
     const { meta } = said.answer;
+    const { name, answers } = this.operation;
+    // With rules for both, an answer that is neither has a shape that the definition does not know. As a miss nobody would notice it.
+    if (judgement.kind === 'undecided' && answers.match !== null && answers.miss !== null)
+      throw new Refusal('bad_shape', `operations.${name}.answers: this ${said.input.status} is neither a match nor a miss`);
     const record = await mapRecord(this.operation, said.input);
     if (record === null && judgement.kind === 'undecided') return { kind: 'miss', meta };
     return { kind: 'ok', value: this.#toValue(record ?? {}, said, text, lookup), meta };

@@ -74,6 +74,16 @@ describe('the key of a provider', () => {
     expect(seen.headers.authorization).toBeUndefined();
   });
 
+  it('travels in the body where there is one, and else in the query', async () => {
+    const more = { authentication: { kind: 'body', name: 'api_key', query: 'key' } } as const;
+    const body = { email: 'email', api_key: '"mine"' };
+    const json = await requestOf({ request: { method: 'POST', body } }, { more });
+    expect([json.url, JSON.parse(json.body)]).toEqual(['/', { email: 'ana@acme.example', api_key: KEY }]);
+    const form = await requestOf({ request: { method: 'POST', body, bodyType: 'form' } }, { more });
+    expect(form.body).toBe(`email=ana%40acme.example&api_key=${encodeURIComponent(KEY)}`);
+    expect(await requestOf({}, { more })).toMatchObject({ url: `/?key=${encodeURIComponent(KEY)}` });
+  });
+
   it('the key is not sent by a provider without authentication', async () => {
     const seen = await requestOf({}, { more: { authentication: null } });
     expect(JSON.stringify(seen)).not.toContain(KEY);

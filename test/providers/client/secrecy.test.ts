@@ -18,6 +18,7 @@ const AUTHENTICATIONS: readonly Authentication[] = [
   { kind: 'bearer' },
   { kind: 'header', name: 'x-api-key', prefix: 'Key ' },
   { kind: 'query', name: 'api_key' },
+  { kind: 'body', name: 'api_key', query: 'api_key' },
   { kind: 'basic', user: 'someone', password: null },
   { kind: 'basic', user: null, password: '' },
 ];

@@ -1,13 +1,12 @@
 /** The origin of a value, so that every refusal can name it and has the right exit code. */
 import { ConfigError, UsageError } from '../util/errors.ts';
 
+export { show } from '../util/show.ts';
+
 export type Origin =
   | { readonly layer: 'file'; readonly path: string; readonly key: string; readonly line: number | null }
   | { readonly layer: 'env'; readonly variable: string }
   | { readonly layer: 'flag'; readonly flag: string };
-
-/** Characters after which values are cut in messages. */
-const MAX_SHOWN = 80;
 
 /** The name of the thing to change, as its author wrote it: a dotted key, a variable or a flag. */
 export function originName(origin: Origin): string {
@@ -34,16 +33,4 @@ export function refusal(origin: Origin, code: string, message: string, hint?: st
   const options = hint === undefined ? {} : { hint };
   const text = `${message}${placeOf(origin)}`;
   return origin.layer === 'flag' ? new UsageError(code, text, options) : new ConfigError(code, text, options);
-}
-
-/** A value for a message: as JSON, cut, and without the credentials of a URL. */
-export function show(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  const text = withoutCredentials(JSON.stringify(value) ?? typeof value);
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
-}
-
-/** Removes user names, passwords and queries of URLs, which may be secrets. */
-function withoutCredentials(text: string): string {
-  return text.replaceAll(/(:\/\/)[^/\s"]*@/g, '$1***@').replaceAll(/(:\/\/[^\s"?]*\?)[^\s"]*/g, '$1***');
 }

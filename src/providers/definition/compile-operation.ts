@@ -1,0 +1,127 @@
+/** One operation of a definition. Pure. */
+import type {
+  AnswerRules,
+  Mapping,
+  OperationName,
+  ProviderBatch,
+  ProviderKey,
+  ProviderOperation,
+  ProviderPoll,
+} from '../compiled-provider.ts';
+import { compileTree } from '../mapping/compile-tree.ts';
+import { compileOwnQuota } from './compile-quota.ts';
+import { checkKeysUsed, compileRequest, type Source } from './compile-request.ts';
+import { placeText, refusalAt } from './definition-file.ts';
+import type { RawAnswers, RawBatch, RawOperation, RawPoll } from './schema.ts';
+
+/** The steps that take one kind of key. */
+const ONLY_KEY: Readonly<Partial<Record<OperationName, ProviderKey>>> = { verify: 'email', company: 'domain' };
+const RULES = [
+  'suppressed',
+  'wait',
+  'outOfCredits',
+  'denied',
+  'pending',
+  'match',
+  'miss',
+  'refused',
+  'retry',
+  'waitSeconds',
+  'code',
+  'message',
+] as const;
+
+/** @throws ConfigError naming the key */
+export function compileOperation(source: Source, name: OperationName, raw: RawOperation): ProviderOperation {
+  const { definition } = source;
+  const key = `operations.${name}`;
+  const refuse = (at: string, code: string, message: string, hint?: string): Error => refusalAt(definition, at, code, message, hint);
+  if (raw.request === undefined && raw.batch === undefined)
+    throw refuse(key, 'missing_key', `${key} needs a request, a batch, or both`, 'request asks for one lookup, batch for several at once.');
+  if (raw.record === undefined)
+    throw refuse(key, 'missing_key', `${key}.record is missing`, 'It maps an answer to our fields, such as {email: body.data.email}.');
+  const keys = keysOf(source, name, raw);
+  const answers = compileAnswers(source, `${key}.answers`, raw.answers);
+  const poll = raw.poll === undefined ? null : compilePoll(source, `${key}.poll`, raw.poll);
+  if (poll !== null && answers.pending === null)
+    throw refuse(`${key}.poll`, 'missing_key', `${key}.poll needs answers.pending, the rule for an answer that comes later`);
+  if (poll === null && answers.pending !== null)
+    throw refuse(`${key}.answers.pending`, 'missing_key', `${key}.answers.pending needs poll, which asks again`);
+  const request = raw.request === undefined ? null : compileRequest(source, `${key}.request`, raw.request);
+  if (request !== null) checkKeysUsed(source, key, keys, `${key}.request`, request);
+  const batch = raw.batch === undefined ? null : compileBatch(source, key, keys, answers, raw.batch);
+  return {
+    name,
+    keys,
+    request,
+    answers,
+    record: mapping(source, `${key}.record`, raw.record),
+    credits: optional(source, `${key}.credits`, raw.credits),
+    creditsAtMost: raw.creditsAtMost,
+    batch,
+    poll,
+    quota: compileOwnQuota(source, `${key}.quota`, raw.quota),
+  };
+}
+
+function keysOf({ definition }: Source, name: OperationName, { keys }: RawOperation): readonly ProviderKey[] {
+  const only = ONLY_KEY[name];
+  const path = `operations.${name}.keys`;
+  if (keys === undefined) {
+    if (only !== undefined) return [only];
+    throw refusalAt(
+      definition,
+      path,
+      'missing_key',
+      `${path} is missing`,
+      'It lists the keys that the provider takes, such as [email, linkedin_url].',
+    );
+  }
+  for (const [index, key] of keys.entries()) {
+    const at = `${path}[${index}]`;
+    if (only !== undefined && key !== only) throw refusalAt(definition, at, 'bad_value', `${path}: ${name} takes ${only} only, got ${key}`);
+    if (keys.indexOf(key) !== index) throw refusalAt(definition, at, 'bad_value', `${path} names ${key} twice`);
+  }
+  return keys;
+}
+
+const mapping = ({ definition }: Source, key: string, value: unknown): Mapping =>
+  compileTree(key, value, (path) => placeText(definition, path));
+const optional = (source: Source, key: string, value: unknown): Mapping | null =>
+  value === undefined ? null : mapping(source, key, value);
+
+function compileAnswers(source: Source, key: string, raw: RawAnswers = {}): AnswerRules {
+  return Object.fromEntries(RULES.map((rule) => [rule, optional(source, `${key}.${rule}`, raw[rule])])) as unknown as AnswerRules;
+}
+
+/** Without rules of its own the answer as a whole is judged by those of the operation that are about the request, not about a record. */
+function compileBatch(source: Source, operation: string, keys: readonly ProviderKey[], answers: AnswerRules, raw: RawBatch): ProviderBatch {
+  const key = `${operation}.batch`;
+  if (raw.request === undefined) throw refusalAt(source.definition, key, 'missing_key', `${key}.request is missing`);
+  const request = compileRequest(source, `${key}.request`, raw.request);
+  checkKeysUsed(source, operation, keys, `${key}.request`, request);
+  return {
+    size: raw.size,
+    request,
+    items: mapping(source, `${key}.items`, raw.items),
+    itemStatus: optional(source, `${key}.itemStatus`, raw.itemStatus),
+    itemId: optional(source, `${key}.itemId`, raw.itemId),
+    answers:
+      raw.answers === undefined
+        ? { ...answers, match: null, miss: null, refused: null }
+        : compileAnswers(source, `${key}.answers`, raw.answers),
+    credits: optional(source, `${key}.credits`, raw.credits),
+    quota: compileOwnQuota(source, `${key}.quota`, raw.quota),
+  };
+}
+
+function compilePoll(source: Source, key: string, raw: RawPoll): ProviderPoll {
+  if (raw.everySeconds > raw.longestSeconds)
+    throw refusalAt(source.definition, `${key}.everySeconds`, 'bad_value', `${key}.everySeconds is longer than longestSeconds`);
+  return {
+    ticket: optional(source, `${key}.ticket`, raw.ticket),
+    request: raw.request === undefined ? null : compileRequest(source, `${key}.request`, raw.request),
+    everyMs: Math.round(raw.everySeconds * 1_000),
+    longestMs: Math.round(raw.longestSeconds * 1_000),
+  };
+}

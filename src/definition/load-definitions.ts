@@ -7,8 +7,11 @@ export async function loadDefinitions(sources: Pick<JobSources, 'file' | 'env' |
   const names = definitionsNamed(sources);
   if (names.length === 0) return new Map();
   // Loaded on demand, because most jobs ask one service.
-  const { loadProvider } = await import('../providers/definition/load-provider.ts');
+  const [{ loadProvider }, { compileProvider }] = await Promise.all([
+    import('../providers/definition/load-provider.ts'),
+    import('../providers/definition/compile-provider.ts'),
+  ]);
   const definitions = new Map<string, CompiledProvider>();
-  for (const name of names) definitions.set(name, await loadProvider(name));
+  for (const name of names) definitions.set(name, compileProvider(await loadProvider(name)));
   return definitions;
 }

@@ -1,8 +1,10 @@
 /** Mappings of a provider definition: JSONata, parsed once, with evaluations that cannot run for ever or fill the memory. */
 import jsonata from 'jsonata';
 import { ConfigError } from '../util/errors.ts';
+import { isObject } from '../util/is-object.ts';
 import type { Mapping } from './compiled-provider.ts';
 import { checkExpression, type Objection } from './mapping/check-expression.ts';
+import { compileDirect, LEAVE } from './mapping/direct.ts';
 import { bindFunctions } from './mapping/functions.ts';
 import { MappingError } from './mapping/mapping-error.ts';
 import { BOUNDED_OPTIONS, LimitReached, LIMITS, meter } from './mapping/meter.ts';
@@ -42,7 +44,25 @@ export function compileMapping(key: string, text: string, place: string, leafAt:
       throw mappingError(key, error, leafAt);
     }
   };
-  return { key, text, evaluate: (input) => inTurn(() => run(input)) };
+  const direct = compileDirect(expression.ast());
+  const inJsonata = (input: unknown): Promise<unknown> => inTurn(() => run(input));
+  if (direct === null) return { key, text, evaluate: inJsonata };
+  const evaluate = async (input: unknown): Promise<unknown> => {
+    if (!isObject(input)) return inJsonata(input);
+    const found = direct(input);
+    return found === LEAVE || (typeof found === 'object' && found !== null) ? (plainOf(found) ?? inJsonata(input)) : found;
+  };
+  return { key, text, evaluate };
+}
+
+/** Null when the value is left to JSONata, or has no plain value: JSONata then says why. */
+function plainOf(found: unknown): unknown {
+  if (found === LEAVE) return null;
+  try {
+    return plainValue(found);
+  } catch {
+    return null;
+  }
 }
 
 function parse(text: string, refuse: (objection: Objection) => ConfigError): jsonata.Expression {

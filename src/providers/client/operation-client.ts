@@ -183,7 +183,7 @@ export class OperationClient<T> {
     if (poll.ticket !== null) {
       const found = (await evaluate(poll.ticket, input)) ?? before;
       if ((typeof found !== 'string' && typeof found !== 'number') || found === '')
-        throw new Refusal('bad_shape', `${poll.ticket.key}: expected text or a number, got ${inWords(found)}`);
+        throw new Refusal('bad_shape', `${poll.ticket.key}: expected text or a number, got ${inWords(found ?? undefined)}`);
       ticket = String(found);
       if (ticket.length > MAX_TICKET_CHARS)
         throw new Refusal('bad_shape', `${poll.ticket.key} has more than ${MAX_TICKET_CHARS} characters`);

@@ -99,7 +99,7 @@ export class RunProviders {
         if (provider === undefined) throw new Error(`the provider ${name} is not open`);
         const claims = isRunning ? own.claim() : own.spent;
         const spent = Object.fromEntries(Object.entries(provider.spent).map(([lane, quota]) => [lane, { ...quota, sent: own.sent }]));
-        const totals = counters.totals({ lookups: 0, reused: 0 });
+        const totals = { ...counters.totals({ lookups: 0, reused: 0 }), creditsBy: { ...counters.creditsBy } };
         return [name, { ...provider.knownNow(), totals, spent, ...claims, skipped: provider.skipped }];
       }),
     );

@@ -5,7 +5,7 @@ import type { MissQuarantine } from '../../processor/miss-quarantine.ts';
 import type { Steps } from '../../processor/open-steps.ts';
 import type { NamedPart } from './provider-parts.ts';
 import { RunProvider, type ProviderPart, type SharedParts } from './run-provider.ts';
-import { allLanes, type LaneView, type RunLimiter, type RunPool } from './lane-views.ts';
+import { allLanes, type LaneView, type ProviderView, type RunLimiter, type RunPool } from './lane-views.ts';
 
 /** The state of named providers in the checkpoints of a run. */
 export interface ProviderCheckpoints {
@@ -21,6 +21,8 @@ export class RunProviders {
   readonly limiter: RunLimiter;
   readonly pool: RunPool;
   readonly lanes: readonly LaneView[];
+  /** Those that the job names, for the monitor. */
+  readonly views: readonly ProviderView[];
   /** Null for a job with one service, whose state is the checkpoint's own. */
   readonly checkpoints: ProviderCheckpoints | null;
   readonly #named: readonly NamedPart[];
@@ -31,6 +33,7 @@ export class RunProviders {
     this.all = parts.map((part) => new RunProvider(part, shared));
     this.lanes = this.all.flatMap(({ name, calls }) => calls.lanes.map((lane) => ({ name, ...lane })));
     ({ limiter: this.limiter, pool: this.pool } = allLanes(this.lanes));
+    this.views = this.all.flatMap((provider) => (provider.name === null ? [] : [viewOf(provider, provider.name)]));
     this.checkpoints =
       this.#named.length === 0 ? null : { states: (isRunning) => this.#states(isRunning), claimed: (states) => this.#claimed(states) };
   }
@@ -111,4 +114,18 @@ export class RunProviders {
       if (state !== undefined) own.claimedUpTo(state);
     }
   }
+}
+
+function viewOf(provider: RunProvider, name: string): ProviderView {
+  const { counters, calls } = provider;
+  return {
+    name,
+    counters,
+    get skipped() {
+      return provider.skipped;
+    },
+    get outageMs() {
+      return Math.max(0, ...calls.lanes.map(({ pool }) => pool.outage?.forMs ?? 0));
+    },
+  };
 }

@@ -31,7 +31,8 @@ export function providerPlanLines({ providers, orders }: Shown, job: ShownJob): 
   });
   const cheapest = Object.entries(orders).flatMap(([step, order]) => wrapped(orderText(step as Step, order)));
   const isAssumed = Object.values(orders).some(({ cheapest: found }) => found !== null);
-  return ['', ...aligned(rows), '', ...each, ...cheapest, ...(isAssumed ? wrapped(`Assumed: ${ASSUMPTION}.`) : [])];
+  const isOver = Object.values(providers).every(({ steps }) => Object.keys(steps).length === 0);
+  return [...(isOver ? [] : ['', ...aligned(rows)]), '', ...each, ...cheapest, ...(isAssumed ? wrapped(`Assumed: ${ASSUMPTION}.`) : [])];
 }
 
 function cellsOf({ matchRate, lookups, requests, credits }: PlaceForecast): string[] {

@@ -19,7 +19,13 @@ const PACKAGE_JOBS = fileURLToPath(new URL('../../jobs', import.meta.url));
 const FOLDERS = ['jobs', PACKAGE_JOBS];
 const PACKAGE = fileURLToPath(new URL('../..', import.meta.url));
 
-export const JOB_FILE: DocumentKind = { noun: 'job file', content: 'job', code: 'job', quoted: '"*.csv"', adviceFor: inputHint };
+export const JOB_FILE: DocumentKind = {
+  noun: 'job file',
+  content: 'job',
+  codes: { syntax: 'job_syntax', unreadable: 'job_unreadable', tooLarge: 'job_too_large' },
+  quoted: '"*.csv"',
+  adviceFor: inputHint,
+};
 
 /**
  * Reads a job by path, or by name in `jobs/` of the working directory, then in the package's own `jobs/`. YAML 1.2 (core schema) or JSON.

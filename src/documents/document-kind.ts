@@ -5,8 +5,8 @@ export interface DocumentKind {
   readonly noun: string;
   /** The one thing that it holds: `job`. */
   readonly content: string;
-  /** Begins its error codes: `job` for `job_syntax`, `job_unreadable` and `job_too_large`. */
-  readonly code: string;
+  /** The codes of its errors. */
+  readonly codes: { readonly syntax: string; readonly unreadable: string; readonly tooLarge: string };
   /** A value that needs quotes, for a hint: `"*.csv"`. */
   readonly quoted: string;
   /** Advice for a file that is something else; null for none. */

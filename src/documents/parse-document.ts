@@ -21,7 +21,7 @@ export interface ParsedDocument {
  */
 export function parseDocument(text: string, path: string, kind: DocumentKind): ParsedDocument {
   const refuse = (line: number | null, problem: string, cause?: unknown): ConfigError =>
-    new ConfigError(`${kind.code}_syntax`, `${path}${line === null ? '' : `, line ${line}`}: ${problem}`, {
+    new ConfigError(kind.codes.syntax, `${path}${line === null ? '' : `, line ${line}`}: ${problem}`, {
       cause,
       hint: `A ${kind.noun} is one YAML or JSON mapping. Values that begin with * { [ | or a comma are put in quotes: ${kind.quoted}.`,
     });

@@ -19,17 +19,17 @@ export async function readDocument(path: string, kind: DocumentKind): Promise<st
     }
   } catch (cause) {
     const message = `The ${kind.noun} ${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
-    throw new ConfigError(`${kind.code}_unreadable`, message, { cause, hint: 'Check its permissions.' });
+    throw new ConfigError(kind.codes.unreadable, message, { cause, hint: 'Check its permissions.' });
   }
   const advice = kind.adviceFor(path);
   if (length > MAX_DOCUMENT_BYTES) {
     const message = `${path} is larger than 1 MiB: that is no ${kind.noun}`;
-    throw new ConfigError(`${kind.code}_too_large`, message, advice === null ? {} : { hint: advice });
+    throw new ConfigError(kind.codes.tooLarge, message, advice === null ? {} : { hint: advice });
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length));
   } catch (cause) {
     const hint = [`A ${kind.noun} is saved as UTF-8.`, ...(advice === null ? [] : [advice])].join(' ');
-    throw new ConfigError(`${kind.code}_syntax`, `${path} is not UTF-8 text`, { cause, hint });
+    throw new ConfigError(kind.codes.syntax, `${path} is not UTF-8 text`, { cause, hint });
   }
 }

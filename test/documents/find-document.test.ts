@@ -9,7 +9,7 @@ import { MAX_DOCUMENT_BYTES, readDocument } from '../../src/documents/read-docum
 const kind = (advice: string | null): DocumentKind => ({
   noun: 'recipe file',
   content: 'recipe',
-  code: 'recipe',
+  codes: { syntax: 'recipe_syntax', unreadable: 'recipe_unreadable', tooLarge: 'recipe_too_large' },
   quoted: '"*"',
   adviceFor: () => advice,
 });

@@ -4,7 +4,13 @@ import { parseDocument } from '../../src/documents/parse-document.ts';
 import { refusalOf } from '../definition/support.ts';
 import * as fc from '../support/fast-check.ts';
 
-const RECIPE: DocumentKind = { noun: 'recipe file', content: 'recipe', code: 'recipe', quoted: '"*"', adviceFor: () => null };
+const RECIPE: DocumentKind = {
+  noun: 'recipe file',
+  content: 'recipe',
+  codes: { syntax: 'recipe_syntax', unreadable: 'recipe_unreadable', tooLarge: 'recipe_too_large' },
+  quoted: '"*"',
+  adviceFor: () => null,
+};
 const linesOf = (text: string): Record<string, number> => Object.fromEntries(parseDocument(text, 'x.yaml', RECIPE).lines);
 
 describe('the line of each key', () => {

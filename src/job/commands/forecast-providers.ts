@@ -2,7 +2,7 @@
 import type { Step } from '../../definition/compiled-job.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { Money } from '../../definition/credit-price.ts';
-import { providerLanes, serviceSettings, type JobProvider } from '../../definition/job-provider.ts';
+import { providerChannels, serviceSettings, type JobProvider } from '../../definition/job-provider.ts';
 import { providerOrigin } from '../lifecycle/provider-scopes.ts';
 import { matchRatesBy, type CreditForecast } from './plan-credits.ts';
 import { orderForecast, type OrderForecast } from './plan-order.ts';
@@ -68,7 +68,7 @@ export async function forecastProviders(job: CompiledJob, counts: WaterfallCount
 /** Operations with the same quota are counted together; those with another one run beside them. */
 function timesOf(provider: JobProvider, job: CompiledJob, requests: Readonly<Partial<Record<Step, number>>>): PlanTimes {
   return longest(
-    providerLanes(provider, job).map(({ quota, steps }) => {
+    providerChannels(provider, job).map(({ quota, steps }) => {
       const { rpm, windows } = serviceSettings(provider, quota);
       return planTimes(
         steps.reduce((sum, step) => sum + (requests[step] ?? 0), 0),

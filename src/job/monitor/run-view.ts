@@ -1,6 +1,6 @@
 /** The view of a run that a monitor shows. It is taken when a request comes, and nothing runs by itself. */
 import type { Meter } from '../run/meter.ts';
-import type { ProviderView } from '../run/lane-views.ts';
+import type { ProviderView } from '../run/channel-views.ts';
 import type { StoredSlots } from '../../checkpoint/call-slots.ts';
 import type { WaitTotals } from '../../checkpoint/wait-log.ts';
 import { ownRpm } from '../shards/shard-job.ts';

@@ -175,7 +175,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
       providers: providers.views,
     });
     const unwatch = watchRun(waits, {
-      lanes: providers.lanes,
+      channels: providers.channels,
       joining: () => ledger.joining,
       claimed: () => ledger.waiting,
       pending: () => addressesPending(steps),

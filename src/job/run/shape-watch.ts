@@ -25,7 +25,9 @@ export class ShapeWatch {
     if (result.kind !== 'rejected' || !UNEXPECTED.has(result.code) || ++this.#inARow !== CHANGED_AFTER) return;
     this.onChange(
       new ConfigError('answer_changed', `the last ${CHANGED_AFTER} answers were not as ${this.#file} says: ${result.detail}`, {
-        hint: 'Compare an answer with the definition: millrace provider check FILE --call. A corrected mapping costs nothing for answers in the ledger.',
+        hint:
+          'Compare an answer with the definition: millrace provider check FILE. ' +
+          'After a corrected record mapping, stored answers cost nothing.',
       }),
     );
   }

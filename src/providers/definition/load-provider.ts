@@ -22,7 +22,7 @@ const MAX_CHAIN = 10;
 export const PROVIDER_DEFINITION: DocumentKind = {
   noun: 'provider definition',
   content: 'provider',
-  code: 'provider',
+  codes: { syntax: 'provider_syntax', unreadable: 'provider_unreadable', tooLarge: 'provider_too_large' },
   quoted: '"{...}"',
   adviceFor: () => null,
 };

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { METRICS } from '../../../src/job/monitor/metrics.ts';
 import { viewsOf, type RunView } from '../../../src/job/monitor/run-view.ts';
 import { Meter } from '../../../src/job/run/meter.ts';
-import type { ProviderView } from '../../../src/job/run/lane-views.ts';
+import type { ProviderView } from '../../../src/job/run/channel-views.ts';
 import type { RunParts } from '../../../src/job/progress/snapshot.ts';
 import { Counters } from '../../../src/job/run/counters.ts';
 import { NO_TOTALS } from '../../../src/checkpoint/provider-state.ts';

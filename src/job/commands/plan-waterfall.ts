@@ -235,7 +235,9 @@ export class WaterfallCounting {
 
   /** True the first time that a lookup is counted. */
   #count(asked: Asked, place: number, { scope, key }: Lookup, answer: LedgerAnswer | null, after: Places): boolean {
-    if (!this.#seen.add(`${asked.step} ${scope} ${key}`)) return false;
+    // Without a ledger there are no scopes, and each provider has its own lookups all the same.
+    const where = scope < 0 ? asked.rule.from[place] : scope;
+    if (!this.#seen.add(`${asked.step} ${where} ${key}`)) return false;
     this.unique++;
     if (answer === null) countOpen(asked, place, after, null);
     else {

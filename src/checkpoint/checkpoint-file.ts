@@ -1,7 +1,7 @@
 import { InputError, MillraceError, StorageError, storageHint } from '../util/errors.ts';
 import type { SavedQuota } from '../limiter/saved-quota.ts';
 import type { StoredSlots } from './call-slots.ts';
-import type { Shard } from '../definition/compiled-job.ts';
+import type { Shard, Step } from '../definition/compiled-job.ts';
 import type { NotableCalls } from './notable-calls.ts';
 import type { PreviousRun } from './previous-run.ts';
 import type { ProviderStates } from './provider-state.ts';
@@ -42,6 +42,8 @@ export interface RunTotals {
   readonly series?: StoredSlots;
   readonly notable?: NotableCalls;
   readonly runs?: RunLog;
+  /** The credits by step: only of a provider that a job names. */
+  readonly creditsBy?: Readonly<Partial<Record<Step, number>>>;
 }
 
 /** The number of records of a job. */

@@ -26,7 +26,7 @@ export type ProviderTally = Readonly<Partial<Record<Step, Readonly<Record<string
 
 type Counts = { -readonly [K in keyof ProviderCounts]: ProviderCounts[K] };
 
-const NOTHING: ProviderCounts = { asked: 0, matched: 0, missed: 0, suppressed: 0, failed: 0, unavailable: 0, rows: 0, first: 0, fields: 0 };
+export const NO_COUNTS: ProviderCounts = { asked: 0, matched: 0, missed: 0, suppressed: 0, failed: 0, unavailable: 0, rows: 0, first: 0, fields: 0 };
 
 export class ProviderTallying {
   readonly #counts = new Map<Step, Map<string, Counts>>();
@@ -72,7 +72,7 @@ export class ProviderTallying {
     for (const [step, providers] of Object.entries(tally) as [Step, Readonly<Record<string, ProviderCounts>>][])
       for (const [provider, counts] of Object.entries(providers)) {
         const own = this.#of(step, provider);
-        for (const name of Object.keys(NOTHING) as (keyof ProviderCounts)[]) own[name] += counts[name];
+        for (const name of Object.keys(NO_COUNTS) as (keyof ProviderCounts)[]) own[name] += counts[name];
       }
   }
 
@@ -95,7 +95,7 @@ export class ProviderTallying {
   #of(step: Step, provider: string): Counts {
     const providers = this.#counts.get(step) ?? new Map<string, Counts>();
     this.#counts.set(step, providers);
-    const counts = providers.get(provider) ?? { ...NOTHING };
+    const counts = providers.get(provider) ?? { ...NO_COUNTS };
     providers.set(provider, counts);
     return counts;
   }

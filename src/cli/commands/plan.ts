@@ -5,13 +5,13 @@ import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { Invocation } from '../invocation.ts';
 import { readJob } from '../read-job.ts';
 import { withStopSignals } from '../signals.ts';
-import { apiKeyFor } from '../../library/service-access.ts';
+import { readKeys } from '../../library/job-access.ts';
 import { warn } from '../with-service.ts';
 
 /** Checks everything and calls nothing. It needs no API key, and says so where `millrace run` would miss one. */
 export async function plan(invocation: Invocation): Promise<ExitCode> {
   const { job, options, json, matchRate } = await readJob('plan', invocation);
-  const apiKey = await apiKeyState(job.service, invocation.env);
+  const apiKey = await apiKeyState(job, invocation.env);
   const { planCommand } = await import('../../job/commands/plan-command.ts');
   return withStopSignals(
     ({ drain }) => planCommand(job, { json, apiKey, shard: options.shard, fresh: options.fresh, matchRate, signal: drain }),
@@ -19,9 +19,11 @@ export async function plan(invocation: Invocation): Promise<ExitCode> {
   );
 }
 
-async function apiKeyState(service: CompiledJob['service'], env: NodeJS.ProcessEnv): Promise<ApiKeyState> {
+/** For a job that names its providers: of all of them. */
+async function apiKeyState(job: CompiledJob, env: NodeJS.ProcessEnv): Promise<ApiKeyState> {
   try {
-    return { state: (await apiKeyFor(service, env, warn)) === null ? 'not_needed' : 'set' };
+    const { service, providers } = await readKeys(job, env, warn);
+    return { state: [service, ...providers.values()].every((key) => key === null) ? 'not_needed' : 'set' };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { state: error.code === 'no_api_key' ? 'missing' : 'unusable', problem: error.message, hint: error.hint ?? '' };

@@ -11,8 +11,11 @@ import type { InputManifest } from '../../formats/input-record.ts';
 import { adoptSpool } from '../lifecycle/frozen-input.ts';
 import { ledgerRights } from '../lifecycle/ledger-rights.ts';
 import { jobPaths, type JobPaths } from '../lifecycle/paths.ts';
+import { forecastProviders, type ProvidersForecast } from './forecast-providers.ts';
 import { creditsText, forecastCredits, ledgerMatchRates, type CreditForecast } from './plan-credits.ts';
 import { KeySet, PlanCounting } from './plan-counting.ts';
+import { providerPlanLines } from './plan-provider-text.ts';
+import { WaterfallCounting } from './plan-waterfall.ts';
 import { planTimes, formatPlanTimes, type PlanTimes } from './plan-times.ts';
 import { scratchFolder } from '../lifecycle/scratch.ts';
 import { refuseShards } from '../shards/in-one-piece.ts';
@@ -23,7 +26,7 @@ import { decideStart, freshStart } from '../lifecycle/start.ts';
 import { type Start } from '../lifecycle/start-decision.ts';
 import type { Step } from '../../definition/steps.ts';
 import type { CompiledJob, Shard } from '../../definition/compiled-job.ts';
-import { count, printable } from '../../util/display.ts';
+import { count, duration, printable } from '../../util/display.ts';
 
 /**
  * A forecast of a run. It is exact for lookups that the ledger knows. For the others `requests.verify` assumes that enrich answers each
@@ -56,6 +59,9 @@ interface RunForecast {
   readonly apiKey: ApiKeyState['state'];
   /** Records that `input.where` leaves out; left out without it. */
   readonly skipped?: number;
+  /** This and the next one are left out for a job with one service. With them `lookups` and `requests` are the most that there can be. */
+  readonly providers?: ProvidersForecast['providers'];
+  readonly orders?: ProvidersForecast['orders'];
 }
 
 /** The API key as `millrace run` would find it. `problem` and `hint`: why it would end with 78. */
@@ -104,21 +110,25 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
     job.ledger.uri === '' ? null : await openReadOnlyLedger(place, { ...ledgerRights(job, start.checkpoint), tell: silentTeller });
   const seen = new KeySet(join(scratch, 'keys'));
   try {
-    const counting = new PlanCounting(job, await loadKeys(job, manifest), seen, ledger, serviceOrigin);
+    const waterfalls = job.providers.length === 0 ? null : new WaterfallCounting(job, seen, ledger);
+    const counting = new PlanCounting(job, await loadKeys(job, manifest), seen, ledger, serviceOrigin, waterfalls);
     // A retry has as many records as its output has rows.
     const limit = start.checkpoint.retry?.before.result.tally.total ?? job.limits.limit ?? Infinity;
     reading: for await (const batch of readRecords(manifest, start.checkpoint.shard?.from ?? null, signal)) {
       await counting.fetch(batch);
       for (const record of batch) {
         if (counting.records >= limit) break reading;
-        counting.add(record);
+        const added = counting.add(record);
+        if (added !== null) await added;
       }
     }
     const finished = start.kind === 'done' || start.kind === 'finish';
     const rpm = ownRpm(job, start.checkpoint);
+    const forecast = waterfalls === null ? null : await forecastProviders(job, finished ? {} : waterfalls.counts, options.matchRate);
+    const { unique, fromLedger } = waterfalls ?? counting;
     const requests = finished
       ? { enrich: 0, verify: 0, company: 0, reveal: 0, total: 0 }
-      : counting.requests(start.checkpoint.totals.verifyRequests ?? null);
+      : (forecast?.requests ?? counting.requests(start.checkpoint.totals.verifyRequests ?? null));
     return {
       job: job.name,
       shard: shard === null ? null : shardName(shard),
@@ -131,20 +141,24 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
       invalid: counting.invalid,
       surplus: surplusOf(counting, manifest),
       cleaned: counting.cleaned,
-      lookups: { unique: counting.unique, fromLedger: counting.fromLedger },
+      lookups: { unique, fromLedger },
       requests,
       credits: finished
         ? NO_CREDITS
-        : forecastCredits(
-            counting.paid,
-            options.matchRate === null && ledger !== null ? await ledgerMatchRates(job, serviceOrigin) : {},
-            options.matchRate,
-            job.service,
-          ),
+        : forecast !== null
+          ? forecast.credits
+          : forecastCredits(
+              counting.paid,
+              options.matchRate === null && ledger !== null ? await ledgerMatchRates(job, serviceOrigin) : {},
+              options.matchRate,
+              job.service,
+            ),
       rpm,
-      ...planTimes(requests.total, rpm, start.checkpoint.shard === null || job.service.quota !== null, ownWindows(job, start.checkpoint)),
+      ...(forecast?.times ??
+        planTimes(requests.total, rpm, start.checkpoint.shard === null || job.service.quota !== null, ownWindows(job, start.checkpoint))),
       apiKey: apiKey.state,
       ...(job.input.where === null ? {} : { skipped: counting.skipped }),
+      ...(forecast === null ? {} : { providers: forecast.providers, orders: forecast.orders }),
     };
   } finally {
     await ledger?.close();
@@ -186,10 +200,12 @@ function describeStart({ start, heldBy }: RunForecast): string {
 
 function describe(
   plan: RunForecast,
-  { steps, service, limits }: Pick<CompiledJob, 'steps' | 'service' | 'limits'>,
+  job: Pick<CompiledJob, 'steps' | 'service' | 'limits' | 'providers' | 'waterfalls'>,
   apiKey: ApiKeyState,
 ): string {
-  const { requests, lookups, keys, surplus } = plan;
+  const { steps, service, limits } = job;
+  const { requests, lookups, keys, surplus, providers, orders = {} } = plan;
+  const atMost = providers === undefined ? '' : 'at most ';
   const mapped = Object.entries(keys).flatMap(([key, column]) => (column === null ? [] : [`${key} from "${column}"`]));
   const rows: [string, string][] = [
     ...(plan.shard === null ? [] : [['shard', plan.shard] satisfies [string, string]]),
@@ -217,14 +233,23 @@ function describe(
             string,
           ],
         ]),
-    ['unique lookups', count(lookups.unique)],
+    ['unique lookups', `${atMost}${count(lookups.unique)}`],
     ['already in the ledger', count(lookups.fromLedger)],
-    ['requests needed', `${count(requests.total)} (${steps.map((step) => `${step} ${count(requests[step])}`).join(', ')})`],
-    ['credits', creditsText(plan.credits, limits.maxCredits)],
-    ['time', formatPlanTimes(plan, requests.total, plan.rpm, service.embedded, service.windows)],
+    ['requests needed', `${atMost}${count(requests.total)} (${steps.map((step) => `${step} ${count(requests[step])}`).join(', ')})`],
+    ['credits', creditsText(providers === undefined ? plan.credits : { ...plan.credits, from: null }, limits.maxCredits)],
+    ['time', providers === undefined ? formatPlanTimes(plan, requests.total, plan.rpm, service.embedded, service.windows) : timeOf(plan)],
     ['millrace run', 'problem' in apiKey ? `would end with ${EXIT.config}: ${printable(apiKey.problem)}` : describeStart(plan)],
     ...('problem' in apiKey ? [['', apiKey.hint] satisfies [string, string]] : []),
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
-  return `${rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')}\n`;
+  const lines = rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
+  return `${[...lines, ...(providers === undefined ? [] : providerPlanLines({ providers, orders }, job))].join('\n')}\n`;
+}
+
+/** All providers are asked at the same time. */
+function timeOf({ requests, seconds }: Pick<RunForecast, 'requests' | 'seconds'>): string {
+  if (requests.total === 0) return 'none: nothing is left to ask for';
+  return seconds === null
+    ? 'no limit: as fast as the providers answer'
+    : `${duration(seconds * 1_000)}: of the provider that takes longest`;
 }

@@ -9,12 +9,13 @@ import { requestsFor, type KeptSize } from '../../processor/request-size.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { InputRecord } from '../../formats/input-record.ts';
 import type { PaidLookups } from './plan-credits.ts';
+import type { WaterfallCounting } from './plan-waterfall.ts';
 import { isBlank } from '../../verification/clean-keys.ts';
 import type { Step } from '../../definition/steps.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 
 /** A set on the disk, so that memory does not grow with the input. */
-interface Seen {
+export interface Seen {
   /** True when the key was not there before. */
   add(key: string): boolean;
 }
@@ -41,8 +42,18 @@ export class PlanCounting {
   readonly #seen: Seen;
   readonly #ledger: ReadOnlyLedger | null;
   readonly #scopes: LookupScopes;
+  /** Counts the lookups of a job that names its providers; null for a job with one service. */
+  readonly #waterfalls: WaterfallCounting | null;
 
-  constructor(job: CompiledJob, keysOf: KeysOf, seen: Seen, ledger: ReadOnlyLedger | null, origin: string) {
+  constructor(
+    job: CompiledJob,
+    keysOf: KeysOf,
+    seen: Seen,
+    ledger: ReadOnlyLedger | null,
+    origin: string,
+    waterfalls: WaterfallCounting | null = null,
+  ) {
+    this.#waterfalls = waterfalls;
     this.#job = job;
     this.#keysOf = keysOf;
     this.#seen = seen;
@@ -58,6 +69,10 @@ export class PlanCounting {
       const keys = record.bad === null ? this.#keysOf(record) : 'bad_row';
       return typeof keys === 'string' ? [] : [{ record, keys }];
     });
+    if (this.#waterfalls !== null) {
+      await this.#waterfalls.fetch(known, ask);
+      return;
+    }
     await ask(
       known.flatMap(({ keys: { enrich, company, reveal } }) => [
         ...lookupsIn(enrich).map(({ by, key }) => ({ scope: this.#scopes.enrich[by], key })),
@@ -73,7 +88,8 @@ export class PlanCounting {
     );
   }
 
-  add(record: InputRecord): void {
+  /** @returns null when the record is counted already, so that a job with one service never waits */
+  add(record: InputRecord): Promise<void> | null {
     this.records++;
     if (record.surplus) {
       this.surplus++;
@@ -84,8 +100,10 @@ export class PlanCounting {
     else if (typeof keys === 'string') this.invalid++;
     else {
       if (keys.cleanedEmail !== null) this.cleaned++;
+      if (this.#waterfalls !== null) return this.#waterfalls.follow(record, keys);
       this.#follow(record, keys);
     }
+    return null;
   }
 
   /** A lookup that the ledger does not know counts as if it were answered with a match. */

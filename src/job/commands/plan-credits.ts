@@ -56,17 +56,23 @@ export function forecastCredits(
 
 /** The share of answered lookups that matched, for each step of the service in the job's ledger. @throws MillraceError */
 export async function ledgerMatchRates(job: CompiledJob, origin: string): Promise<MatchRates> {
+  return (await matchRatesBy(job, [origin])).get(origin) ?? {};
+}
+
+/** The same for several services, in one reading. @throws MillraceError */
+export async function matchRatesBy(job: CompiledJob, origins: readonly string[]): Promise<ReadonlyMap<string, MatchRates>> {
   const contents = await openContents(ledgerLocation(job.ledger.uri, job.ledger.uri)).catch((error: unknown) => {
     if (error instanceof InputError) return null;
     throw error;
   });
-  if (contents === null) return {};
+  if (contents === null) return new Map();
   try {
     const { scopes } = await contents.stats({ maxAgeDays: job.ledger.maxAgeDays, now: Date.now() });
-    const own = scopes.filter((scope) => scope.origin === origin);
-    return Object.fromEntries(LOOKUPS.flatMap((step) => rateOf(own.filter((scope) => scope.step === step)).map((rate) => [step, rate])));
+    const ratesOf = (own: readonly ScopeStats[]): MatchRates =>
+      Object.fromEntries(LOOKUPS.flatMap((step) => rateOf(own.filter((scope) => scope.step === step)).map((rate) => [step, rate])));
+    return new Map(origins.map((origin) => [origin, ratesOf(scopes.filter((scope) => scope.origin === origin))]));
   } catch (error) {
-    if (error instanceof InputError) return {};
+    if (error instanceof InputError) return new Map();
     throw error;
   } finally {
     contents.close();

@@ -12,10 +12,15 @@ interface Metric {
   readonly of?: (view: RunView) => readonly MetricSample[];
 }
 
+const codeOf = (status: number): string => (status === 0 ? 'none' : String(status));
+
 const one = (value: number | null): readonly MetricSample[] => (value === null ? [] : [{ value }]);
 
 const bySteps = (view: RunView, samples: (step: string, meter: StepMeter) => readonly MetricSample[]): readonly MetricSample[] =>
   [...view.meter.steps].flatMap(([step, meter]) => samples(step, meter));
+
+const byProviders = (view: RunView, valueOf: (provider: RunView['providers'][number]) => number): readonly MetricSample[] =>
+  view.providers.map((provider) => ({ labels: { provider: provider.name }, value: valueOf(provider) }));
 
 const heldUpSamples = (waitsFor: WaitReason | null): readonly MetricSample[] =>
   WAIT_REASONS.map((by) => ({ labels: { by }, value: waitsFor === by ? 1 : 0 }));
@@ -32,9 +37,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     type: 'counter',
     help: 'Requests by step and HTTP status; code "none": no answer came.',
     of: (view) =>
-      bySteps(view, (step, { answers }) =>
-        [...answers].map(([status, value]) => ({ labels: { step, code: status === 0 ? 'none' : String(status) }, value })),
-      ),
+      bySteps(view, (step, { answers }) => [...answers].map(([status, value]) => ({ labels: { step, code: codeOf(status) }, value }))),
   },
   millrace_request_duration_seconds: {
     type: 'histogram',
@@ -143,6 +146,31 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     type: 'counter',
     help: 'Bytes of the output file that are durable.',
     of: ({ bytes }) => one(bytes.written),
+  },
+  millrace_provider_requests_total: {
+    type: 'counter',
+    help: 'Requests to each provider that the job names, by step and HTTP status; code "none": no answer came.',
+    of: ({ providers }) =>
+      providers.flatMap(({ name: provider, meter }) =>
+        [...meter.steps].flatMap(([step, { answers }]) =>
+          [...answers].map(([status, value]) => ({ labels: { provider, step, code: codeOf(status) }, value })),
+        ),
+      ),
+  },
+  millrace_provider_credits_total: {
+    type: 'counter',
+    help: 'Credits that each provider says it has charged.',
+    of: (view) => byProviders(view, ({ credits }) => credits),
+  },
+  millrace_provider_outage_seconds: {
+    type: 'gauge',
+    help: 'How long each provider has been down; 0 while it is not.',
+    of: (view) => byProviders(view, ({ outageMs }) => outageMs / 1_000),
+  },
+  millrace_provider_skipped: {
+    type: 'gauge',
+    help: '1 while the run goes on without the provider.',
+    of: (view) => byProviders(view, ({ skipped }) => (skipped === null ? 0 : 1)),
   },
 };
 

@@ -1,5 +1,6 @@
 /** The view of a run that a monitor shows. It is taken when a request comes, and nothing runs by itself. */
 import type { Meter } from '../run/meter.ts';
+import type { ProviderView } from '../run/channel-views.ts';
 import type { StoredSlots } from '../../checkpoint/call-slots.ts';
 import type { WaitTotals } from '../../checkpoint/wait-log.ts';
 import { ownRpm } from '../shards/shard-job.ts';
@@ -8,6 +9,12 @@ import { countsOf, snapshots, type HeldUp, type RunParts, type Snapshot } from '
 
 /** Rates are taken over at least this long, however many requests come. */
 const SNAPSHOT_EVERY_MS = 500;
+
+/** A provider now. Its counts are of this execution only. */
+interface SeenProvider extends Pick<ProviderView, 'name' | 'skipped' | 'outageMs'> {
+  readonly meter: Meter;
+  readonly credits: number;
+}
 
 export interface RunView {
   /** Its counts are from the moment of the request. */
@@ -39,11 +46,14 @@ export interface RunView {
   readonly bytes: { readonly read: number; readonly written: number };
   /** Milliseconds, over all resumes. */
   readonly latencyMs: Readonly<Record<'p50' | 'p95' | 'p99', number | null>>;
+  /** Those that the job names; empty for a job with one service. */
+  readonly providers: readonly SeenProvider[];
 }
 
 /** Makes views of a run. @param now monotonic milliseconds. @param wallNow Unix time, milliseconds */
 export function viewsOf(source: RunParts, now: () => number, wallNow: () => number): () => RunView {
-  const { counters, job, limiter, loop, pool } = source;
+  const { counters, job, limiter, loop, pool, providers = [] } = source;
+  const creditsBefore = new Map(providers.map((provider) => [provider.name, provider.counters.credits]));
   const { manifest, mark } = source.checkpoint;
   const look = snapshots(source, ownRpm(job, source.checkpoint), job.limits.limit, now);
   let snapshot = look();
@@ -85,6 +95,13 @@ export function viewsOf(source: RunParts, now: () => number, wallNow: () => numb
         read: bytesBefore(manifest, loop.lastStarted ?? mark.position) - bytesBefore(manifest, mark.position),
         written: (lastSaved?.mark.bytes ?? mark.bytes) - mark.bytes,
       },
+      providers: providers.map(({ name, skipped, outageMs, counters: own }) => ({
+        name,
+        skipped,
+        outageMs,
+        meter: own.meter,
+        credits: own.credits - (creditsBefore.get(name) ?? 0),
+      })),
       latencyMs: { p50: counters.latency.percentile(0.5), p95: counters.latency.percentile(0.95), p99: counters.latency.percentile(0.99) },
     };
   };

@@ -4,7 +4,7 @@ import type { Tally } from '../../writer/tally.ts';
 import type { Counters } from '../run/counters.ts';
 import { Eta } from './eta.ts';
 import { expectedRecords, recordsDone, shareDone } from '../../checkpoint/expected-records.ts';
-import type { RunLimiter, RunPool } from '../run/channel-views.ts';
+import type { ProviderView, RunLimiter, RunPool } from '../run/channel-views.ts';
 import type { RowWriter } from '../run/destination.ts';
 import type { RecordLoop } from '../run/loop.ts';
 import type { RunCheckpoints } from '../run/run-checkpoints.ts';
@@ -26,6 +26,8 @@ export interface RunParts {
   readonly counters: Counters;
   /** The waits of the run; left out before it is watched. */
   readonly silence?: SilenceWatch;
+  /** Those that the job names; left out, or empty, for a job with one service. */
+  readonly providers?: readonly ProviderView[];
 }
 
 /** Counts at one moment. */

@@ -2,6 +2,7 @@ import { count, duration, printable } from '../../util/display.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
 import { moneyText } from '../../definition/credit-price.ts';
 import type { Report } from '../report/report.ts';
+import { providerLines } from './provider-lines.ts';
 import { deliverableRate, matchRate } from '../../writer/rates.ts';
 
 /** Error codes that are shown. */
@@ -52,6 +53,8 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
     rows.push(['latency', `${report.latencyMs.p50} ms`, `p95 ${report.latencyMs.p95} ms, p99 ${report.latencyMs.p99} ms`]);
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = ['', ...rows.map(([name, value, note]) => `${name.padEnd(width)}  ${value.padStart(10)}  ${note}`.trimEnd()), ''];
+  const brought = providerLines(report);
+  if (brought.length > 0) lines.push(...brought, '');
   const leading = leadingErrors(report);
   if (leading !== '') lines.push(`Most errors: ${leading}`);
   for (const reason of report.exitReasons ?? []) lines.push(`Exit code ${report.exitCode}: ${reason}.`);

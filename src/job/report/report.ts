@@ -22,6 +22,7 @@ import {
   type ReportFiles,
   type Timeline,
 } from './report-parts.ts';
+import { costOfProviders, providerFigures, type ReportedProviders } from './provider-figures.ts';
 
 /**
  * `report.json`, as docs/report.schema.json describes it. Totals cover all resumes; the outcomes sum to `records.total`. New keys come
@@ -53,7 +54,7 @@ export interface Report extends Figures {
    */
   readonly verifyRequests?: { readonly addresses: number; readonly tooLarge: number };
   readonly credits: number;
-  /** The credits in money; left out without `service.creditPrice`. */
+  /** The credits in money; left out without `service.creditPrice`. With providers: the sum of their costs, where it has one currency. */
   readonly cost?: Money;
   /**
    * `rpm`: null when unlimited. `usedShare`: calls as a share of the offered ones: the plan's rate times the running time, plus the calls
@@ -87,22 +88,25 @@ export interface Report extends Figures {
   readonly files: ReportFiles | null;
   /** Lookups that another row of the job shares, so that they cost nothing. After a retry it may be too low. */
   readonly duplicateLookups: number;
+  /** By the job's names; left out for a job with one service. */
+  readonly providers?: ReportedProviders;
 }
 
 /** The parts of a job that its report names. */
-export type ReportedJob = Pick<CompiledJob, 'output' | 'checkpoint' | 'service' | 'steps'>;
+export type ReportedJob = Pick<CompiledJob, 'output' | 'checkpoint' | 'service' | 'steps' | 'providers' | 'waterfalls'>;
 
 const MINUTE_MS = 60_000;
 
 /** @param rpm the run's own requests a minute: see `ownRpm` */
 export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: number | null = job.service.rpm): Report {
   const { mark, totals, result, previous, manifest } = checkpoint;
-  const { creditPrice: price } = job.service;
   const { uri } = job.output;
   const tally = result?.tally ?? mark.tally;
   const records = recordsOf(checkpoint, tally);
   const counted = { records, verification: tally.verification, activeMs: totals.activeMs };
   const runs = totals.runs ?? NO_RUNS;
+  const providers = providerFigures(job, checkpoint, tally.providers);
+  const cost = costFor(totals.credits, job.service, providers);
   const latency = new LatencyHistogram(totals.latency);
   const calls = Object.values(totals.calls).reduce((sum, count) => sum + count, 0);
   return {
@@ -120,7 +124,7 @@ export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: numbe
     waits: totals.waits,
     ...verifyRequestsOf(totals),
     credits: totals.credits,
-    ...(price === null ? {} : { cost: costOf(totals.credits, price) }),
+    ...(cost === null ? {} : { cost }),
     quota: {
       rpm,
       usedShare:
@@ -144,7 +148,17 @@ export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: numbe
     mostRetried: reportedCalls(totals.notable?.mostRetried, manifest.files),
     files: filesOf(job, counted),
     duplicateLookups: Math.max(0, (tally.lookups ?? 0) - totals.lookups.unique),
+    ...(providers === null ? {} : { providers }),
   };
+}
+
+function costFor(
+  credits: number,
+  { creditPrice }: Pick<CompiledJob['service'], 'creditPrice'>,
+  providers: ReportedProviders | null,
+): Money | null {
+  if (providers !== null) return costOfProviders(providers);
+  return creditPrice === null ? null : costOf(credits, creditPrice);
 }
 
 function recordsOf({ fingerprint }: Checkpoint, { total, outcomes }: Tally): Report['records'] {

@@ -1,6 +1,7 @@
 /** The limiters and pools of a run as progress and monitor see them: as one. */
 import type { Limiter } from '../../limiter/limiter.ts';
 import type { CallPool } from '../../pool/call-pool.ts';
+import type { Counters } from './counters.ts';
 import type { Channel } from './open-calls.ts';
 
 export type RunLimiter = Pick<Limiter, 'throttledMs' | 'pausedMs' | 'burst' | 'stated'>;
@@ -9,6 +10,16 @@ export type RunPool = Pick<CallPool, 'outage' | 'concurrency' | 'inFlight' | 'wa
 /** A channel with the provider's name; null for the one service of a job. */
 export interface ChannelView extends Channel {
   readonly name: string | null;
+}
+
+/** A provider that a job names, as monitor and progress see it. */
+export interface ProviderView {
+  readonly name: string;
+  readonly counters: Pick<Counters, 'meter' | 'credits'>;
+  /** Why the run goes on without it; null while it is asked. */
+  readonly skipped: string | null;
+  /** How long it has been down, milliseconds; 0 while it is not. */
+  readonly outageMs: number;
 }
 
 /**

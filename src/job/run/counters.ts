@@ -20,6 +20,8 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   throttledEvents: number;
   /** Credits that answers have named. */
   credits: number;
+  /** The same by step. */
+  readonly creditsBy: Partial<Record<Step, number>>;
   /** Credits that calls without an answer may have cost, such as those that broke off. */
   #creditsPerhaps = 0;
   /** By step: keys in flight, and the most credits that a key has cost. */
@@ -69,6 +71,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.throttledEvents = from?.throttled.events ?? 0;
     this.#waitedMs = from?.throttled.waitedMs ?? 0;
     this.credits = from?.credits ?? 0;
+    this.creditsBy = { ...from?.creditsBy };
     this.verifyTooLarge = from?.verifyRequests?.tooLarge ?? 0;
     this.verifySize = from?.verifyRequests === undefined ? null : { size: from.verifyRequests.size, most: from.verifyRequests.most };
     this.latency = new LatencyHistogram(from?.latency);
@@ -154,6 +157,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     flying.keys -= keys;
     flying.creditsEach = Math.max(flying.creditsEach, credits / keys);
     this.credits += credits;
+    this.creditsBy[step] = (this.creditsBy[step] ?? 0) + credits;
     // Without an answer the service may have charged all the same, and an answer that is repeated for its key names no credits.
     if (status === 0 && !wasNeverSent(result)) this.#creditsPerhaps += keys * flying.creditsEach;
   }

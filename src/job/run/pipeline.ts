@@ -162,7 +162,18 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     ledger.listen({ moved: () => loop.flushIfIdle(), failed: stopFor });
 
     state.enter('running');
-    reporter.start({ job, checkpoint, resumed: options.isResumed, loop, limiter, pool, checkpoints: saved, counters, writer });
+    reporter.start({
+      job,
+      checkpoint,
+      resumed: options.isResumed,
+      loop,
+      limiter,
+      pool,
+      checkpoints: saved,
+      counters,
+      writer,
+      providers: providers.views,
+    });
     const unwatch = watchRun(waits, {
       channels: providers.channels,
       joining: () => ledger.joining,

@@ -6,10 +6,11 @@ import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
 import { smallestClaimedWindow } from '../../limiter/quota-windows.ts';
 import type { SharedQuota } from '../../limiter/shared/shared-quota.ts';
-import { declaredScopes, lookupScopes } from '../../processor/scopes.ts';
+import { lookupScopes } from '../../processor/scopes.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { DeclaredClient } from '../../providers/client/declared-client.ts';
 import { MillraceError } from '../../util/errors.ts';
+import { providerScopes } from '../lifecycle/provider-scopes.ts';
 import { serviceOrigin } from '../lifecycle/service-origin.ts';
 import { Notices } from '../progress/notices.ts';
 import type { Reporter } from '../progress/reporter.ts';
@@ -158,10 +159,7 @@ function namedPart(
     callCounters: both(run.counters, counters, watch),
     budget: bothBudgets(run.budget, own, name),
     notices: new Notices(tellerOf(reporter, name), job.limits.maxOutageMs, () => performance.now()),
-    scopes: (ledger) => {
-      const scopeOf = (step: string, options: string): number => ledger.scope(serviceOrigin(ownJob), step, options);
-      return definition.client === 'built-in' ? lookupScopes(scopeOf, 'domain', job) : declaredScopes(scopeOf, definition, job);
-    },
+    scopes: (ledger) => providerScopes(provider, job, (...scope) => ledger.scope(...scope)),
     verifyBatch: definition.client === 'built-in' ? VERIFY_BATCH : (definition.operations.verify?.batch?.size ?? 1),
     maySkip: (error) => provider.onUnavailable === 'skip' && isUnavailable(error),
     inWords: (error) => inProvider(error, name),

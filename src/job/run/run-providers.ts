@@ -5,7 +5,7 @@ import type { MissQuarantine } from '../../processor/miss-quarantine.ts';
 import type { Steps } from '../../processor/open-steps.ts';
 import type { NamedPart } from './provider-parts.ts';
 import { RunProvider, type ProviderPart, type SharedParts } from './run-provider.ts';
-import { allChannels, type ChannelView, type RunLimiter, type RunPool } from './channel-views.ts';
+import { allChannels, type ChannelView, type ProviderView, type RunLimiter, type RunPool } from './channel-views.ts';
 
 /** The state of named providers in the checkpoints of a run. */
 export interface ProviderCheckpoints {
@@ -21,6 +21,8 @@ export class RunProviders {
   readonly limiter: RunLimiter;
   readonly pool: RunPool;
   readonly channels: readonly ChannelView[];
+  /** Those that the job names, for the monitor. */
+  readonly views: readonly ProviderView[];
   /** Null for a job with one service, whose state is the checkpoint's own. */
   readonly checkpoints: ProviderCheckpoints | null;
   readonly #named: readonly NamedPart[];
@@ -31,6 +33,7 @@ export class RunProviders {
     this.all = parts.map((part) => new RunProvider(part, shared));
     this.channels = this.all.flatMap(({ name, calls }) => calls.channels.map((channel) => ({ name, ...channel })));
     ({ limiter: this.limiter, pool: this.pool } = allChannels(this.channels));
+    this.views = this.all.flatMap((provider) => (provider.name === null ? [] : [viewOf(provider, provider.name)]));
     this.checkpoints =
       this.#named.length === 0 ? null : { states: (isRunning) => this.#states(isRunning), claimed: (states) => this.#claimed(states) };
   }
@@ -99,7 +102,7 @@ export class RunProviders {
         if (provider === undefined) throw new Error(`the provider ${name} is not open`);
         const claims = isRunning ? own.claim() : own.spent;
         const spent = Object.fromEntries(Object.entries(provider.spent).map(([channel, quota]) => [channel, { ...quota, sent: own.sent }]));
-        const totals = counters.totals({ lookups: 0, reused: 0 });
+        const totals = { ...counters.totals({ lookups: 0, reused: 0 }), creditsBy: { ...counters.creditsBy } };
         return [name, { ...provider.knownNow(), totals, spent, ...claims, skipped: provider.skipped }];
       }),
     );
@@ -111,4 +114,18 @@ export class RunProviders {
       if (state !== undefined) own.claimedUpTo(state);
     }
   }
+}
+
+function viewOf(provider: RunProvider, name: string): ProviderView {
+  const { counters, calls } = provider;
+  return {
+    name,
+    counters,
+    get skipped() {
+      return provider.skipped;
+    },
+    get outageMs() {
+      return Math.max(0, ...calls.channels.map(({ pool }) => pool.outage?.forMs ?? 0));
+    },
+  };
 }

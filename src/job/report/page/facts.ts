@@ -1,6 +1,7 @@
 /** The head of the page: the figures of the run at a glance, and the facts about it. HTML. Pure. */
 import { moneyText } from '../../../definition/credit-price.ts';
 import { count, duration } from '../../../util/display.ts';
+import type { ReportedProvider } from '../provider-figures.ts';
 import type { Report } from '../report.ts';
 import type { PageData } from './page-data.ts';
 import { inline } from './tables.ts';
@@ -75,7 +76,9 @@ export function facts({ report, input }: PageData): [string, string][] {
     quota.rpm === null ? 'no limit of requests' : `${count(quota.rpm)} requests a minute`,
   ].join(', ');
   return [
-    ['Service', `${service.url === null ? 'embedded' : codeElement(service.url)}, ${plan}`],
+    ...(report.providers === undefined
+      ? [['Service', `${service.url === null ? 'embedded' : codeElement(service.url)}, ${plan}`] satisfies [string, string]]
+      : [['Providers', Object.entries(report.providers).map(provider).join('<br>')] satisfies [string, string]]),
     ...(command === null ? [] : [['Command', `<code>${shown(command)}</code>`] satisfies [string, string]]),
     ['Started', moment(Date.parse(startedAt))],
     ['Finished', finishedAt === null ? '-' : moment(Date.parse(finishedAt))],
@@ -86,6 +89,11 @@ export function facts({ report, input }: PageData): [string, string][] {
     ['Output', `${codeElement(output.uri)}: ${inline('output.rows', count(output.rows))} rows, ${bytes(output.bytes)}`],
     ...(output.sha256 === null ? [] : [['SHA-256', codeElement(output.sha256)] satisfies [string, string]]),
   ];
+}
+
+function provider([name, { definition, url, plan }]: [string, ReportedProvider]): string {
+  const from = definition === name ? '' : ` (${named(definition)})`;
+  return `${codeElement(name)}${from}: ${url === null ? 'embedded' : codeElement(url)}${plan === null ? '' : `, plan ${named(plan)}`}`;
 }
 
 function lastRun({ finishedAt, exitCode, records }: NonNullable<Report['previous']>): string {

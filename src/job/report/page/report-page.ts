@@ -7,6 +7,7 @@ import { errors } from './errors.ts';
 import { facts, tiles } from './facts.ts';
 import { latency } from './latency.ts';
 import type { PageData } from './page-data.ts';
+import { providersSection } from './providers.ts';
 import { requests } from './requests.ts';
 import { filesSection, runsSection } from './runs.ts';
 import { REPORT_STYLE } from './style.ts';
@@ -16,9 +17,11 @@ import { linkBeside, named } from './words.ts';
 /** Allows no loading and no script. */
 const POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', REPORT_STYLE, 'base64')}'; base-uri 'none'; form-action 'none'`;
 
-const SECTIONS: readonly (readonly [title: string, content: (data: PageData) => string])[] = [
+/** A section without content is left out. */
+const SECTIONS: readonly (readonly [title: string, content: (data: PageData) => string | null])[] = [
   ['Outcomes', outcomes],
   ['Verdicts', verdicts],
+  ['Providers', providersSection],
   ['Errors', errors],
   ['Requests against quota', requests],
   ['Waits', waitsSection],
@@ -57,11 +60,18 @@ ${facts(data)
 <h2>What to do next</h2>
 ${next.map((sentence) => `<p>${sentence}</p>`).join('\n')}
 </section>
-${SECTIONS.map(([title, content]) => `<section>\n<h2>${title}</h2>\n${content(data)}\n</section>`).join('\n')}
+${sections(data).join('\n')}
 </main>
 <footer><p>All times are UTC, and all totals cover every run, resume and retry of the job. Written by Millrace ${named(report.version)}.
   For programs: ${linkBeside(`${report.output.uri}.report.json`)}.</p></footer>
 </body>
 </html>
 `;
+}
+
+function sections(data: PageData): string[] {
+  return SECTIONS.flatMap(([title, content]) => {
+    const html = content(data);
+    return html === null ? [] : [`<section>\n<h2>${title}</h2>\n${html}\n</section>`];
+  });
 }

@@ -19,7 +19,8 @@ export function requests({ report }: PageData): string {
   const share = quota.usedShare === 1 ? 'All' : `${((quota.usedShare ?? 0) * 100).toFixed(1)} %`;
   const used =
     quota.usedShare === null ? '' : ` ${inline('quota.usedShare', share)} of what the service offered while the job ran was used.`;
-  const plan = quota.rpm === null ? 'The plan is unlimited.' : `The plan permits ${inline('quota.rpm', count(quota.rpm))} a minute.${used}`;
+  const unlimited = report.providers === undefined ? 'The plan is unlimited.' : 'Each provider has its own quota.';
+  const plan = quota.rpm === null ? unlimited : `The plan permits ${inline('quota.rpm', count(quota.rpm))} a minute.${used}`;
   const missing =
     all > charted
       ? `<p class="note">${count(all - charted)} of them are not below: an ` +
@@ -63,7 +64,7 @@ ${chart({
 <ul class="legend">${marks(report, drawn, tallest)
     .map((one) => `<li>${one}</li>`)
     .join('')}</ul></figcaption>
-${folded('The same as a table', slotTable(timeline))}
+${folded('The same as a table', slotTable(timeline, report.providers === undefined ? 'unlimited' : '-'))}
 </figure>`;
 }
 
@@ -112,14 +113,14 @@ function gapBefore({ slotMs, slots }: Timeline, index: number): number {
   return before === undefined || slot === undefined ? 0 : Date.parse(slot.at) - Date.parse(before.at) - slotMs;
 }
 
-function slotTable(timeline: Timeline): string {
+function slotTable(timeline: Timeline, noPlan: string): string {
   const waited = (ms: number): string => (ms > 0 ? duration(ms) : '');
   const rows = timeline.slots.flatMap((slot, index) => {
     const gap = gapBefore(timeline, index);
     const row = [
       startOf(slot),
       figure(`timeline.slots.${index}.requests`, count(slot.requests)),
-      slot.permitted === null ? 'unlimited' : count(Math.round(slot.permitted)),
+      slot.permitted === null ? noPlan : count(Math.round(slot.permitted)),
       waited(slot.throttledMs),
       waited(slot.downMs),
       waited(slot.waitedMs),

@@ -2,11 +2,13 @@ import { hash } from 'node:crypto';
 import * as fc from '../../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import type { TimelineSlot } from '../../../../src/job/report/report-parts.ts';
-import type { PageData } from '../../../../src/job/report/page/page-data.ts';
+import { pageData as pageDataOf, type PageData } from '../../../../src/job/report/page/page-data.ts';
+import { buildReport } from '../../../../src/job/report/report.ts';
 import { reportPage } from '../../../../src/job/report/page/report-page.ts';
 import { count } from '../../../../src/util/display.ts';
 import { expectClosed, unescaped } from '../../../support/html.ts';
 import { requestsIn, sectionsOf } from '../../../support/report-page.ts';
+import { PROVIDERS_CHECKPOINT, PROVIDERS_JOB } from '../../../support/provider-report.ts';
 import { pageData } from './samples.ts';
 
 const [SAMPLE = null as unknown as PageData] = fc.sample(pageData, { numRuns: 1, seed: 11 });
@@ -57,6 +59,10 @@ const SECTIONS = [
   'Runs',
   'Files',
 ];
+
+const PROVIDERS = buildReport(PROVIDERS_CHECKPOINT, PROVIDERS_JOB);
+const providersIn = (report: PageData['report']): string =>
+  sectionsOf(reportPage(pageDataOf(PROVIDERS_CHECKPOINT, report)))['Providers'] ?? '';
 
 describe('the page of the report', () => {
   it('stays valid, small HTML whatever names contain: every text stays text, and nothing is loaded or run', () => {
@@ -319,3 +325,38 @@ const ATTRIBUTES = new Set([
   'scope',
   'data-of',
 ]);
+
+describe('the providers on the page', () => {
+  it('are rows in the order asked: what each was asked, brought and cost', () => {
+    const rows = [...providersIn(PROVIDERS).matchAll(/<tr>(<td>.*?)<\/tr>/g)].map(([, row = '']) =>
+      row.split('</td>').map((cell) => unescaped(cell.replaceAll(/<[^>]*>/g, ''))),
+    );
+    expect(rows.map((row) => row.slice(0, -1))).toEqual([
+      ['enrich alpha', '1,200', '600', '50.4 %', '600', '600', '1,800', '10', '0', '1,205', '600', '12.00 EUR', '0.02 EUR'],
+      ['enrich beta', '600', '300', '50.0 %', '300', '300', '900', '0', '0', '295', '600', '60.00 EUR', '0.2 EUR'],
+      ['verify gamma', '900', '0', '', '0', '0', '0', '0', '900', '5', '0', '', ''],
+      ['verify beta', '900', '900', '100.0 %', '900', '800', '800', '0', '0', '900', '900', '90.00 EUR', '0.1125 EUR'],
+    ]);
+  });
+
+  it('have a sentence for one that the run went on without, whose text stays text', () => {
+    expect(providersIn(PROVIDERS)).toContain('went on without <code>gamma</code>: it has been down for 10 min.');
+    const { gamma } = PROVIDERS.providers ?? {};
+    if (gamma === undefined) throw new Error('gamma is missing');
+    const page = providersIn({ ...PROVIDERS, providers: { ...PROVIDERS.providers, gamma: { ...gamma, skipped: '<b>\u001b[2J' } } });
+    expect(page).toContain('&lt;b&gt;\ufffd[2J');
+    expectClosed(page);
+  });
+
+  it('are named in place of the one service, and their quotas in place of its plan', () => {
+    const page = reportPage(pageDataOf(PROVIDERS_CHECKPOINT, PROVIDERS));
+    expect(page).toContain('<dt>Providers</dt><dd><code>alpha</code>: <code>https://alpha.example</code>, plan pro<br>');
+    expect(page).not.toContain('<dt>Service</dt>');
+    expect(page).toContain('Each provider has its own quota.');
+    expect(page).not.toMatch(NO_VALUE);
+  });
+
+  it('are no section of a job with one service', () => {
+    expect(Object.keys(sectionsOf(reportPage(PLAIN)))).not.toContain('Providers');
+  });
+});

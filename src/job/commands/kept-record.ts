@@ -1,0 +1,29 @@
+/** The record of a match that the ledger keeps, read without a client. */
+import type { Step } from '../../definition/compiled-job.ts';
+import type { JobProvider } from '../../definition/job-provider.ts';
+import { isObject } from '../../util/is-object.ts';
+
+type AnyRecord = Readonly<Record<string, unknown>>;
+
+/**
+ * The record by the mapping of today; null where it cannot be read, which a run counts as a failure.
+ * @param text of the ledger's answer: for a declared provider the provider's own answer, else the record
+ */
+export async function readKeptRecord({ definition }: Pick<JobProvider, 'definition'>, step: Step, text: string): Promise<AnyRecord | null> {
+  const operation = definition.operations[step];
+  try {
+    if (step === 'verify' || definition.client === 'built-in' || operation === undefined) {
+      // A second line names the request that polls for the answer.
+      const [first = ''] = text.split('\n', 1);
+      const record: unknown = JSON.parse(first);
+      return isObject(record) ? record : null;
+    }
+    const [{ mapRecord }, { readStoredAnswer }] = await Promise.all([
+      import('../../providers/client/map-record.ts'),
+      import('../../providers/client/stored-answer.ts'),
+    ]);
+    return (await mapRecord(operation, readStoredAnswer(text))) ?? {};
+  } catch {
+    return null;
+  }
+}

@@ -5,12 +5,12 @@
 import type { MappingFailure } from './mapping-error.ts';
 
 export const LIMITS = {
-  /** Evaluated nodes of the expression; a plain record takes about 100. They take about a fifth of a second. */
-  steps: 200_000,
+  /** Evaluated nodes of the expression; a plain record takes about 100. They take about a tenth of a second. */
+  steps: 100_000,
   /** Processor time, for single steps that are slow: a busy or paused machine fails no answer. */
   timeMs: 1_000,
   /** Calls within calls. Entries of one object count too, because they are evaluated side by side. */
-  depth: 10_000,
+  depth: 5_000,
   /** Entries of a list. */
   list: 10_000,
   /** Characters of a text that the expression makes. */

@@ -50,17 +50,17 @@ const OF_STEP: Readonly<Record<Step, readonly (readonly [string, Read])[]>> = {
 
 /** Which provider a step's values are from, where the job names its providers. */
 const SOURCES: Readonly<Record<Step, readonly [string, Read]>> = {
-  enrich: ['enrich.source', (r) => sourceText(r.enrich?.record['source'])],
+  enrich: ['enrich.source', (r) => sourceText('enrich', r.enrich?.record['source'])],
   verify: ['verify.source', (r) => r.verify?.record['source']],
-  company: ['company.source', (r) => sourceText(r.company?.record['source'])],
-  reveal: ['reveal.source', (r) => sourceText(r.reveal?.record['source'])],
+  company: ['company.source', (r) => sourceText('company', r.company?.record['source'])],
+  reveal: ['reveal.source', (r) => sourceText('reveal', r.reveal?.record['source'])],
 };
 
 /** `title=pdl;company.name=hunter`, for the fields that a row of a table shows. */
-function sourceText(sources: unknown): unknown {
+function sourceText(step: Step, sources: unknown): unknown {
   if (!isObject(sources)) return undefined;
   return Object.entries(sources)
-    .filter(([field]) => SHOWN_FIELDS.has(field))
+    .filter(([field]) => SHOWN_PATHS.has(`${step}.${field}`))
     .map(([field, provider]) => `${field}=${String(provider)}`);
 }
 
@@ -147,10 +147,8 @@ function standardColumns(steps: readonly Step[], waterfalls: Waterfalls): readon
   return [...STANDARD, ...steps.flatMap((step) => OF_STEP[step]), ...sources];
 }
 
-/** Fields that have a column of their own, without the step. */
-const SHOWN_FIELDS: ReadonlySet<string> = new Set(
-  [...STANDARD, ...Object.values(OF_STEP).flat()].map(([name]) => name.slice(name.indexOf('.') + 1)),
-);
+/** Paths that have a column of their own. */
+const SHOWN_PATHS: ReadonlySet<string> = new Set([...STANDARD, ...Object.values(OF_STEP).flat()].map(([name]) => name));
 
 /**
  * Reads a dotted path such as `enrich.company.hq.city`, `verify.flags.role`, `result.outcome` or `input.<column>`.

@@ -3,7 +3,9 @@ import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { guardFormula } from '../../src/util/formula-guard.ts';
 import { csvRow } from '../../src/formats/csv/csv-row.ts';
+import type { CompiledJob } from '../../src/definition/compiled-job.ts';
 import { STEPS, type Step } from '../../src/definition/steps.ts';
+import type { InputManifest, InputRecord } from '../../src/formats/input-record.ts';
 import { NO_ANSWERS, type RecordResult } from '../../src/processor/result.ts';
 import { readPath, resultColumns, toCell } from '../../src/writer/result-columns.ts';
 import { rowFormat } from '../../src/writer/row-format.ts';
@@ -286,5 +288,57 @@ describe('the cells of a result', () => {
       '',
     ])
       expect(readPath(path, [])(r, csvRecord([]))).toBeUndefined();
+  });
+});
+
+describe('rows of a job that names its providers', () => {
+  const RULE = { from: ['pdl'], keys: [], until: [], fields: 'merge' } as const;
+  const job = (format: 'csv' | 'jsonl'): CompiledJob => ({
+    ...jobFor({ format }, ['enrich', 'verify', 'company']),
+    waterfalls: { enrich: RULE, verify: RULE, company: RULE },
+  });
+  const enriched = {
+    email: 'a@b.example',
+    title: 'CTO',
+    linkedin_url: 'x',
+    company: { name: 'B' },
+    source: { email: 'pdl', title: 'hunter', linkedin_url: 'pdl', 'company.name': 'pdl' },
+  };
+  const result = {
+    outcome: 'matched',
+    error: null,
+    failure: null,
+    enrich: { record: enriched, text: JSON.stringify(enriched) },
+    verify: {
+      record: { email: 'a@b.example', result: 'risky', confidence: null, reason: null, source: 'hunter' },
+      text: '{"source":"hunter"}',
+    },
+    company: null,
+    reveal: null,
+  } as const;
+  const manifest = { columns: ['email'], types: [] } as unknown as InputManifest;
+  const record = { values: ['a@b.example'], json: null, bad: null, raw: null } as unknown as InputRecord;
+
+  it('say in a column for each step where the values of its columns come from', () => {
+    const { header, row } = rowFormat(job('csv'), manifest);
+    const names = String(header).trimEnd().split(',');
+    const cells = String(row(record, result)).trimEnd().split(',');
+    const cell = (name: string): string | undefined => cells[names.indexOf(name)];
+    expect(names.slice(-3)).toEqual(['enrich.source', 'verify.source', 'company.source']);
+    expect(cell('enrich.source')).toBe('email=pdl;title=hunter;company.name=pdl');
+    expect([cell('verify.source'), cell('company.source')]).toEqual(['hunter', '']);
+  });
+
+  it('have the source of every field within the record in JSON lines', () => {
+    const line = JSON.parse(String(rowFormat(job('jsonl'), manifest).row(record, result))) as { enrich: { source: unknown } };
+    expect(line.enrich.source).toEqual(enriched.source);
+  });
+
+  it('may have the source of one field in a column of its own', () => {
+    const { row } = rowFormat(
+      { ...job('csv'), output: { ...job('csv').output, fields: { Who: 'enrich.source.title', All: 'enrich.source' } } },
+      manifest,
+    );
+    expect(String(row(record, result))).toBe('a@b.example,hunter,email=pdl;title=hunter;company.name=pdl\n');
   });
 });

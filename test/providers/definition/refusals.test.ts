@@ -189,7 +189,7 @@ describe('a definition is refused for', () => {
   test('the headers of authentication and idempotency, and for a header given twice', () => {
     expect(refused(`${LEAST}authentication: {header: X-Auth}\nheaders: {x-auth: a}`).hint).toBe('`authentication` sends it.');
     expect(refused(`${LEAST}idempotency: {header: X-Once}\nheaders: {x-once: a}`).hint).toBe('`idempotency` sends it.');
-    expect(refused(`${LEAST}headers: {Accept: a, accept: b}`).message).toContain('headers.accept: the header is given twice');
+    expect(refused(`${LEAST}headers: {accept: a, Accept: b}`).message).toContain('headers.Accept: the header is given twice');
   });
 
   test.each([

@@ -85,8 +85,8 @@ it.each([
 });
 
 it.each([500, 2_000])('a chain of %i conditions has a value, or a message that names its mapping', async (length) => {
-  const { evaluate } = compileMapping('record', `a${' and a'.repeat(length)}`, '');
-  const said = await evaluate({ a: true }).catch((error: unknown) => error);
+  const mapping = compileMapping('record', `a${' and a'.repeat(length)}`, '');
+  const said = await mapping.evaluate({ a: true }).catch((error: unknown) => error);
   if (said !== true) expect(said).toMatchObject({ name: 'MappingError', key: 'record' });
 });
 

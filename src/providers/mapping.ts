@@ -4,7 +4,7 @@ import { ConfigError } from '../util/errors.ts';
 import { isObject } from '../util/is-object.ts';
 import type { Mapping } from './compiled-provider.ts';
 import { checkExpression, type Objection } from './mapping/check-expression.ts';
-import { compileDirect, LEAVE } from './mapping/direct.ts';
+import { compileDirect, LEAVE, type Direct } from './mapping/direct.ts';
 import { bindFunctions } from './mapping/functions.ts';
 import { MappingError } from './mapping/mapping-error.ts';
 import { BOUNDED_OPTIONS, LimitReached, LIMITS, meter } from './mapping/meter.ts';
@@ -44,24 +44,32 @@ export function compileMapping(key: string, text: string, place: string, leafAt:
       throw mappingError(key, error, leafAt);
     }
   };
-  const direct = compileDirect(expression.ast());
   const inJsonata = (input: unknown): Promise<unknown> => inTurn(() => run(input));
+  const direct = directOf(expression);
   if (direct === null) return { key, text, evaluate: inJsonata };
   const evaluate = async (input: unknown): Promise<unknown> => {
-    if (!isObject(input)) return inJsonata(input);
-    const found = direct(input);
-    return found === LEAVE || (typeof found === 'object' && found !== null) ? (plainOf(found) ?? inJsonata(input)) : found;
+    const found = isObject(input) ? valueOf(direct, input) : LEAVE;
+    return found === LEAVE ? inJsonata(input) : found;
   };
   return { key, text, evaluate };
 }
 
-/** Null when the value is left to JSONata, or has no plain value: JSONata then says why. */
-function plainOf(found: unknown): unknown {
-  if (found === LEAVE) return null;
+/** Null for an expression that is left to JSONata, also because it is nested deeper than the stack. */
+function directOf(expression: jsonata.Expression): Direct | null {
   try {
-    return plainValue(found);
+    return compileDirect(expression.ast());
   } catch {
     return null;
+  }
+}
+
+/** A value that is not plain, or is nested deeper than the stack, is left to JSONata, which then says why. */
+function valueOf(direct: Direct, input: Readonly<Record<string, unknown>>): unknown {
+  try {
+    const found = direct(input);
+    return found === LEAVE ? LEAVE : plainValue(found);
+  } catch {
+    return LEAVE;
   }
 }
 

@@ -84,6 +84,12 @@ it.each([
   expect(compileDirect(jsonata(expression).ast())).toBeNull();
 });
 
+it.each([500, 2_000])('a chain of %i conditions has a value, or a message that names its mapping', async (length) => {
+  const mapping = compileMapping('record', `a${' and a'.repeat(length)}`, '');
+  const said = await mapping.evaluate({ a: true }).catch((error: unknown) => error);
+  if (said !== true) expect(said).toMatchObject({ name: 'MappingError', key: 'record' });
+});
+
 it('a mapping that gives a part of the input which is too deep says so, as JSONata does', async () => {
   let deep: unknown = 1;
   for (let depth = 0; depth < 300; depth++) deep = { a: deep };

@@ -26,7 +26,17 @@ export type ProviderTally = Readonly<Partial<Record<Step, Readonly<Record<string
 
 type Counts = { -readonly [K in keyof ProviderCounts]: ProviderCounts[K] };
 
-export const NO_COUNTS: ProviderCounts = { asked: 0, matched: 0, missed: 0, suppressed: 0, failed: 0, unavailable: 0, rows: 0, first: 0, fields: 0 };
+export const NO_COUNTS: ProviderCounts = {
+  asked: 0,
+  matched: 0,
+  missed: 0,
+  suppressed: 0,
+  failed: 0,
+  unavailable: 0,
+  rows: 0,
+  first: 0,
+  fields: 0,
+};
 
 export class ProviderTallying {
   readonly #counts = new Map<Step, Map<string, Counts>>();

@@ -162,7 +162,8 @@ export class RecordProcessor {
     contributions?: readonly Contribution[],
   ): boolean {
     const { result } = inProgress;
-    const lookups = (result.lookups ?? 0) + (contributions?.length ?? 1);
+    const asked = contributions?.filter(({ kind }) => kind !== 'unavailable').length ?? 1;
+    const lookups = (result.lookups ?? 0) + asked;
     result.lookups = lookups;
     if (contributions !== undefined) result.contributions = [...(result.contributions ?? []), ...contributions];
     switch (outcome.kind) {

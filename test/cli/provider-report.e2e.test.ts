@@ -60,7 +60,7 @@ steps:
     await Promise.all([folder.remove(), first.stop(), second.stop()]);
   });
 
-  it('is planned by the match rates', () => {
+  it('the job is planned by the match rates', () => {
     expect(before.providers['alpha']?.steps['enrich']).toMatchObject({
       lookups: { atMost: ROWS, expected: ROWS },
       requests: { atMost: ROWS, expected: ROWS },
@@ -72,7 +72,7 @@ steps:
     expect(before.orders['enrich']).toMatchObject({ cheapest: ['beta', 'alpha'], unit: 'EUR' });
   });
 
-  it('reports the calls and credits of each provider as their own books have them', () => {
+  it('the job reports the calls and credits of each provider as their own books have them', () => {
     expect(said.code).toBe(0);
     expect(schemaFaults(report)).toEqual([]);
     const { alpha, beta } = report.providers ?? {};
@@ -105,7 +105,7 @@ steps:
     expect(report.cost).toEqual({ amount: 1.2, currency: 'EUR' });
   });
 
-  it('has the same figures in the summary and in its status', async () => {
+  it('the job has the same figures in the summary and in its status', async () => {
     expect(said.stderr).not.toContain('NaN');
     const status = await folder.run(['status', 'job.yaml']);
     expect(status.stdout).toMatch(/^ {4}beta +20 +100\.0 % +20 +20 +0\.20 EUR$/m);
@@ -113,7 +113,7 @@ steps:
     expect(reportInStatus(json.stdout)['providers']).toEqual(report.providers);
   });
 
-  it('is planned by the ledger once it has run', async () => {
+  it('the job is planned by the ledger once it has run', async () => {
     await folder.run(['run', 'job.yaml']);
     const after = await plan();
     expect(after.requests.total).toBe(0);
@@ -127,7 +127,7 @@ steps:
     expect(again.providers['beta']?.steps['enrich']).toMatchObject({ lookups: { atMost: 0 }, fromLedger: ROWS / 2, matchRate: 1 });
   });
 
-  it('is planned by what the ledger knows of other rows', async () => {
+  it('the job is planned by what the ledger knows of other rows', async () => {
     await writeFile(
       folder.at('more.csv'),
       `email\n${emails.join('\n')}\n${Array.from({ length: 10 }, (_, i) => `new${i}@new${i}.example`).join('\n')}\n`,
@@ -150,8 +150,8 @@ steps:
     expect(text.stdout).toContain('Cheapest order for enrich: the one given, about 0.20 EUR.');
   });
 
-  describe.runIf(ensurePackage(BROWSER))('and its page in a browser', () => {
-    it.each([400, 1_280])('shows every figure of each provider, and breaks no rule of axe, at %i pixels', async (width) => {
+  describe.runIf(ensurePackage(BROWSER))('the page of such a job in a browser', () => {
+    it.each([400, 1_280])('the page shows every figure of each provider, and breaks no rule of axe, at %i pixels', async (width) => {
       await withPage(width, async (page) => {
         await page.open(pathToFileURL(folder.at('out.csv.report.html')).href);
         const figures = await shownFigures(page);

@@ -12,12 +12,12 @@ import { planTimes, type PlanTimes } from './plan-times.ts';
 export interface ProvidersForecast {
   /** By the job's names, in its order. */
   readonly providers: Readonly<Record<string, ProviderForecast>>;
-  /** By step: of those that ask several providers, and have lookups to pay for. */
+  /** By step. A step has none where it asks one provider, or has no lookup to pay for. */
   readonly orders: Readonly<Partial<Record<Step, OrderForecast>>>;
   /** At most, over all providers. */
   readonly requests: Readonly<Record<Step | 'total', number>>;
   readonly credits: CreditForecast;
-  /** Of the provider that takes longest: all are asked at the same time. */
+  /** The times of the slowest provider: all are asked at the same time. */
   readonly times: PlanTimes;
 }
 

@@ -36,7 +36,7 @@ export interface ProviderForecast {
   readonly secondsWithBurst: number | null;
 }
 
-/** Of a step, by place; null where nothing is known. */
+/** The match rates of a step, by place; null where nothing is known. */
 export type PlaceRates = readonly (number | null)[];
 export type StepRates = Readonly<Partial<Record<Step, PlaceRates>>>;
 export type WaterfallCounts = Readonly<Partial<Record<Step, StepCounts>>>;
@@ -84,7 +84,7 @@ function noneOf(places: Places, rates: PlaceRates): number | null {
   return none;
 }
 
-/** What one lookup costs, by its match rate, in credits. Null where that is not known. */
+/** The expected cost of one lookup in credits, by its match rate. Null where that is not known. */
 export function creditsEach({ definition }: Pick<JobProvider, 'definition'>, step: Step, rate: number | null): number | null {
   const operation = definition.operations[step];
   if (operation === undefined) return 0;

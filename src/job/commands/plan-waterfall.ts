@@ -38,7 +38,7 @@ export interface OrderedRecords {
   readonly records: number;
 }
 
-/** Of one provider of a step. */
+/** The counts of one provider at a step. */
 export interface PlaceCounts {
   /** Lookups that the ledger answers. */
   readonly known: number;

@@ -46,7 +46,7 @@ export interface RunView {
   readonly bytes: { readonly read: number; readonly written: number };
   /** Milliseconds, over all resumes. */
   readonly latencyMs: Readonly<Record<'p50' | 'p95' | 'p99', number | null>>;
-  /** Those that the job names; empty for a job with one service. */
+  /** Providers that the job names; empty for a job with one service. */
   readonly providers: readonly SeenProvider[];
 }
 

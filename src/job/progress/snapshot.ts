@@ -26,7 +26,7 @@ export interface RunParts {
   readonly counters: Counters;
   /** The waits of the run; left out before it is watched. */
   readonly silence?: SilenceWatch;
-  /** Those that the job names; left out, or empty, for a job with one service. */
+  /** Providers that the job names; left out, or empty, for a job with one service. */
   readonly providers?: readonly ProviderView[];
 }
 

@@ -7,7 +7,7 @@ import type { JobProvider } from '../../definition/job-provider.ts';
 import { NO_COUNTS, type ProviderCounts, type ProviderTally } from '../../writer/provider-tally.ts';
 import { LatencyHistogram } from '../run/latency-histogram.ts';
 
-/** What a provider gave to the rows of the output at one step. */
+/** The share of a provider in the rows of the output, at one step. */
 export interface ProviderStep extends ProviderCounts {
   /** Its place in the order in which the step asks: 1 is asked first. */
   readonly place: number;

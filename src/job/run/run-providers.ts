@@ -21,7 +21,7 @@ export class RunProviders {
   readonly limiter: RunLimiter;
   readonly pool: RunPool;
   readonly channels: readonly ChannelView[];
-  /** Those that the job names, for the monitor. */
+  /** Providers that the job names, for the monitor. */
   readonly views: readonly ProviderView[];
   /** Null for a job with one service, whose state is the checkpoint's own. */
   readonly checkpoints: ProviderCheckpoints | null;

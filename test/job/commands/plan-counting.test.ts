@@ -27,6 +27,6 @@ it('a lookup that a stopped run was asking for counts as one to ask, not as an a
     ledger,
     'https://service.test',
   );
-  for (const email of Object.keys(answers)) counting.add(record(email));
+  for (const email of Object.keys(answers)) void counting.add(record(email));
   expect([counting.unique, counting.fromLedger, counting.paid.asked.enrich]).toEqual([2, 1, 1]);
 });

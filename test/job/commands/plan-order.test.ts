@@ -51,7 +51,7 @@ function costByOutcomes(
 const cents = (n: number): number => Math.round(n * 100) / 100;
 
 describe('the cheapest order', () => {
-  it('costs the least of all orders, whatever the ledger has', () => {
+  it('the order costs the least of all orders, whatever the ledger has', () => {
     const providers = fc.integer({ min: 2, max: 4 }).chain((n) =>
       fc.record({
         prices: fc.array(fc.integer({ min: 1, max: 500 }), { minLength: n, maxLength: n }),
@@ -90,7 +90,7 @@ describe('the cheapest order', () => {
     );
   });
 
-  it('goes by the price of a match where there are too many providers to try all orders', () => {
+  it('the order goes by the price of a match where there are too many providers to try all orders', () => {
     const providers = providersAt(['0.50 EUR', '0.10 EUR', '0.40 EUR', '0.20 EUR', '0.30 EUR', '0.05 EUR']);
     const rates = { enrich: [0.9, 0.1, 0.5, 0.5, 0.5, 0] };
     const forecast = orderForecast('enrich', providers, { records: [everybody(6, 100)] }, rates);
@@ -98,12 +98,12 @@ describe('the cheapest order', () => {
     expect(forecast?.cheapest).toEqual(['p1', 'p3', 'p4', 'p2', 'p0', 'p5']);
   });
 
-  it('stays as given where another order costs the same', () => {
+  it('the order stays as given where another order costs the same', () => {
     const forecast = orderForecast('enrich', providersAt(['0.10 EUR', '0.10 EUR']), { records: [everybody(2)] }, { enrich: [0.2, 0.8] });
     expect(forecast).toMatchObject({ cheapest: ['p0', 'p1'], given: ['p0', 'p1'] });
   });
 
-  it('is by credits where a price is missing or in another currency', () => {
+  it('the order is by credits where a price is missing or in another currency', () => {
     for (const prices of [
       ['0.10 EUR', null],
       ['0.10 EUR', '0.10 USD'],
@@ -114,12 +114,12 @@ describe('the cheapest order', () => {
       });
   });
 
-  it('is not known without a match rate, and names who has none', () => {
+  it('the order is not known without a match rate, and names who has none', () => {
     const forecast = orderForecast('enrich', providersAt([null, null]), { records: [everybody(2)] }, { enrich: [0.5, null] });
     expect(forecast).toMatchObject({ cheapest: null, cost: null, unrated: ['p1'] });
   });
 
-  it('is absent for one provider, and where nothing is left to pay', () => {
+  it('the order is absent for one provider, and where nothing is left to pay', () => {
     expect(orderForecast('enrich', providersAt([null]), { records: [everybody(1)] }, { enrich: [1] })).toBeNull();
     const known = { ...everybody(2), unknown: 0, settled: 1 };
     expect(orderForecast('enrich', providersAt([null, null]), { records: [known] }, { enrich: [1, 1] })).toBeNull();
@@ -151,7 +151,7 @@ describe('the plan of providers in words', () => {
   };
   const times = { seconds: 100, secondsWithBurst: 40 };
 
-  it('says who is asked how often, at what price, how long it takes, and which order is cheapest', () => {
+  it('the text says who is asked how often, at what price, how long it takes, and which order is cheapest', () => {
     const lines = providerPlanLines(
       {
         providers: {
@@ -180,7 +180,7 @@ Assumed: misses of one provider say nothing about another, a match settles its
     for (const line of lines) expect(line.length).toBeLessThan(80);
   });
 
-  it('says which ledger has no answers yet, and that nothing is left of a finished job', () => {
+  it('the text says which ledger has no answers yet, and that nothing is left of a finished job', () => {
     const nothing = {
       steps: {},
       requests: { atMost: 0, expected: 0 },

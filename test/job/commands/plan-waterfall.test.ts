@@ -182,7 +182,7 @@ const rate = (values: fc.Arbitrary<number>): fc.Arbitrary<Record<Step, number[]>
 };
 
 describe('the forecast of a waterfall', () => {
-  it('is what a run pays, where every provider knows all or nothing', async () => {
+  it('the forecast is what a run pays, where every provider knows all or nothing', async () => {
     await fc.assert(
       fc.asyncProperty(worlds(), rate(fc.constantFrom(0, 1)), async (world, rates) => {
         const bed = bedOf(world);
@@ -193,7 +193,7 @@ describe('the forecast of a waterfall', () => {
     );
   });
 
-  it('is never exceeded, whatever the ledger has and the providers answer', async () => {
+  it('the forecast is never exceeded, whatever the ledger has and the providers answer', async () => {
     await fc.assert(
       fc.asyncProperty(worlds('failed', 'suppressed'), fc.infiniteStream(fc.boolean()), async (world, draws) => {
         const bed = bedOf(world);
@@ -204,7 +204,7 @@ describe('the forecast of a waterfall', () => {
     );
   });
 
-  it('is the mean of many runs at any match rates', async () => {
+  it('the forecast is the mean of many runs at any match rates', async () => {
     const people = Array.from({ length: 400 }, (_, i) => ({
       hasEmail: i % 3 > 0,
       known: [null, i % 5 === 0 ? ('miss' as const) : null, i % 7 === 0 ? ('full' as const) : null],
@@ -226,7 +226,7 @@ describe('the forecast of a waterfall', () => {
     }
   });
 
-  it('has no expectation where the match rate of an earlier provider is not known, and a bound all the same', async () => {
+  it('the forecast has no expectation where the match rate of an earlier provider is not known, and a bound all the same', async () => {
     const people = [{ hasEmail: true, known: [null, null, null], verdicts: [null, null, null] }];
     const bed = bedOf({ until: [], fields: 'merge', people });
     const rates = ratesFor(bed.job, {}, new Map([['alpha', { enrich: 0.5 }]]), null);

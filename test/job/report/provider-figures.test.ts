@@ -10,13 +10,13 @@ const REPORT = buildReport(PROVIDERS_CHECKPOINT, PROVIDERS_JOB);
 const providersOf = ({ providers = {} }: Report): NonNullable<Report['providers']> => providers;
 
 describe('the providers of a report', () => {
-  it('obeys the schema, and comes last', () => {
+  it('the part obeys the schema, and comes last', () => {
     expect(schemaFaults(REPORT)).toEqual([]);
     expect(Object.keys(REPORT).at(-1)).toBe('providers');
     expect(schemaFaults({ ...REPORT, providers: { ...REPORT.providers, alpha: { steps: {} } } })).not.toEqual([]);
   });
 
-  it('says of each provider and step what was asked, brought and paid', () => {
+  it('the part says of each provider and step what was asked, brought and paid', () => {
     const { alpha, beta, gamma } = providersOf(REPORT);
     expect(alpha).toMatchObject({
       definition: 'alpha',
@@ -49,7 +49,7 @@ describe('the providers of a report', () => {
     expect(gamma?.steps.verify).not.toHaveProperty('costPerRow');
   });
 
-  it('adds up the costs in one currency, and in no other case', () => {
+  it('the part adds up the costs in one currency, and in no other case', () => {
     // Gamma has no price, and has cost nothing.
     expect(REPORT.cost).toEqual({ amount: 162, currency: 'EUR' });
     const { alpha, beta, gamma } = providersOf(REPORT);
@@ -59,16 +59,16 @@ describe('the providers of a report', () => {
     expect(costOfProviders({ gamma })).toBeNull();
   });
 
-  it('puts the providers in the order of each step', () => {
+  it('the part puts the providers in the order of each step', () => {
     const order = inAskedOrder(providersOf(REPORT), REPORT.steps).map(({ step, name }) => `${step} ${name}`);
     expect(order).toEqual(['enrich alpha', 'enrich beta', 'verify gamma', 'verify beta']);
   });
 
-  it('is absent from a job with one service', () => {
+  it('the part is absent from a job with one service', () => {
     expect(buildReport(PROVIDERS_CHECKPOINT, reportedJob())).not.toHaveProperty('providers');
   });
 
-  it('has every provider of a job that was never started', () => {
+  it('the part has every provider of a job that was never started', () => {
     const job = jobOf({ steps: ['enrich'], providers: { alpha: {}, beta: {} } });
     const { providers: _, ...never } = PROVIDERS_CHECKPOINT;
     const report = buildReport({ ...never, mark: { ...never.mark, tally: { ...never.mark.tally, providers: {} } } }, job);

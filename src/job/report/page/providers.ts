@@ -15,7 +15,7 @@ const HEAD = [
   'Rows with its data',
   'Fields',
   'Failed',
-  'Not asked',
+  'Unavailable',
   'Requests',
   'Credits',
   'Cost',
@@ -39,7 +39,7 @@ export function providersSection({ report: { providers, steps } }: PageData): st
   );
   return (
     `${skipped.join('\n')}${numbers(HEAD, rows, 'who brought what')}` +
-    '<p class="note">First: rows of which nothing was known before. Not asked: the run went on without the provider. ' +
+    '<p class="note">First: rows of which nothing was known before. Unavailable: not sent, because the run went on without the provider. ' +
     'A row: the cost of each row that has data from the provider.</p>'
   );
 }

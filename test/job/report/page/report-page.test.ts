@@ -327,7 +327,7 @@ const ATTRIBUTES = new Set([
 ]);
 
 describe('the providers on the page', () => {
-  it('are rows in the order asked: what each was asked, brought and cost', () => {
+  it('the providers are rows in the order asked: what each was asked, brought and cost', () => {
     const rows = [...providersIn(PROVIDERS).matchAll(/<tr>(<td>.*?)<\/tr>/g)].map(([, row = '']) =>
       row.split('</td>').map((cell) => unescaped(cell.replaceAll(/<[^>]*>/g, ''))),
     );
@@ -339,7 +339,7 @@ describe('the providers on the page', () => {
     ]);
   });
 
-  it('have a sentence for one that the run went on without, whose text stays text', () => {
+  it('the providers have a sentence for one that the run went on without, whose text stays text', () => {
     expect(providersIn(PROVIDERS)).toContain('went on without <code>gamma</code>: it has been down for 10 min.');
     const { gamma } = PROVIDERS.providers ?? {};
     if (gamma === undefined) throw new Error('gamma is missing');
@@ -348,7 +348,7 @@ describe('the providers on the page', () => {
     expectClosed(page);
   });
 
-  it('are named in place of the one service, and their quotas in place of its plan', () => {
+  it('the providers are named in place of the one service, and their quotas in place of its plan', () => {
     const page = reportPage(pageDataOf(PROVIDERS_CHECKPOINT, PROVIDERS));
     expect(page).toContain('<dt>Providers</dt><dd><code>alpha</code>: <code>https://alpha.example</code>, plan pro<br>');
     expect(page).not.toContain('<dt>Service</dt>');
@@ -356,7 +356,7 @@ describe('the providers on the page', () => {
     expect(page).not.toMatch(NO_VALUE);
   });
 
-  it('are no section of a job with one service', () => {
+  it('the providers are no section of a job with one service', () => {
     expect(Object.keys(sectionsOf(reportPage(PLAIN)))).not.toContain('Providers');
   });
 });

@@ -3,6 +3,7 @@ import type { CallResult, Retryable } from '../client/types.ts';
 import type { MillraceError } from '../util/errors.ts';
 import type { CallTicket } from '../limiter/limiter.ts';
 import { AdaptiveConcurrency, boundsWithin } from './adaptive-concurrency.ts';
+import { wasNeverMade } from './circuit.ts';
 import type { CallPoolOptions } from './call-pool-options.ts';
 import { failedCall, newTask, settledCall, type CallAnswer, type PoolCall, type Task } from './call.ts';
 import { deniedError, outageError, waitError, wrongAddressError } from './fatal-errors.ts';
@@ -153,7 +154,7 @@ export class CallPool {
         if (may instanceof Promise) await may;
         else if (this.#inFlight > 0) await this.#nextAnswer();
         else if (may === 'smaller' && call.isTooDear?.() === true) {
-          this.#unsent(call, ticket);
+          this.#unsent(call, ticket, 'too_dear');
           return;
         } else this.#fatal(this.#options.limitReached(size));
         if (this.#stopped) return;
@@ -164,7 +165,16 @@ export class CallPool {
       }
       events.sent(size);
       this.#inFlight++;
-      const { result, end } = this.#firstContact.judge(await call.send());
+      const answer = await call.send();
+      if (wasNeverMade(answer)) {
+        this.#inFlight--;
+        events.answered({ ...size, origin: call.origin ?? null, attempt: task.sent, slowestMs: 0 }, answer);
+        this.#unsent(call, ticket, answer.code);
+        this.#answered?.resolve();
+        this.#answered = null;
+        return;
+      }
+      const { result, end } = this.#firstContact.judge(answer);
       this.#adjustConcurrency(result);
       this.#inFlight--;
       limiter.observe({
@@ -188,11 +198,11 @@ export class CallPool {
     }
   }
 
-  /** Gives a call back that smaller ones will replace. Its permit counts as used. */
-  #unsent(call: PoolCall<unknown>, ticket: CallTicket): void {
+  /** Settles a call that was not sent: smaller ones will replace it, or no request can be made of it. Its permit counts as used. */
+  #unsent(call: PoolCall<unknown>, ticket: CallTicket, code: string): void {
     const nothing = { quota: null, throttled: false, failed: false, retryAfterMs: null };
     this.#options.limiter.observe({ ticket, ...nothing });
-    call.settle({ kind: 'failed', rejected: false, status: 0, code: 'too_dear', attempts: 0, requestId: null });
+    call.settle({ kind: 'failed', rejected: false, status: 0, code, attempts: 0, requestId: null });
   }
 
   #nextAnswer(): Promise<void> {

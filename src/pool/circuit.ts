@@ -37,8 +37,16 @@ function isGatewayStatus(status: number): boolean {
 /** Errors before a connection is open: nothing was sent. */
 const NEVER_SENT = /\b(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN)\b/;
 
+type NeverMade = Extract<CallAnswer<unknown>, { readonly kind: 'rejected' }>;
+
+/** No request could be made of this lookup: that says nothing of the service. */
+export function wasNeverMade(result: CallAnswer<unknown>): result is NeverMade {
+  return result.kind === 'rejected' && result.meta.status === 0;
+}
+
 /** True when no service can have received the call. */
 export function wasNeverSent(result: CallAnswer<unknown>): boolean {
+  if (wasNeverMade(result)) return true;
   return result.kind === 'retryable' && result.code === 'network' && (result.fault !== undefined || NEVER_SENT.test(result.detail));
 }
 

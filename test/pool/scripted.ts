@@ -15,6 +15,8 @@ export function meta(status: number, headers: Readonly<Record<string, string>> =
 export const OK: Answer = { kind: 'ok', value: 'yes', meta: meta(200) };
 export const MISS: Answer = { kind: 'miss', meta: meta(404) };
 export const REJECTED: Answer = { kind: 'rejected', code: 'validation_failed', detail: 'no', meta: meta(422) };
+/** No request could be made of the lookup. */
+export const NEVER_MADE: Answer = { kind: 'rejected', code: 'no_request_value', detail: 'no key', meta: meta(0) };
 export const HTTP_500: Answer = { kind: 'retryable', code: 'http_500', detail: 'oops', retryAfterMs: null, meta: meta(500) };
 /** The answer of a gateway whose service is down. */
 export const HTTP_503: Answer = { kind: 'retryable', code: 'http_503', detail: 'gone', retryAfterMs: null, meta: meta(503) };

@@ -1,10 +1,9 @@
 /** A job over several providers, as its owner meets it. */
 import { expect, test } from 'vitest';
-import { makeFolder, startService } from '../support/world.ts';
-import { checkpoint, definition, rowsOf, run, start, stateOf, writeJob, writePeople, type ProviderJob } from './jobs.ts';
+import { makeFolder } from '../support/world.ts';
+import { checkpoint, definition, keys, run, start, writeJob, writePeople, type ProviderJob } from './jobs.ts';
 import { startPeopleDataLabs } from './stand-ins/people-data-labs.ts';
 import { startPromises } from './stand-ins/promises.ts';
-import { personOf } from './stand-ins/world.ts';
 
 const number = (key: string): number => Number(/\d+/.exec(key)?.[0]);
 
@@ -30,7 +29,19 @@ test('a retry asks each provider only for what has failed, and the job counts it
   expect(before.mark.tally.outcomes).toMatchObject({ failed: 3 + 6 });
   people.hook = promises.hook = null;
   const [asked, promised] = [people.calls.length, promises.calls.length];
-  expect(await folder.run(['retry', 'job.yaml', '--progress', 'none'], { env: { MILLRACE_PEOPLE_API_KEY: 'x', MILLRACE_PROMISES_API_KEY: 'x' } })).toMatchObject({ code: 77 });
-  console.log(before.mark.tally.outcomes, before.mark.tally.providers, people.calls.slice(asked).map(({ query }) => query.get('email')), promises.calls.slice(promised).map(({ path, text }) => path + text));
-  void rowsOf; void stateOf; void personOf; void startService;
+  expect(await folder.run(['retry', 'job.yaml', '--progress', 'none'], { env: keys('people', 'promises') })).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
+  expect(people.calls.slice(asked).map(({ query }) => number(query.get('email') ?? ''))).toEqual([3, 23, 43]);
+  const again = promises.calls.slice(promised).filter(({ path }) => path === '/lookups');
+  expect(again.map(({ body }) => number((body as { email: string }).email))).toEqual([1, 11, 21, 31, 41, 51]);
+  const { outcomes, providers } = (await checkpoint(folder)).mark.tally;
+  expect(outcomes).toMatchObject({ matched: 45, no_match: 15, failed: 0 });
+  // The first provider was not asked again for the three that the second had found.
+  expect(providers?.enrich).toMatchObject({
+    people: { asked: 60, matched: 30, missed: 27, failed: 3 },
+    promises: { asked: 30, matched: 15, missed: 15, failed: 0 },
+  });
+  expect(providers?.verify).toMatchObject({ promises: { asked: 60, matched: 60 } });
 });

@@ -9,14 +9,13 @@ import type { SharedQuota } from '../../limiter/shared/shared-quota.ts';
 import { declaredScopes, lookupScopes } from '../../processor/scopes.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { DeclaredClient } from '../../providers/client/declared-client.ts';
-import { MillraceError } from '../../util/errors.ts';
 import { serviceOrigin } from '../lifecycle/service-origin.ts';
 import { Notices } from '../progress/notices.ts';
 import type { Reporter } from '../progress/reporter.ts';
 import { ownRpm, ownWindows, shareOfPlan } from '../shards/shard-job.ts';
 import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
-import { inProvider, isUnavailable, PROVIDER_LIMIT, tellerOf } from './in-provider.ts';
+import { inProvider, isUnavailable, providerLimit, tellerOf } from './in-provider.ts';
 import type { CallCounters, ServiceAccess } from './open-calls.ts';
 import { laneName, type ProviderPart } from './run-provider.ts';
 import { ShapeWatch } from './shape-watch.ts';
@@ -179,7 +178,7 @@ function both(run: Counters, own: Counters, watch: ShapeWatch): CallCounters {
     answered: (call, result) => {
       run.answered(call, result);
       own.answered(call, result);
-      watch.answered(result);
+      watch.answered(call, result);
     },
     retrying: (step) => {
       run.retrying(step);
@@ -208,9 +207,7 @@ function bothBudgets(run: CallBudget, own: CallBudget, name: string): ProviderPa
       return may === true ? run.ask(call) : may;
     },
     reached: (call) => {
-      if (own.ask(call) === true) return run.reached(call);
-      const { exitCode, message, hint } = inProvider(own.reached(call), name) as MillraceError;
-      return new MillraceError(exitCode, PROVIDER_LIMIT, message.slice(name.length + 2), hint === undefined ? {} : { hint });
+      return own.ask(call) === true ? run.reached(call) : providerLimit(own.reached(call), name);
     },
   };
 }

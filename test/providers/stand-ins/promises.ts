@@ -59,7 +59,10 @@ class Promises {
     if (promised.notYet-- > 0) return { status: 202, body: { ticket, credits: 0 } };
     const person = this.#book.look(findPerson({ email: promised.email }));
     const { email, firstName, lastName, title } = person ?? {};
-    return { status: 200, body: { credits: 0, ...(person === null ? {} : { person: { email, name: `${firstName} ${lastName}`, title } }) } };
+    return {
+      status: 200,
+      body: { credits: 0, ...(person === null ? {} : { person: { email, name: `${firstName} ${lastName}`, title } }) },
+    };
   }
 
   #check(emails: readonly string[]): StandInReply {

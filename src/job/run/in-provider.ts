@@ -39,6 +39,7 @@ function named(error: MillraceError, name: string): MillraceError {
 function wordsOf(name: string): (text: string) => string {
   return (text) =>
     text
+      .replaceAll(' (the part of the address before /v1)', '')
       .replaceAll('it is the part of the address before /v1', 'the paths of its definition are added to it')
       .replaceAll('--base-url', `providers.${name}.baseUrl`)
       .replaceAll('MILLRACE_API_KEY', keyVariable(name))

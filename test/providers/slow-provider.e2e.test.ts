@@ -20,9 +20,10 @@ test('a slow provider holds up only the records that wait for it', async () => {
     return usual();
   };
   const job: ProviderJob = {
+    // The order in which they are named says nothing of the order in which they are asked.
     providers: {
-      first: { use: definition('person'), baseUrl: `${first.url}/v5` },
       slow: { use: definition('person'), baseUrl: `${slow.url}/v5`, concurrency: 2 },
+      first: { use: definition('person'), baseUrl: `${first.url}/v5` },
       last: { use: definition('promises'), baseUrl: last.url },
     },
     steps: [{ enrich: { from: ['first', 'slow', 'last'] } }],

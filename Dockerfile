@@ -22,6 +22,7 @@ ENV NODE_ENV=production
 WORKDIR /app
 COPY package.json LICENSE ./
 COPY jobs/sample.yaml jobs/sample.yaml
+COPY jobs/providers jobs/providers
 COPY fixtures/sample fixtures/sample
 COPY fixtures/leads.csv fixtures/leads.csv
 COPY fixtures/lists fixtures/lists

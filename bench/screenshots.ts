@@ -100,7 +100,12 @@ async function report(): Promise<void> {
 async function reference(): Promise<void> {
   const service = start(['serve', '--sample', '--port', '0'], workFolder('reference'));
   const url = await says(service, /(http:\/\/127\.0\.0\.1:\d+)/);
-  await picture(`${url}/docs`, 'reference', 1280, 900);
+  await withPage(1280, async (page) => {
+    await page.open(`${url}/docs`);
+    // The page builds itself after the load event.
+    await page.until("document.body.innerText.includes('Client Libraries')");
+    await takeBoth(page, 'reference', 900);
+  });
   service.kill();
   await once(service, 'close');
 }

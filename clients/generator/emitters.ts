@@ -1,4 +1,5 @@
-/** Every language that is generated. To add one, write its emitter and add its row. */
+/** Everything that is generated. To add a language, write its emitter and add its row. */
+import { emitExamples } from './examples/emit.ts';
 import type { Emitter } from './model.ts';
 import { emitGo } from './go.ts';
 import { emitNode } from './node.ts';
@@ -13,4 +14,5 @@ export const EMITTERS: Readonly<Record<string, Emitter>> = {
   php: emitPhp,
   python: (api) => [...emitPython(api), ...synchronousPython()],
   ruby: emitRuby,
+  'the reference': emitExamples,
 };

@@ -115,7 +115,7 @@ export interface Checkpoint extends QuarantineState {
   readonly callsAtMost: number;
   /** The same of credits: it exceeds `totals` also where answers never arrived. */
   readonly creditsAtMost: number;
-  /** Of a job that names its providers; left out for a job with one service. */
+  /** Only for a job that names its providers. */
   readonly providers?: ProviderStates;
   /** Null when no retry is under way. */
   readonly retry: Retry | null;

@@ -1,4 +1,4 @@
-/** What a job keeps of each of its providers between runs. */
+/** The state of each provider of a job between runs. */
 import type { SavedQuota } from '../limiter/saved-quota.ts';
 import type { QuarantineState } from '../processor/miss-quarantine.ts';
 import { NO_WAITS } from './wait-log.ts';

@@ -16,7 +16,7 @@ const KEEP_ALIVE_HINT_MAX_MS = 60_000;
 export interface TlsFiles {
   /** Authorities that are trusted instead of Node's own; null: Node's own. */
   readonly ca: Buffer | null;
-  /** The certificate that this client shows, and its key; null: it shows none. */
+  /** The certificate that this client shows, and its key. Without them it shows none. */
   readonly cert: Buffer | null;
   readonly key: Buffer | null;
 }

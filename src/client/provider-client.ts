@@ -1,6 +1,6 @@
 /**
- * What the steps ask of a provider: one method for each step, one call a request. The specification's service has the typed client behind
- * it, any other provider a client that its definition declares. Types only.
+ * The calls that the steps make at a provider: one method for each step, one call a request. The typed client of the specification's
+ * service implements it, and so does the client of declared providers. Types only.
  */
 import type { CallOptions, CompanyAnswer, EnrichAnswer, EnrichKey, RecordAnswer, RevealAnswer, RevealKey } from './attempt-client.ts';
 import type { CallMeta, CallResult } from './types.ts';
@@ -24,7 +24,7 @@ export interface PendingAnswer {
 }
 
 export interface LookupOptions extends CallOptions {
-  /** Of an earlier `PendingAnswer` to the same lookup; absent or null for a first call. */
+  /** From an earlier `PendingAnswer` to the same lookup; absent or null for a first call. */
   readonly ticket?: string | null;
 }
 

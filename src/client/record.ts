@@ -10,7 +10,7 @@ export interface RecordAnswer<T> {
   readonly record: T;
   /** The record's JSON as it was sent, trimmed; without a line break, so that it fits a JSONL line. */
   readonly text: string;
-  /** What the ledger keeps in place of `text`: the answer from which `readStored` maps the record again. Absent: `text` itself. */
+  /** The answer from which `readStored` maps the record again: the ledger keeps it in place of `text`. Absent: `text` itself. */
   readonly stored?: string;
 }
 

@@ -41,7 +41,7 @@ export interface JobSources {
   readonly date: string | null;
   /** YYYY-MM-DD in UTC. */
   readonly today: string;
-  /** Of the job's providers, by what `definitionsNamed` returns. Absent for a job without. */
+  /** The definitions that `definitionsNamed` returns the names of. Absent for a job without providers. */
   readonly definitions?: ReadonlyMap<string, CompiledProvider>;
 }
 

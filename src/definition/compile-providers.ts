@@ -56,7 +56,7 @@ export function compileProviders(
   for (const { name, definition } of providers)
     if (!used.has(name))
       throw refuse(context, `providers.${name}`, 'unused_provider', `providers.${name}: no step asks this provider`, {
-        hint: `It can answer ${Object.keys(definition.operations).join(', ')}. Name it in the from of a step, or leave it out of providers.`,
+        hint: `It can answer ${Object.keys(definition.operations).join(', ')}. Name it in the from of a step, or leave it out.`,
       });
   return { providers, waterfalls };
 }
@@ -192,7 +192,7 @@ function keysOf(step: Step, provider: JobProvider | undefined, raw: RawJob, { or
   if (step !== 'enrich' && step !== 'reveal') return own;
   const chosen: readonly string[] | null = originOf(`${step}.by`) === null ? null : raw[step].by;
   if (chosen !== null) return chosen.flatMap((name) => own.filter((kind) => kind === name || (name === 'name' && kind === 'company')));
-  // What the step means without providers is what it means for the specification's service among them.
+  // For the specification's service a step means the same among providers as it does without.
   const usual: readonly string[] = raw[step].by;
   return definition?.client === 'built-in' ? own.filter((kind) => usual.includes(kind)) : own;
 }

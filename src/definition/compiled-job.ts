@@ -43,7 +43,7 @@ export interface CompiledJob {
   /** Empty: the steps ask `service`. */
   readonly providers: readonly JobProvider[];
   readonly waterfalls: Waterfalls;
-  /** Whom a job without providers asks. */
+  /** The service of a job without providers. */
   readonly service: {
     /** Origin and path prefix without a trailing slash; null when embedded. */
     readonly baseUrl: string | null;

@@ -60,7 +60,7 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
   };
 }
 
-/** What decides the answers: not the pace, the limits, and what to do when a provider stays away. Empty without providers. */
+/** The settings that decide the answers. Pace, limits and `onUnavailable` may change. Empty without providers. */
 function providersOf({ providers, waterfalls }: Pick<CompiledJob, 'providers' | 'waterfalls'>): Record<string, unknown> {
   return Object.fromEntries([
     ...providers.flatMap(({ name, definition, baseUrl, embedded }) => [

@@ -65,7 +65,7 @@ export function serviceSettings(provider: JobProvider, quota: ProviderQuota): Co
 }
 
 /** The operations of a provider that a job uses, by the quota that counts them. */
-export function providerLanes(
+export function providerChannels(
   provider: JobProvider,
   { steps, waterfalls }: Pick<CompiledJob, 'steps' | 'waterfalls'>,
 ): readonly { readonly quota: ProviderQuota; readonly steps: readonly OperationName[] }[] {

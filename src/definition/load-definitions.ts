@@ -2,7 +2,7 @@
 import type { CompiledProvider } from '../providers/compiled-provider.ts';
 import { definitionsNamed, type JobSources } from './compile-job.ts';
 
-/** By what the job names: a name or a path. @throws ConfigError for a definition that cannot be found or used */
+/** The definitions by the names or paths that the job has. @throws ConfigError for a definition that cannot be found or used */
 export async function loadDefinitions(sources: Pick<JobSources, 'file' | 'env' | 'flags'>): Promise<ReadonlyMap<string, CompiledProvider>> {
   const names = definitionsNamed(sources);
   if (names.length === 0) return new Map();

@@ -1,4 +1,4 @@
-/** Entries of a map that are mappings themselves, such as `providers.pdl`: how a flag sets one of their keys, and how layers merge. Pure. */
+/** Entries of a map that are mappings themselves, such as `providers.pdl`: one flag sets one of their keys, and layers merge. Pure. */
 import type { z } from 'zod';
 import { isObject } from '../util/is-object.ts';
 import { didYouMean, nearest } from '../util/nearest.ts';
@@ -37,7 +37,7 @@ export function mergedEntry(lower: unknown, higher: unknown): unknown {
 interface EntryFault {
   /** Dotted path from the root of the job file. */
   readonly path: string;
-  /** What is wrong, after the path. */
+  /** The problem, after the path. */
   readonly problem: string;
   readonly hint: string;
 }

@@ -49,7 +49,9 @@ export const providers = key(
     .refine((all) => Object.keys(all).length <= MOST_PROVIDERS)
     .default({}),
   {
-    expected: `a mapping of at most ${MOST_PROVIDERS} names (lower case, digits, dashes) to their settings, such as {pdl: {use: people-data-labs, plan: pro}}`,
+    expected:
+      `a mapping of at most ${MOST_PROVIDERS} names (lower case, digits, dashes) to their settings, ` +
+      'such as {pdl: {use: people-data-labs, plan: pro}}',
     hasJsonEntries: true,
   },
   'Providers that the steps ask, by a name of your choice; in place of service. Each has its own API key: that of pdl is in ' +

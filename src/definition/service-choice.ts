@@ -7,7 +7,7 @@ import type { Layer, Sourced } from './layers.ts';
 import type { RawJob } from './schema.ts';
 
 /** Requests a minute of each plan (interface specification, section 8). Null is unlimited. */
-const PLAN_RPM = { growth: 1000, scale: 5000, enterprise: null } as const;
+export const PLAN_RPM = { growth: 1000, scale: 5000, enterprise: null } as const;
 
 const SERVICE_KEYS = ['service.baseUrl', 'service.region', 'service.embedded'];
 const QUOTA_KEYS = ['service.plan', 'service.rpm'];

@@ -140,6 +140,6 @@ export interface FinishedError {
   readonly line: string;
   readonly step: string | null;
   readonly code: string;
-  /** Of a job that names its providers: the first that gave no answer. */
+  /** The first provider that gave no answer, where the job names its providers. */
   readonly provider?: string;
 }

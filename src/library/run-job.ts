@@ -4,7 +4,6 @@ import type { JobDefinition } from '../definition/schema.ts';
 import type { Report } from '../job/report/report.ts';
 import { ConfigError, EXIT, MillraceError, type ExitCode } from '../util/errors.ts';
 import type { JobEvent } from './job-events.ts';
-import { openAccess, readKeys } from './job-access.ts';
 
 export interface RunJobOptions {
   /**
@@ -114,6 +113,7 @@ async function start(
     throw new ConfigError('stream_in_library', 'a job that a program runs cannot use standard input or output', { hint: 'Name a file.' });
   const warn = (message: string): void => emit({ type: 'warning', code: 'definition', message });
   for (const warning of warnings) warn(warning);
+  const { openAccess, readKeys } = await import('./job-access.ts');
   const keys = await readKeys(compiled, env, warn);
   const { readWebhookSecret } = await import('../job/notify/webhook-secret.ts');
   const webhookSecret = await readWebhookSecret(compiled, env);

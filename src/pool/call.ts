@@ -3,7 +3,7 @@ import type { CallMeta, CallResult } from '../client/types.ts';
 import type { Step } from '../definition/compiled-job.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
 
-/** What one attempt brings: a result, or a promise of one. */
+/** The answer to one attempt: a result, or the promise of one. */
 export type CallAnswer<T> = CallResult<T> | PendingAnswer;
 
 /** The final result of a call. */

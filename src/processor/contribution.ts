@@ -1,4 +1,4 @@
-/** What each provider gave to a record. Types only. */
+/** The part of each provider in a record. Types only. */
 import type { Step } from '../definition/steps.ts';
 
 /**

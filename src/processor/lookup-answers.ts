@@ -114,7 +114,7 @@ export class LookupAnswers<L extends { readonly key: string }, R> {
   /** Settles every lookup without an answer. A rejected service's answers count as none. */
   giveUp(code: string): void {
     const { isServiceRejected } = this.#context.quarantine;
-    for (const [key, one] of [...this.#inFlight]) {
+    for (const [key, one] of this.#inFlight) {
       if (!this.#reading.has(key) && (isServiceRejected || !this.#held.has(key))) this.tell(one, unavailable(code));
     }
   }

@@ -114,7 +114,6 @@ export class LookupRequests<L extends { readonly key: string }, R> {
   #sendTogether(batches: LookupBatches, all: readonly LookupInFlight<L, R>[], part: RequestPart): void {
     const bodies = all.map(({ lookup }) => this.#form.bodyOf(lookup));
     const options = { idempotencyKey: this.#keyOf(part) };
-    let isTooDear = false;
     this.#calls++;
     this.#context.pool.submit<readonly BatchItem[]>({
       step: this.#step,
@@ -122,12 +121,12 @@ export class LookupRequests<L extends { readonly key: string }, R> {
       origin: all[0]?.origin ?? null,
       divisible: true,
       send: () => batches.call(this.#step, bodies, options),
-      isTooDear: () => (isTooDear = true),
+      isTooDear: () => true,
       settle: (settled) =>
         this.#ended(() => {
           part.settle();
           if (settled.kind === 'ok') this.#answered(part, all, settled);
-          else this.#failed(part, settled, isTooDear);
+          else this.#failed(part, settled);
         }),
     });
   }
@@ -158,9 +157,12 @@ export class LookupRequests<L extends { readonly key: string }, R> {
       settle: (settled) =>
         this.#ended(() => {
           own?.settle();
-          if (settled.kind !== 'ok') this.#answers.settle(one, settled);
-          else if (settled.value !== null) this.#answers.settle(one, { ...settled, value: settled.value });
-          else if (own !== null) this.#leftOut(own, settled);
+          const { value } = settled.kind === 'ok' ? settled : { value: null };
+          const answer = settled.kind !== 'ok' ? settled : value === null ? null : { ...settled, value };
+          if (own === null) {
+            if (answer !== null) this.#answers.settle(one, answer);
+          } else if (answer === null) this.#leftOut(own, one, settled);
+          else this.#settlePart(own, one, answer);
         }),
     });
   }
@@ -191,41 +193,53 @@ export class LookupRequests<L extends { readonly key: string }, R> {
           part.asked + 1,
         );
       },
-      // Without an answer in the ledger, a resume repeats the request as it was.
-      (hasAnswers) => (hasAnswers || part.isKept ? this.#notesOf(part) : []),
+      (hasAnswers) => this.#notesBeside(part, hasAnswers),
     );
     for (const one of alone) this.#send(one);
   }
 
   /** A request for one lookup was answered without it. */
-  #leftOut(part: RequestPart, { attempts, requestId }: { readonly attempts: number; readonly requestId: string | null }): void {
-    const one = this.#answers.find(part.keys[0] ?? '');
-    if (one === undefined) return;
+  #leftOut(
+    part: RequestPart,
+    one: LookupInFlight<L, R>,
+    { attempts, requestId }: Pick<SettledCall<unknown>, 'attempts' | 'requestId'>,
+  ): void {
     if (part.asked >= ASK_FOR_MISSING) {
-      this.#answers.settle(one, { kind: 'failed', rejected: false, status: 0, code: 'no_result', attempts, requestId });
+      this.#settlePart(part, one, { kind: 'failed', rejected: false, status: 0, code: 'no_result', attempts, requestId });
       return;
     }
     const again = part.split([part.keys], part.asked + 1);
-    if (part.isKept) this.#context.ledger.put(this.#notesOf(part));
+    this.#context.ledger.put(this.#notesOf(part));
     for (const next of again) this.#send(next);
   }
 
+  /** Settles a lookup that was asked for alone. */
+  #settlePart(part: RequestPart, one: LookupInFlight<L, R>, settled: SettledCall<RecordAnswer<R>>): void {
+    this.#answers.together(
+      () => this.#answers.settle(one, settled),
+      (hasAnswers) => this.#notesBeside(part, hasAnswers),
+    );
+  }
+
+  /** Without an answer in the ledger, a resume repeats the request as it was. */
+  #notesBeside(part: RequestPart, hasAnswers: boolean): readonly LedgerEntry[] {
+    return hasAnswers || part.isKept ? this.#notesOf(part) : [];
+  }
+
   /** One lookup is refused or breaks the provider: halve until it is alone, so that its neighbours get their answers. */
-  #failed(part: RequestPart, settled: Exclude<SettledCall<unknown>, { kind: 'ok' }>, isTooDear: boolean): void {
+  #failed(part: RequestPart, settled: Exclude<SettledCall<unknown>, { kind: 'ok' }>): void {
     const { said, refused } = unanswered(settled);
     const { quarantine } = this.#context;
-    if (!isTooDear && said !== null) {
-      if (refused) quarantine.refuse(said, null);
-      else quarantine.judge(said, null);
-    }
+    if (said !== null && refused) quarantine.refuse(said, null);
+    else if (said !== null) quarantine.judge(said, null);
     this.#halve(part);
   }
 
   #halve(part: RequestPart): void {
     const half = Math.ceil(part.keys.length / 2);
     const halves = part.split([part.keys.slice(0, half), part.keys.slice(half)], part.asked);
-    // The ledger may name the part, which is no longer asked for as a whole.
-    if (part.isKept) this.#context.ledger.put(this.#notesOf(part));
+    // A resume must not ask for the part as a whole again: one of its halves may be paid by then.
+    this.#context.ledger.put(this.#notesOf(part));
     for (const one of halves) this.#send(one);
   }
 

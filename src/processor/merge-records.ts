@@ -11,7 +11,7 @@ export interface SourcedRecord {
   readonly sources: FieldSources;
 }
 
-/** What a provider says of an address belongs to the address: these come from the provider whose address the record has. */
+/** Fields that belong to the address: they come from the provider whose address the record has. */
 const OF_EMAIL = /^(?:verified|email_\w+)$/;
 
 /** Whether the value says something: null, empty text, empty lists and mappings do not. */

@@ -38,9 +38,18 @@ export interface StepPart {
   readonly provider: string | null;
   readonly step: {
     readonly callsPending: number;
+    /** Lookups that wait for a request to fill up. */
     readonly lookupsWaiting: number;
+    /** Parts of requests of the run before that are still incomplete. */
+    readonly groupsIncomplete: number;
+    /** Sends the waiting lookups, in full requests or not. */
     flush(): void;
+    /** Sends incomplete parts as they are: no more members arrive. */
+    giveUpOnMissing(): void;
+    /** Settles every lookup that waits, now and from now on. */
     giveUp(code: string): void;
+    /** Polls and reads nothing more: the next run does. */
+    stop(): void;
   };
 }
 
@@ -93,19 +102,19 @@ export function flushSteps({ parts }: Steps): void {
   for (const { step } of parts) step.flush();
 }
 
-/** Groups of verify requests of the run before that are still incomplete. */
-export function groupsIncomplete({ verify }: Steps): number {
-  return (verify ?? []).reduce((sum, step) => sum + step.groupsIncomplete, 0);
+/** Parts of requests of the run before that are still incomplete. */
+export function groupsIncomplete({ parts }: Steps): number {
+  return parts.reduce((sum, { step }) => sum + step.groupsIncomplete, 0);
 }
 
-/** Sends incomplete groups as they are: no more members arrive. */
-export function giveUpOnMissing({ verify }: Steps): void {
-  for (const step of verify ?? []) step.giveUpOnMissing();
+/** Sends incomplete parts as they are: no more members arrive. */
+export function giveUpOnMissing({ parts }: Steps): void {
+  for (const { step } of parts) step.giveUpOnMissing();
 }
 
-/** Polls nothing more: open verdicts are left to the next run. */
-export function stopSteps({ verify }: Steps): void {
-  for (const step of verify ?? []) step.stop();
+/** Polls and reads nothing more: the next run does. */
+export function stopSteps({ parts }: Steps): void {
+  for (const { step } of parts) step.stop();
 }
 
 /** Addresses whose verdict is polled later, and when the first is asked for again (monotonic milliseconds); null without any. */

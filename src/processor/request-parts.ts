@@ -9,7 +9,7 @@ export interface PartNote {
   readonly size: number;
   /** How often each of them has been asked for, this time included. */
   readonly asked: number;
-  /** Of the promise to answer later, with which the request asks again without paying; null without one. */
+  /** The name of a promise to answer later, with which the request asks again without paying; null without one. */
   readonly ticket: string | null;
 }
 
@@ -79,7 +79,7 @@ export class RequestPart {
     return this.#isKept;
   }
 
-  /** Of the latest promise to answer this part later; null without one. */
+  /** The name of the latest promise to answer this part later; null without one. */
   get ticket(): string | null {
     return this.#ticket;
   }

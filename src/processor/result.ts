@@ -18,7 +18,7 @@ interface StepFailure {
   readonly code: string;
   readonly attempts: number;
   readonly requestId: string | null;
-  /** Of a job that names its providers: the first that gave no answer. */
+  /** The first provider that gave no answer, where the job names its providers. */
   readonly provider?: string;
 }
 
@@ -39,7 +39,7 @@ export interface RecordResult extends StepAnswers {
   readonly didYouMean?: string | null;
   /** Lookups that the record needed, paid for or not; left out for 0. */
   readonly lookups?: number;
-  /** What each provider gave; left out for a job without providers. */
+  /** The ends of all lookups; left out for a job without providers. */
   readonly contributions?: readonly Contribution[];
 }
 

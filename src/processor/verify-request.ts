@@ -21,7 +21,7 @@ export interface VerifyBatchRequest {
   readonly origin: RecordOrigin | null;
   readonly body: string;
   readonly idempotencyKey: string;
-  /** Of a promise to answer this request later; null without one. */
+  /** The name of a promise to answer this request later; null without one. */
   readonly ticket: string | null;
   /** The provider answers later: from now on it is asked with this ticket. */
   readonly promised: (ticket: string) => void;

@@ -1,4 +1,4 @@
-/** The verify step as a record meets it: addresses go to each provider in input order, and to the next one while no verdict settles them. */
+/** The verify step over its providers: each gets addresses in input order, and the next one those that no verdict has settled. */
 import type { VerificationResult } from '../client/types.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
 import { ReorderBuffer } from '../util/reorder-buffer.ts';
@@ -34,7 +34,7 @@ export interface VerifyGroups {
   readonly before: number;
 }
 
-/** Whom the step asks, and which verdicts settle an address. Null: a job without providers. */
+/** The providers of the step, and the verdicts that settle an address. */
 export interface VerifyRule {
   readonly from: readonly string[];
   readonly until: readonly string[];

@@ -158,8 +158,9 @@ export class VerifyStep {
   }
 
   /**
-   * Gives the provider up: settles every address, now and from now on. One whose verdict was pending keeps it, any other is `unavailable`.
-   * The ledger gets nothing, so that the next run asks. Call it after `drain` of the pool, so that no paid answer is still on its way.
+   * Gives the provider up: settles every address, now and from now on. A pending verdict counts as it is, any other address is
+   * `unavailable`. The ledger gets nothing, so that the next run asks. Call it after `drain` of the pool, so that no paid answer is in
+   * flight.
    * @param code for the records
    */
   giveUp(code: string): void {
@@ -170,7 +171,7 @@ export class VerifyStep {
     this.#pending.clear();
     this.#rejoined.takeAll();
     this.#sent = 0;
-    for (const email of [...this.#inFlight.keys()]) {
+    for (const email of this.#inFlight.keys()) {
       if (this.#held.has(email) && !quarantine.isServiceRejected) continue;
       const known = ledger.get(this.#scope, email);
       this.#deliver(email, known?.kind === 'unsettled' ? fromLedger(known) : unavailable(code));

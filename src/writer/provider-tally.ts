@@ -1,4 +1,4 @@
-/** What each provider gave to the rows of an output. Counted as rows leave, so that no resume counts a row twice. */
+/** The part of each provider in the rows of an output. Counted as rows leave, so that no resume counts a row twice. */
 import type { Step } from '../definition/steps.ts';
 import type { FinishedError } from '../formats/input-record.ts';
 import type { Contribution } from '../processor/contribution.ts';

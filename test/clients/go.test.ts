@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { goTools, staticcheck, type GoTools } from '../../clients/conformance/go.ts';
 import { startService } from '../../src/service/app/start-service.ts';
+import { publishedExamples } from '../../src/service/reference/code-samples.ts';
 import { available } from '../services/debian.ts';
 import { cleanUp } from '../support/clean-up.ts';
 
@@ -35,6 +36,14 @@ it('gofmt and go vet find nothing in the Go library', async ({ skip }) => {
   if (tools === null) return skip();
   expect(await output(tools.gofmt, ['-l', '.'])).toBe('');
   expect(await output(tools.go, ['vet', './...'])).toBe('');
+});
+
+it('gofmt finds nothing in the Go examples of the reference', async ({ skip }) => {
+  if (tools === null) return skip();
+  const folder = await temporary();
+  for (const [name, { go: lines }] of Object.entries(publishedExamples()))
+    if (lines !== undefined) await writeFile(join(folder, `${name}.go`), `${lines.join('\n')}\n`);
+  expect(await output(tools.gofmt, ['-l', folder])).toBe('');
 });
 
 it('staticcheck finds nothing in the Go library', async ({ skip }) => {

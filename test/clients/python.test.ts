@@ -8,6 +8,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { pythonTools } from '../../clients/conformance/python.ts';
 import { World } from '../../clients/conformance/world.ts';
 import { startService } from '../../src/service/app/start-service.ts';
+import { publishedExamples } from '../../src/service/reference/code-samples.ts';
 import { available } from '../services/debian.ts';
 import { cleanUp } from '../support/clean-up.ts';
 
@@ -52,6 +53,18 @@ it('ruff and mypy find nothing in the Python library', async ({ skip }) => {
   const files = (await examplesOf()).map((_, i) => join(folder, `example_${i}.py`));
   for (const [i, example] of (await examplesOf()).entries()) await writeFile(files[i] ?? '', example);
   expect(await python('mypy', ['--strict', 'src', 'conformance.py', ...files])).toContain('Success: no issues found');
+});
+
+it('ruff and mypy find nothing in the Python examples of the reference', async ({ skip }) => {
+  if (bin === '') skip();
+  const folder = await temporary();
+  const examples = Object.entries(publishedExamples()).flatMap(([name, { python: lines }]) =>
+    lines === undefined ? [] : [{ file: join(folder, `${name}.py`), code: `${lines.join('\n')}\n` }],
+  );
+  for (const { file, code } of examples) await writeFile(file, code);
+  const files = examples.map(({ file }) => file);
+  await python('ruff', ['format', '--check', '--isolated', ...files]);
+  expect(await python('mypy', ['--strict', ...files])).toContain('Success: no issues found');
 });
 
 it('pip installs the Python library with its types', async ({ skip }) => {

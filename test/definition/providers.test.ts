@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { compileJob, describeDifference } from '../../src/definition/compile-job.ts';
 import type { CompiledJob } from '../../src/definition/compiled-job.ts';
-import { keyVariable, providerLanes, serviceSettings } from '../../src/definition/job-provider.ts';
+import { keyVariable, providerChannels, serviceSettings } from '../../src/definition/job-provider.ts';
 import { compileProvider } from '../../src/providers/definition/compile-provider.ts';
 import type { CompiledProvider } from '../../src/providers/compiled-provider.ts';
 import { refusalOf, sources, type Flags } from './support.ts';
@@ -111,9 +111,9 @@ describe('a job that names its providers', () => {
     const of = (settings: object): unknown => {
       const { job: made } = job({ providers: { acme: settings }, steps: ['enrich'] });
       const [provider] = made.providers;
-      const [lane] = provider === undefined ? [] : providerLanes(provider, made);
-      if (provider === undefined || lane === undefined) throw new Error('the provider has a lane');
-      const { rpm, windows } = serviceSettings(provider, lane.quota);
+      const [channel] = provider === undefined ? [] : providerChannels(provider, made);
+      if (provider === undefined || channel === undefined) throw new Error('the provider has a channel');
+      const { rpm, windows } = serviceSettings(provider, channel.quota);
       return [rpm, windows];
     };
     expect(of({})).toEqual([60, [{ limit: 1000, periodMs: 86_400_000 }]]);
@@ -125,7 +125,7 @@ describe('a job that names its providers', () => {
   it('counts operations with a quota of their own apart', () => {
     const { job: made } = job({ providers: { bolt: {} }, steps: ['enrich', 'verify'] });
     const [bolt] = made.providers;
-    expect(bolt === undefined ? [] : providerLanes(bolt, made).map(({ steps }) => steps)).toEqual([['enrich'], ['verify']]);
+    expect(bolt === undefined ? [] : providerChannels(bolt, made).map(({ steps }) => steps)).toEqual([['enrich'], ['verify']]);
   });
 
   it('may set one key of a provider by a flag, over the file', () => {

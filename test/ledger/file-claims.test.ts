@@ -340,3 +340,26 @@ it('closing a ledger that waits for another run leaves neither its reader nor it
   answer(a, 'k');
   await a.keep();
 });
+
+it('a note of another shard about a lookup that it is asking for is no answer', async () => {
+  const { open } = fileSite();
+  const [first, second] = [
+    await open({ ...run('job'), claimant: 'shard 0', shared: true }),
+    await open({ ...run('job'), claimant: 'shard 1', shared: true }),
+  ];
+  expect(await ask(first, 'k').answered).toBeNull();
+  const waits = ask(second, 'k');
+  await expect.poll(() => second.waiting).toBe(1);
+  answer(first, 'k', { kind: 'asking', text: '["k",1,1,"ticket"]' });
+  await first.keep();
+  expect(await ask(first, 'other').answered).toBeNull();
+  answer(first, 'other');
+  await first.keep();
+  // The second run has read the file since the note was written.
+  await expect.poll(() => second.get(scopeOf(second), 'k')).toMatchObject({ kind: 'asking' });
+  expect(await ask(second, 'other').answered).toEqual(HIT);
+  expect([waits.isAnswered(), second.waiting]).toEqual([false, 1]);
+  first.put([{ scope: scopeOf(first), key: 'k', answer: HIT, again: true }]);
+  await first.keep();
+  expect(await waits.answered).toEqual(HIT);
+});

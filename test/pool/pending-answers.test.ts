@@ -22,7 +22,7 @@ describe('a call whose answer is pending', () => {
     expect(bed.pool.pendingAnswers).toBe(0);
   });
 
-  it('is never asked again within 250 ms', async () => {
+  it('never goes out again within 250 ms', async () => {
     const bed = testBed((_, attempt) => (attempt < 4 ? pendingFor(0) : OK));
     bed.submit(0);
     await advance(2_000);
@@ -77,15 +77,22 @@ describe('a call whose answer is pending', () => {
     expect(new Set(calls.map(({ attempt }) => attempt))).toEqual(new Set([1]));
   });
 
+  it('shows that the provider is at the address', async () => {
+    const bed = testBed(() => pendingFor(5_000));
+    expect(bed.pool.hasAnswered).toBe(false);
+    bed.submit(0);
+    await advance(100);
+    expect(bed.pool.hasAnswered).toBe(true);
+  });
+
   it('shows that the provider is up: it ends a row of failures', async () => {
     const bed = testBed((id, attempt) => (id === 9 ? pendingFor(1_000) : attempt === 1 ? HTTP_500 : OK), { concurrency: 1 });
     for (let id = 0; id < 12; id++) bed.submit(id);
     await advance(200);
     expect(bed.events).not.toContain('open');
-    expect(bed.pool.hasAnswered).toBe(true);
   });
 
-  it('is left to the next run by a drain, which still tells the ticket of an answer on its way', async () => {
+  it('stays open for the next run after a drain, which still tells the ticket of an answer on its way', async () => {
     const bed = testBed((id) => [pendingFor(1_000, `t${id}`), id === 0 ? 10 : 500]);
     const told: string[] = [];
     bed.submit(0, { promised: (ticket) => told.push(ticket) });
@@ -98,7 +105,7 @@ describe('a call whose answer is pending', () => {
     expect([bed.pool.pendingAnswers, bed.settled.size, vi.getTimerCount()]).toEqual([0, 0, 0]);
   });
 
-  it('is asked again after an outage that began meanwhile', async () => {
+  it('goes out again after an outage that began meanwhile', async () => {
     const bed = testBed((id, attempt, at) => (id === 0 ? (attempt === 1 ? pendingFor(5_000) : OK) : at < 8_000 ? HTTP_500 : OK), {
       hasAnswered: true,
       concurrency: 16,

@@ -13,7 +13,9 @@ export interface Asked {
   readonly step: Step;
   readonly body: string;
   readonly idempotencyKey: string | undefined;
-  /** Of an earlier promise; undefined without one. */
+  /** Its failure loses nothing, because smaller calls replace it. */
+  readonly divisible: boolean;
+  /** The name of an earlier promise; undefined without one. */
   readonly ticket: string | undefined;
   /** The provider answers later. The call is sent again, and waits for its answer as the latest one. */
   promise(ticket: string): void;
@@ -55,7 +57,7 @@ export interface Bench {
   /** Addresses that wait, and how long, milliseconds. */
   readonly pending: [number, number][];
   /** The oldest call of a step, taken off the list. */
-  next(step?: Step): Asked;
+  readonly next: (step?: Step) => Asked;
 }
 
 interface BenchOptions extends Partial<QuarantineState> {
@@ -111,15 +113,15 @@ export function makeBench(options: BenchOptions = {}): Bench {
       } satisfies ProviderClient,
       pool: {
         submit: (call: PoolCall<unknown>) => {
-          const { submit } = bench.context.pool;
           void call.send();
           bench.bodies[call.step].push(sending.body);
           bench.asked.push({
             step: call.step,
+            divisible: call.divisible === true,
             ...sending,
             promise: (ticket) => {
               call.promised?.(ticket);
-              submit(call);
+              bench.context.pool.submit(call);
             },
             isTooDear: () => {
               if (call.isTooDear?.() !== true) return false;

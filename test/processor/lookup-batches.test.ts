@@ -8,9 +8,9 @@ const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5, compan
 interface Bed {
   readonly bench: Bench;
   readonly step: EnrichStep;
-  /** What each record was told, in words. */
+  /** The outcomes of each record, in words. */
   readonly told: Record<string, string[]>;
-  ask(...names: string[]): void;
+  readonly ask: (...names: string[]) => void;
 }
 
 function make(options: Parameters<typeof makeBench>[0] = { batch: 3 }): Bed {
@@ -47,6 +47,7 @@ describe('a provider that takes several lookups in one request', () => {
     expect([bench.asked.map(namesIn), step.lookupsWaiting, step.callsPending]).toEqual([['[a b c]'], 2, 1]);
     step.flush();
     expect([bench.asked.map(namesIn), step.lookupsWaiting, step.callsPending]).toEqual([['[a b c]', '[d e]'], 0, 2]);
+    expect(bench.asked.map(({ divisible }) => divisible)).toEqual([true, true]);
     expect(bench.asked.map(({ idempotencyKey }) => idempotencyKey)).toEqual([
       `key of ${JSON.stringify(['a', 'b', 'c'].map((name) => JSON.stringify({ email: `${name}@example.com` })))}`,
       `key of ${JSON.stringify(['d', 'e'].map((name) => JSON.stringify({ email: `${name}@example.com` })))}`,
@@ -146,8 +147,8 @@ describe('a provider that takes several lookups in one request', () => {
   });
 });
 
-describe('an answer that comes later', () => {
-  it('is asked for with the ticket, which the ledger keeps', () => {
+describe('a lookup that is answered later', () => {
+  it('goes out with its ticket, which the ledger keeps', () => {
     const { bench, step, ask, told } = make({});
     ask('a');
     bench.next().promise('t1');
@@ -161,7 +162,7 @@ describe('an answer that comes later', () => {
     expect(told).toEqual({ a: ['Ada'] });
   });
 
-  it('is asked for by the next run with the same ticket, and is no new lookup', () => {
+  it('goes out with the same ticket in the next run, and counts as no new lookup', () => {
     const first = make({});
     first.ask('a');
     first.bench.next().promise('t1');
@@ -181,7 +182,7 @@ describe('an answer that comes later', () => {
     ask('a', 'b');
     bench.next().settle(GAVE_UP);
     bench.next().promise('t1');
-    expect(keptIn(bench)).toEqual(['a asking, b asking']);
+    expect(keptIn(bench)).toEqual(['a asking, b asking', 'a asking again']);
   });
 });
 
@@ -244,6 +245,24 @@ describe('a provider that is given up', () => {
     step.flush();
     expect(told).toMatchObject({ a: ['no_credits', 'no_credits', 'no_credits'], d: ['no_credits'], known: ['miss'] });
     expect([bench.kept, step.callsPending, step.lookupsWaiting, bench.progress, bench.asked.length]).toEqual([[], 0, 0, 1, 1]);
+  });
+
+  it('still keeps an answer that comes too late for its records', () => {
+    const { bench, step, ask, told } = make({ batch: 2 });
+    ask('a', 'b');
+    step.giveUp('down');
+    bench.next().settle(items([ITEMS.person({ name: 'Ada' }), null]));
+    expect([told, keptIn(bench), bench.asked, step.callsPending]).toEqual([{ a: ['down'], b: ['down'] }, ['a hit'], [], 0]);
+  });
+
+  it('still gives the answers that are being read', async () => {
+    const { step, bench, ask, told } = make({ readStored: async () => ({ record: { name: 'read' }, text: '' }) });
+    bench.ledger.set('1 a@example.com', { kind: 'hit', text: 'raw' });
+    ask('a');
+    step.giveUp('down');
+    ask('a', 'b');
+    await expect.poll(() => told['a']).toEqual(['read', 'read']);
+    expect(told['b']).toEqual(['down']);
   });
 
   it('marks such an outcome', () => {

@@ -22,7 +22,7 @@ interface Told {
 
 /** Asks providers a, b, c ... that answer so, one lookup each; null: the record has no key for that provider. */
 function ask(answers: readonly (Outcome | null)[], rule: Partial<Waterfall> = {}): Told {
-  const names = [...'abcdef'].slice(0, answers.length);
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'].slice(0, answers.length);
   const asked: string[] = [];
   const waterfall = new LookupWaterfall<{ readonly key: string }, AnyRecord>(
     'enrich',

@@ -10,14 +10,18 @@ import { emailsIn, GAVE_UP, makeBench, REFUSED, verdicts, type Asked, type Bench
 const SCOPE = 3;
 const BATCH = 8;
 
-/** How a service treats an address. `never` is left out of all answers; `refused` and `breaks` affect their whole request. */
-const KINDS = ['fine', 'fine', 'fine', 'fine', 'left out', 'never', 'refused', 'breaks', 'pending'] as const;
+/** How a service treats an address. `never` is left out of all answers; `refused`, `breaks` and `later` affect their whole request. */
+const KINDS = ['fine', 'fine', 'fine', 'fine', 'left out', 'never', 'refused', 'breaks', 'pending', 'later'] as const;
 type Kind = (typeof KINDS)[number];
+
+type Answer = SettledCall<unknown> | { readonly promise: string };
 
 /** A service that honours Idempotency-Key: it charges each verdict once for each key. */
 class HonestService {
   readonly charged = new Map<string, number>();
-  readonly #answers = new Map<string, { readonly body: string; readonly answer: SettledCall<unknown> }>();
+  readonly #answers = new Map<string, { readonly body: string; readonly answer: Answer }>();
+  /** Answers that come later, by ticket. */
+  readonly #promised = new Map<string, SettledCall<unknown>>();
   readonly #seen = new Map<string, number>();
   readonly #kindOf: (email: string) => Kind;
 
@@ -25,13 +29,18 @@ class HonestService {
     this.#kindOf = kindOf;
   }
 
-  take({ body, idempotencyKey = '' }: Asked): SettledCall<unknown> {
+  take({ body, idempotencyKey = '', ticket }: Asked): Answer {
+    const promised = this.#promised.get(ticket ?? '');
+    if (promised !== undefined) return promised;
     const before = this.#answers.get(idempotencyKey);
     if (before !== undefined) {
       expect(body).toBe(before.body);
       return before.answer;
     }
-    const answer = this.#answer(emailsIn(body));
+    const said = this.#answer(emailsIn(body));
+    const comesLater = said.kind === 'ok' && emailsIn(body).some((email) => this.#kindOf(email) === 'later');
+    const answer = comesLater ? { promise: `t${this.#promised.size}` } : said;
+    if ('promise' in answer) this.#promised.set(answer.promise, said);
     // Such a service does not keep what was its own fault.
     if (answer !== GAVE_UP) this.#answers.set(idempotencyKey, { body, answer });
     return answer;
@@ -72,6 +81,11 @@ function start(emails: readonly string[], ledger: Iterable<Bench['kept'][number]
   return { bench, step, got };
 }
 
+function answer(call: Asked, said: Answer): void {
+  if ('promise' in said) call.promise(said.promise);
+  else call.settle(said);
+}
+
 /** Killed while a verdict is pending, several times: a case must not inherit the clock of the one before. */
 const PENDING_AGAIN = Array.from({ length: 5 }, (): [Kind[], number, number, number] => [['pending'], 0, 2, 0]);
 
@@ -85,7 +99,7 @@ afterEach(() => void vi.useRealTimers());
 
 it('a run killed at any moment resumes with the same requests, so a service that honours Idempotency-Key charges no verdict twice', () => {
   const addresses = fc.array(fc.constantFrom(...KINDS), { minLength: 1, maxLength: 24 });
-  let resumedInParts = 0;
+  let [resumedInParts, resumedWithTicket] = [0, 0];
   fc.assert(
     fc.property(addresses, fc.nat(), fc.nat(60), fc.nat(20), (kinds, seed, moves, lost) => {
       vi.clearAllTimers();
@@ -94,7 +108,7 @@ it('a run killed at any moment resumes with the same requests, so a service that
       const kindOf = (email: string): Kind => kinds[emails.indexOf(email)] as Kind;
       const service = new HonestService(kindOf);
       const first = start(emails, [], 3_600_000);
-      const answers = new Map<Asked, SettledCall<unknown>>();
+      const answers = new Map<Asked, Answer>();
       first.step.flush();
       for (let i = 0; i < moves; i++) {
         if (first.bench.asked.length === 0) {
@@ -102,12 +116,12 @@ it('a run killed at any moment resumes with the same requests, so a service that
           continue;
         }
         const call = first.bench.asked[random.int(0, first.bench.asked.length - 1)] as Asked;
-        const answer = answers.get(call);
+        const said = answers.get(call);
         // A call first reaches the service. Its answer comes back later.
-        if (answer === undefined) answers.set(call, service.take(call));
+        if (said === undefined) answers.set(call, service.take(call));
         else {
           first.bench.asked.splice(first.bench.asked.indexOf(call), 1);
-          call.settle(answer);
+          answer(call, said);
         }
       }
       killed();
@@ -116,9 +130,10 @@ it('a run killed at any moment resumes with the same requests, so a service that
       const { bench, step, got } = start(emails, durable, 3_600_000);
       if (durable.flat().some(({ answer }) => answer.kind === 'asking')) resumedInParts++;
       step.flush();
+      if (bench.asked.some(({ ticket }) => ticket !== undefined)) resumedWithTicket++;
       for (let idle = 0; got.size < emails.length && idle < 5;) {
         const call = bench.asked.shift();
-        if (call !== undefined) call.settle(service.take(call));
+        if (call !== undefined) answer(call, service.take(call));
         else if (step.groupsIncomplete > 0) step.giveUpOnMissing();
         else {
           vi.advanceTimersByTime(120_000);
@@ -133,4 +148,5 @@ it('a run killed at any moment resumes with the same requests, so a service that
     { numRuns: 400, examples: PENDING_AGAIN },
   );
   expect(resumedInParts).toBeGreaterThan(20);
+  expect(resumedWithTicket).toBeGreaterThan(10);
 });

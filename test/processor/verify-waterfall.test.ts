@@ -32,7 +32,7 @@ class Bed {
   readonly #names: readonly string[];
 
   constructor(providers: number, rule: Partial<VerifyRule> | null = {}, groups: { rows: number; before: number } | null = null) {
-    this.#names = [...'abcd'].slice(0, providers);
+    this.#names = ['a', 'b', 'c', 'd'].slice(0, providers);
     const steps = this.#names.map((_, provider) => ({
       ask: (email: string, done: (outcome: VerifyOutcome) => void) => {
         (this.asked[provider] ??= []).push(email);

@@ -120,16 +120,16 @@ class KeyLoop {
         record: null,
       }),
       notices,
-      lanes: [{ rpm, ownRpm: rpm, windows, quota: null, share: 1, spent: null }],
+      channels: [{ rpm, ownRpm: rpm, windows, quota: null, share: 1, spent: null }],
       mayCall: () => true,
       hasAnswered: false,
       isRetry: false,
       abort: signals.abort,
       onFatal: stopFor,
     });
-    const [lane] = this.#calls.lanes;
-    if (lane === undefined) throw new Error('a list of keys has one lane');
-    this.#pool = lane.pool;
+    const [channel] = this.#calls.channels;
+    if (channel === undefined) throw new Error('a list of keys has one channel');
+    this.#pool = channel.pool;
     const run = randomUUID();
     const context = {
       client: this.#calls.client,

@@ -4,7 +4,7 @@ import type { Tally } from '../../writer/tally.ts';
 import type { Counters } from '../run/counters.ts';
 import { Eta } from './eta.ts';
 import { expectedRecords, recordsDone, shareDone } from '../../checkpoint/expected-records.ts';
-import type { RunLimiter, RunPool } from '../run/lane-views.ts';
+import type { RunLimiter, RunPool } from '../run/channel-views.ts';
 import type { RowWriter } from '../run/destination.ts';
 import type { RecordLoop } from '../run/loop.ts';
 import type { RunCheckpoints } from '../run/run-checkpoints.ts';

@@ -1,7 +1,10 @@
 import type { RecordResult } from '../../processor/result.ts';
 import type { InputManifest, InputRecord } from '../../formats/input-record.ts';
 
-/** A line of the errors file: `{file, line, step, key, code, attempts, requestId, provider?, raw?}` for a failed or invalid record, else null. */
+/**
+ * A line of the errors file: `{file, line, step, key, code, attempts, requestId, provider?, raw?}`. Null unless the record is failed or
+ * invalid.
+ */
 export function errorLine(manifest: InputManifest, record: InputRecord, result: RecordResult): string | null {
   if (result.outcome !== 'failed' && result.outcome !== 'invalid') return null;
   const { failure } = result;

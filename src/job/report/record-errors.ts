@@ -40,8 +40,28 @@ export const RECORD_ERRORS: readonly RecordError[] = [
   { codes: ['network'], what: 'the connection failed or was cut, in all attempts', next: `check the network, then ${RETRY}` },
   { codes: ['bad_body'], what: 'the answers were cut off, or could not be read', next: `${RETRY}; report it to the service if it stays` },
   {
+    codes: ['unavailable'],
+    what: 'the provider was skipped (`onUnavailable: skip`), and nobody else knew the record',
+    next: `when the provider is back, ${RETRY}`,
+  },
+  {
+    codes: ['bad_shape', 'bad_mapping'],
+    what: "the provider's answer is not as its definition says",
+    next: 'compare an answer with the definition: `millrace provider check`',
+  },
+  {
+    codes: ['no_request_value'],
+    what: "the definition makes no request of this record's key",
+    next: 'correct the request in the definition',
+  },
+  {
+    codes: ['still_pending'],
+    what: 'the provider promised an answer and did not give it in time',
+    next: `${RETRY}; raise \`poll.longestSeconds\` in the definition`,
+  },
+  {
     codes: ['no_result'],
-    what: 'the service left the address out of its answer, twice',
+    what: 'the service left the address or the lookup out of its answer, twice',
     next: `${RETRY}; report it to the service if it stays`,
   },
   {

@@ -40,7 +40,7 @@ interface CallsOptions {
   /** Makes the client of another provider than the specification's service. @param connections at most */
   readonly makeClient?: (connections: number) => ProviderClient;
   /** One for each quota that the provider counts by itself. */
-  readonly lanes: readonly LaneOptions[];
+  readonly channels: readonly ChannelOptions[];
   readonly counters: CallCounters;
   readonly budget: Pick<CallBudget, 'ask' | 'reached'>;
   readonly notices: Notices;
@@ -56,14 +56,14 @@ interface CallsOptions {
   readonly onFatal: (error: unknown) => void;
 }
 
-/** The counters of a run, or of a run and of one of its providers. */
+/** The counters of a run; with providers also the counters of one of them. */
 export type CallCounters = Pick<Counters, 'throttled' | 'sent' | 'answered' | 'retrying' | 'wentDown' | 'cameBack'>;
 
 /** A quota, and the calls that are counted against it. */
-export interface LaneOptions {
+export interface ChannelOptions {
   /** Requests a minute of the plan; null: unlimited. */
   readonly rpm: number | null;
-  /** Those that are this run's own. */
+  /** Requests a minute that are this run's own. */
   readonly ownRpm: number | null;
   readonly windows: readonly StatedWindow[];
   /** The quota that several pods share; null: this run alone has its quota. */
@@ -74,7 +74,7 @@ export interface LaneOptions {
   readonly spent: SavedQuota | null;
 }
 
-export interface Lane {
+export interface Channel {
   readonly limiter: Limiter;
   readonly pool: CallPool;
 }
@@ -82,7 +82,7 @@ export interface Lane {
 export interface Calls {
   readonly client: ProviderClient;
   /** In the order of the options. */
-  readonly lanes: readonly Lane[];
+  readonly channels: readonly Channel[];
   /** Sends nothing more. Resolves when calls in flight are answered; after `DRAIN_MS` they are cancelled. */
   drain(): Promise<void>;
   /** Drains, then closes connections and the shared quota. May be called twice. */
@@ -93,7 +93,7 @@ export interface Calls {
 export function openCalls(options: CallsOptions): Calls {
   const { settings, service, notices, abort } = options;
   const { concurrency, timeoutMs, domainField, embedded } = settings.service;
-  const wanted = (concurrency === 'auto' ? AUTO_BOUNDS.max : concurrency) * options.lanes.length;
+  const wanted = (concurrency === 'auto' ? AUTO_BOUNDS.max : concurrency) * options.channels.length;
   const maxConnections = connectionsAllowed(embedded);
   if (maxConnections < wanted) notices.fewFiles(maxConnections, concurrency);
   const connections = Math.min(wanted, maxConnections);
@@ -107,25 +107,25 @@ export function openCalls(options: CallsOptions): Calls {
       ...(settings.enrich === undefined ? {} : { enrich: settings.enrich }),
       connections,
     });
-  const lanes = options.lanes.map((lane) => openLane(lane, options, maxConnections));
+  const channels = options.channels.map((channel) => openChannel(channel, options, maxConnections));
   const cancel = (): void => void client.destroy();
   abort.addEventListener('abort', cancel, { once: true });
   const drain = async (): Promise<void> => {
     const timer = setTimeout(cancel, DRAIN_MS);
-    await Promise.all(lanes.map(({ pool }) => pool.drain()));
+    await Promise.all(channels.map(({ pool }) => pool.drain()));
     clearTimeout(timer);
   };
   const close = async (): Promise<void> => {
     await drain();
     abort.removeEventListener('abort', cancel);
     await client.close();
-    for (const { limiter } of lanes) await limiter.close();
+    for (const { limiter } of channels) await limiter.close();
   };
   let closing: Promise<void> | null = null;
-  return { client, lanes, drain, close: () => (closing ??= close()) };
+  return { client, channels, drain, close: () => (closing ??= close()) };
 }
 
-function openLane(lane: LaneOptions, options: CallsOptions, maxConnections: number): Lane {
+function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnections: number): Channel {
   const { settings, service, counters, budget, notices, onFatal } = options;
   const monotonicNow = (): number => performance.now();
   // A key that is being read again comes first, then the ledger's claims, then the job's own limit.
@@ -135,13 +135,13 @@ function openLane(lane: LaneOptions, options: CallsOptions, maxConnections: numb
     return claimed === true ? budget.ask(call) : claimed;
   };
   const limiter = new Limiter({
-    rpm: lane.rpm,
+    rpm: channel.rpm,
     monotonicNow,
     wallNow: Date.now,
-    restored: lane.spent,
-    shared: lane.quota,
-    share: lane.share,
-    windows: lane.windows,
+    restored: channel.spent,
+    shared: channel.quota,
+    share: channel.share,
+    windows: channel.windows,
     blockedBy: () => heldBack(() => mayCall(NOTHING)),
     onThrottled: (wait) => {
       counters.throttled(wait);
@@ -154,7 +154,7 @@ function openLane(lane: LaneOptions, options: CallsOptions, maxConnections: numb
     limiter,
     concurrency: settings.service.concurrency,
     maxConnections,
-    rpm: lane.ownRpm,
+    rpm: channel.ownRpm,
     mayCall,
     renewKey: (version) => renewKey(service.apiKey, version, notices),
     limitReached: (call) => budget.reached(call),

@@ -164,7 +164,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     state.enter('running');
     reporter.start({ job, checkpoint, resumed: options.isResumed, loop, limiter, pool, checkpoints: saved, counters, writer });
     const unwatch = watchRun(waits, {
-      lanes: providers.lanes,
+      channels: providers.channels,
       joining: () => ledger.joining,
       claimed: () => ledger.waiting,
       pending: () => addressesPending(steps),

@@ -1,7 +1,7 @@
-/** What a run opens for each provider: the one service of a job, or those that it names. */
+/** The parts that a run opens for each provider: for the one service of a job, or for those that it names. */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { NEW_PROVIDER, type ProviderState } from '../../checkpoint/provider-state.ts';
-import { providerLanes, serviceSettings, type JobProvider } from '../../definition/job-provider.ts';
+import { providerChannels, serviceSettings, type JobProvider } from '../../definition/job-provider.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
 import { smallestClaimedWindow } from '../../limiter/quota-windows.ts';
@@ -17,7 +17,7 @@ import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
 import { inProvider, isUnavailable, providerLimit, tellerOf } from './in-provider.ts';
 import type { CallCounters, ServiceAccess } from './open-calls.ts';
-import { laneName, type ProviderPart } from './run-provider.ts';
+import { channelName, type ProviderPart } from './run-provider.ts';
 import { ShapeWatch } from './shape-watch.ts';
 import { spentBefore } from './spent-before.ts';
 
@@ -41,7 +41,7 @@ export function servicePart(
     name: null,
     job,
     access,
-    lanes: [
+    channels: [
       {
         steps: job.steps,
         rpm: job.service.rpm,
@@ -100,8 +100,8 @@ function namedPart(
   const { job, checkpoint, wasKilled, reporter } = run;
   const { name, definition } = provider;
   const state: ProviderState = checkpoint.providers?.[name] ?? NEW_PROVIDER;
-  const lanes = providerLanes(provider, job);
-  const settings = lanes.map(({ quota }) => serviceSettings(provider, quota));
+  const channels = providerChannels(provider, job);
+  const settings = channels.map(({ quota }) => serviceSettings(provider, quota));
   const [first] = settings;
   if (first === undefined) throw new Error(`no step asks the provider ${name}`);
   const ownJob = { ...job, service: first };
@@ -139,17 +139,17 @@ function namedPart(
               lookups: { minLikelihood: job.enrich.minLikelihood, required: job.enrich.required },
             }),
         }),
-    lanes: lanes.map(({ steps }, index) => {
-      const laneJob = { ...job, service: settings[index] ?? first };
-      const laneCheckpoint = { ...ownCheckpoint, spent: state.spent[laneName(steps)] ?? null };
+    channels: channels.map(({ steps }, index) => {
+      const channelJob = { ...job, service: settings[index] ?? first };
+      const channelCheckpoint = { ...ownCheckpoint, spent: state.spent[channelName(steps)] ?? null };
       return {
         steps,
-        rpm: laneJob.service.rpm,
-        ownRpm: ownRpm(laneJob, checkpoint),
-        windows: ownWindows(laneJob, checkpoint),
+        rpm: channelJob.service.rpm,
+        ownRpm: ownRpm(channelJob, checkpoint),
+        windows: ownWindows(channelJob, checkpoint),
         quota: null,
         share: shareOfPlan(checkpoint),
-        spent: spentBefore(laneJob, laneCheckpoint, wasKilled),
+        spent: spentBefore(channelJob, channelCheckpoint, wasKilled),
       };
     }),
     known,

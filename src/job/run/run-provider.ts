@@ -1,4 +1,4 @@
-/** One provider of a run: its client, limiters, pools, counters and trust, and what becomes of it when it stays away. */
+/** One provider of a run: its client, limiters, pools, counters and trust. It may be skipped when it stays away. */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { ProviderState } from '../../checkpoint/provider-state.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
@@ -12,14 +12,14 @@ import { idempotencyKey, keySeed } from '../lifecycle/idempotency-keys.ts';
 import type { Notices } from '../progress/notices.ts';
 import type { CallBudget } from './call-budget.ts';
 import type { Counters } from './counters.ts';
-import { openCalls, type CallCounters, type Calls, type Lane, type LaneOptions, type ServiceAccess } from './open-calls.ts';
+import { openCalls, type CallCounters, type Calls, type Channel, type ChannelOptions, type ServiceAccess } from './open-calls.ts';
 import { requestPace } from './request-pace.ts';
 import type { RunState } from './run-state.ts';
 import { ServiceDoubt } from './service-doubt.ts';
 import type { ShapeWatch } from './shape-watch.ts';
 
 /** The operations that one quota counts. */
-export interface LaneOfSteps extends LaneOptions {
+export interface ChannelOfSteps extends ChannelOptions {
   readonly steps: readonly Step[];
 }
 
@@ -31,8 +31,8 @@ export interface ProviderPart {
   readonly job: CompiledJob;
   readonly access: ServiceAccess;
   readonly makeClient?: (connections: number) => ProviderClient;
-  readonly lanes: readonly LaneOfSteps[];
-  /** What the last run knew of it. */
+  readonly channels: readonly ChannelOfSteps[];
+  /** Knowledge of the provider from the last run. */
   readonly known: Pick<Checkpoint, 'trusted' | 'held' | 'answered'>;
   readonly counters: Counters;
   /** Told of each call: the provider's own counters, and those of the run. */
@@ -100,7 +100,7 @@ export class RunProvider {
       settings: job,
       service: part.access,
       ...(part.makeClient === undefined ? {} : { makeClient: part.makeClient }),
-      lanes: part.lanes,
+      channels: part.channels,
       counters: part.callCounters,
       budget: part.budget,
       notices,
@@ -125,7 +125,7 @@ export class RunProvider {
       verifyBatch,
       contextOf: (step) => ({
         client: this.calls.client,
-        pool: this.laneOf(step).pool,
+        pool: this.channelOf(step).pool,
         ledger,
         quarantine: this.quarantine,
         idempotencyKey: (body, seed = null) => idempotencyKey(seed ?? ownSeed, body),
@@ -150,11 +150,11 @@ export class RunProvider {
     this.#steps = steps.parts.filter(({ provider }) => provider === this.name);
   }
 
-  laneOf(step: Step): Lane {
-    const index = this.#part.lanes.findIndex(({ steps }) => steps.includes(step));
-    const lane = this.calls.lanes[index];
-    if (lane === undefined) throw new Error(`the provider ${this.name ?? ''} has no calls for ${step}`);
-    return lane;
+  channelOf(step: Step): Channel {
+    const index = this.#part.channels.findIndex(({ steps }) => steps.includes(step));
+    const channel = this.calls.channels[index];
+    if (channel === undefined) throw new Error(`the provider ${this.name ?? ''} has no calls for ${step}`);
+    return channel;
   }
 
   /** Why the run goes on without it; null while it is asked. */
@@ -162,16 +162,16 @@ export class RunProvider {
     return this.#skipped?.why ?? null;
   }
 
-  /** Knowledge of the provider for the next run. One whose misses were rejected counts as one that never answered. */
+  /** Knowledge of the provider for the next run. A provider whose misses were rejected counts as one that never answered. */
   knownNow(): Pick<ProviderState, 'trusted' | 'held' | 'answered'> {
-    const hasAnswered = this.calls.lanes.some(({ pool }) => pool.hasAnswered);
+    const hasAnswered = this.calls.channels.some(({ pool }) => pool.hasAnswered);
     return { ...this.quarantine.trust, answered: hasAnswered && !this.quarantine.isServiceRejected };
   }
 
   /** Calls that count against the quota of the next run, by the names of the operations. */
   get spent(): Readonly<Record<string, SavedQuota>> {
     return Object.fromEntries(
-      this.calls.lanes.map(({ limiter }, index) => [laneName(this.#part.lanes[index]?.steps ?? []), limiter.save()]),
+      this.calls.channels.map(({ limiter }, index) => [channelName(this.#part.channels[index]?.steps ?? []), limiter.save()]),
     );
   }
 
@@ -186,7 +186,7 @@ export class RunProvider {
     this.#skipped = { why: error instanceof Error ? error.message : String(error) };
     this.#part.notices.skipped(this.#skipped.why);
     try {
-      await Promise.all(this.calls.lanes.map(({ pool }) => pool.drain()));
+      await Promise.all(this.calls.channels.map(({ pool }) => pool.drain()));
       for (const { step } of this.#steps) step.giveUp('unavailable');
       this.#shared.onSettled();
     } catch (failure) {
@@ -196,7 +196,7 @@ export class RunProvider {
 }
 
 /** The name under which a checkpoint has the quota of these operations. */
-export function laneName(steps: readonly Step[]): string {
+export function channelName(steps: readonly Step[]): string {
   return steps.join('+');
 }
 

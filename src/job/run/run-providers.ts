@@ -5,7 +5,7 @@ import type { MissQuarantine } from '../../processor/miss-quarantine.ts';
 import type { Steps } from '../../processor/open-steps.ts';
 import type { NamedPart } from './provider-parts.ts';
 import { RunProvider, type ProviderPart, type SharedParts } from './run-provider.ts';
-import { allLanes, type LaneView, type RunLimiter, type RunPool } from './lane-views.ts';
+import { allChannels, type ChannelView, type RunLimiter, type RunPool } from './channel-views.ts';
 
 /** The state of named providers in the checkpoints of a run. */
 export interface ProviderCheckpoints {
@@ -20,7 +20,7 @@ export class RunProviders {
   /** For progress and monitor, which show one limiter and one pool. */
   readonly limiter: RunLimiter;
   readonly pool: RunPool;
-  readonly lanes: readonly LaneView[];
+  readonly channels: readonly ChannelView[];
   /** Null for a job with one service, whose state is the checkpoint's own. */
   readonly checkpoints: ProviderCheckpoints | null;
   readonly #named: readonly NamedPart[];
@@ -29,8 +29,8 @@ export class RunProviders {
   constructor(parts: readonly ProviderPart[] | readonly NamedPart[], shared: SharedParts) {
     this.#named = (parts as readonly ProviderPart[]).filter((part): part is NamedPart => part.name !== null);
     this.all = parts.map((part) => new RunProvider(part, shared));
-    this.lanes = this.all.flatMap(({ name, calls }) => calls.lanes.map((lane) => ({ name, ...lane })));
-    ({ limiter: this.limiter, pool: this.pool } = allLanes(this.lanes));
+    this.channels = this.all.flatMap(({ name, calls }) => calls.channels.map((channel) => ({ name, ...channel })));
+    ({ limiter: this.limiter, pool: this.pool } = allChannels(this.channels));
     this.checkpoints =
       this.#named.length === 0 ? null : { states: (isRunning) => this.#states(isRunning), claimed: (states) => this.#claimed(states) };
   }
@@ -58,7 +58,7 @@ export class RunProviders {
 
   /** Requests offered beyond the plan's rate. */
   beyondPlan(): number {
-    return this.lanes.reduce((sum, { limiter }) => sum + limiter.beyondPlan(), 0);
+    return this.channels.reduce((sum, { limiter }) => sum + limiter.beyondPlan(), 0);
   }
 
   /** Knowledge of the service for the checkpoint's own keys. Named providers have theirs beside it. */
@@ -70,7 +70,7 @@ export class RunProviders {
 
   /** The quota for the checkpoint's own key; of several providers for the report alone. */
   get spent(): SavedQuota {
-    const saved = this.lanes.map(({ limiter }) => limiter.save());
+    const saved = this.channels.map(({ limiter }) => limiter.save());
     const [first] = saved;
     if (first !== undefined && saved.length === 1) return first;
     const [later] = saved.flatMap((one) => (one.later === undefined ? [] : [one.later])).sort((one, other) => other.untilMs - one.untilMs);
@@ -98,7 +98,7 @@ export class RunProviders {
         const provider = this.all[index];
         if (provider === undefined) throw new Error(`the provider ${name} is not open`);
         const claims = isRunning ? own.claim() : own.spent;
-        const spent = Object.fromEntries(Object.entries(provider.spent).map(([lane, quota]) => [lane, { ...quota, sent: own.sent }]));
+        const spent = Object.fromEntries(Object.entries(provider.spent).map(([channel, quota]) => [channel, { ...quota, sent: own.sent }]));
         const totals = counters.totals({ lookups: 0, reused: 0 });
         return [name, { ...provider.knownNow(), totals, spent, ...claims, skipped: provider.skipped }];
       }),

@@ -41,7 +41,9 @@ export class ShapeWatch {
     this.#hasTold = true;
     this.onChange(
       new ConfigError('answer_changed', `the last ${this.#inARow} answers were not as ${this.#file} says: ${result.detail}`, {
-        hint: 'Compare an answer with the definition: millrace provider check FILE --call. A corrected mapping costs nothing for answers in the ledger.',
+        hint:
+          'Compare an answer with the definition: millrace provider check FILE. ' +
+          'After a corrected record mapping, stored answers cost nothing.',
       }),
     );
   }

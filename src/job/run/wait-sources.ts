@@ -5,7 +5,7 @@ import type { Wait, WaitReason, Waits } from '../../util/waits.ts';
 import { formatOutage } from '../progress/snapshot.ts';
 import { count } from '../../util/display.ts';
 
-interface WaitingLane {
+interface WaitingChannel {
   /** The provider; null for the one service of a job. */
   readonly name: string | null;
   readonly limiter: Pick<Limiter, 'waiting'>;
@@ -13,7 +13,7 @@ interface WaitingLane {
 }
 
 export interface WaitSources {
-  readonly lanes: readonly WaitingLane[];
+  readonly channels: readonly WaitingChannel[];
   /** The wait that keeps the run from claiming lookups; null when it may claim. */
   readonly joining: () => Wait | null;
   /** Lookups that another run is asking for. */
@@ -27,15 +27,15 @@ export interface WaitSources {
 }
 
 /** Shows the waits of the parts in `waits`, until the returned function is called. */
-export function watchRun(waits: Waits, { lanes, joining, claimed, pending, reader, now }: WaitSources): () => void {
-  const sum = (of: (lane: WaitingLane) => number): number => lanes.reduce((total, lane) => total + of(lane), 0);
+export function watchRun(waits: Waits, { channels, joining, claimed, pending, reader, now }: WaitSources): () => void {
+  const sum = (of: (channel: WaitingChannel) => number): number => channels.reduce((total, channel) => total + of(channel), 0);
   const leaves = [
-    ...lanes.map(
+    ...channels.map(
       ({ name, pool }) =>
         () =>
           ofProvider(name, outageWait(pool, now())),
     ),
-    ...lanes.map(
+    ...channels.map(
       ({ name, limiter }) =>
         () =>
           ofProvider(name, limiter.waiting()),
@@ -82,7 +82,7 @@ function ofProvider(name: string | null, wait: Wait | null): Wait | null {
   return wait === null || name === null ? wait : { ...wait, what: `${wait.what} (${name})` };
 }
 
-function outageWait({ outage }: WaitingLane['pool'], now: number): Wait | null {
+function outageWait({ outage }: WaitingChannel['pool'], now: number): Wait | null {
   if (outage === null) return null;
   return { reason: 'outage', what: formatOutage(outage.lastLookups), untilMs: outage.probeInMs > 0 ? now + outage.probeInMs : null };
 }

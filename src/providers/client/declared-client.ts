@@ -37,7 +37,7 @@ const UNFIT: ReadonlySet<string> = new Set(['bad_mapping', 'bad_shape']);
 
 export interface DeclaredClientOptions {
   readonly provider: CompiledProvider;
-  /** Of the job, else of the definition. */
+  /** The address that the job names, else that of the definition. */
   readonly baseUrl: string;
   readonly apiKey: RotatingKey;
   /** Until the headers are there, and between two pieces of the body; a whole call takes at most twice as long. */
@@ -97,7 +97,11 @@ export class DeclaredClient implements ProviderClient {
         : new OperationClient(verify, context, (record, _said, _text, { email }) => toVerdict(verify.record.key, record, String(email)));
     this.#transports = transports;
     if (Object.values(this.#records).some((operation) => operation !== null && operation.operation.batch !== null))
-      this.batches = { size: (step) => this.#records[step]?.size ?? 1, call: (step, bodies, more) => this.#callBatch(step, bodies, more) };
+      this.batches = {
+        size: (step) => this.#records[step]?.size ?? 1,
+        isOnly: (step) => this.#records[step]?.hasSingle === false,
+        call: (step, bodies, more) => this.#callBatch(step, bodies, more),
+      };
   }
 
   enrichBody(key: EnrichKey | RevealKey): string {

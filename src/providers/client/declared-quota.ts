@@ -26,9 +26,12 @@ const WHOLE_SECOND_MS = 1_000;
 /** A window ends after its period at the latest, but for clocks and rounding. */
 const latestReset = (periodMs: number): number => 1.05 * periodMs + 60_000;
 
-/** The reader for a quota: of its own headers where it declares some, else of the usual families. */
-export function quotaReader(quota: ProviderQuota): QuotaReader {
-  const { headers: declared } = quota;
+/**
+ * The reader of the headers that the innermost quota declares; of the usual families where none declares any.
+ * @param quotas from the innermost out: of a batch, of its operation, of the provider; null where there is none
+ */
+export function quotaReader(quotas: readonly (ProviderQuota | null)[]): QuotaReader {
+  const declared = quotas.find((quota) => quota !== null && quota.headers !== null)?.headers ?? null;
   return declared === null ? readQuotaHeaders : (headers, nowMs) => readDeclared(declared, headers, nowMs);
 }
 

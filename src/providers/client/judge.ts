@@ -1,4 +1,4 @@
-/** What an answer means, by the rules of a definition and else by its status. */
+/** The meaning of an answer, by the rules of a definition and else by its status. */
 import { withBodyId, type Answer } from '../../client/answer.ts';
 import { badBody, classify, isPage, problemOf, retryAfter, type ClassifyOptions, type Unsuccessful } from '../../client/classify.ts';
 import { oneLine } from '../../client/problem.ts';
@@ -35,8 +35,8 @@ const CODE = /^[A-Za-z][\w.:-]{0,63}$/;
 const LONGEST_WAIT_S = 400 * 86_400;
 
 /**
- * An answer for the rules, or why it is none: a failed connection, an HTML page, or a success that is no JSON. Such answers come from what
- * stands in front of a service, so that no rule may take them for a miss.
+ * An answer for the rules, or why the rules do not see it: a failed connection, an HTML page, or a success that is no JSON. Such
+ * answers come from a proxy or a portal in front of a service, so that no rule may take them for a miss.
  */
 export function readSaid(answer: Answer, options: ClassifyOptions): Said | Unsuccessful {
   const { status, failure, text, meta } = answer;
@@ -97,7 +97,7 @@ async function firstTrue(rules: AnswerRules, input: AnswerInput): Promise<(typeo
 }
 
 /**
- * What is found is true, as in JSONata: an object or a list that is not empty. Text and numbers are refused, because they are mistakes:
+ * An object or a list that is not empty is true, as in JSONata. Text and numbers are refused, because they are mistakes:
  * `'status = 200'` within quotes would always be true.
  */
 function isTrue(rule: Mapping, value: unknown): boolean {

@@ -5,7 +5,7 @@ import { isObject } from '../../util/is-object.ts';
 /** The input of a request's mappings, see `ProviderRequest`. */
 export type LookupInput = Readonly<Record<string, unknown>>;
 
-/** What a job asks of every person. */
+/** The options of a job for every person. */
 export interface PersonOptions {
   readonly minLikelihood: number;
   readonly required: readonly string[];

@@ -4,8 +4,8 @@ import type { LookupInput } from './lookup-text.ts';
 import { evaluate, inWords, Refusal } from './refusal.ts';
 
 /**
- * The items by the position of their lookups; a lookup that is left out has none. Of two items for one lookup the first counts, and items
- * that nobody asked for are ignored.
+ * The items by the position of their lookups; a lookup that is left out has none. The first item of
+ * two for one lookup counts, and items that nobody asked for are ignored.
  * @param items of the answer
  * @throws Refusal `bad_shape` when items have no ids and their number is not that of the lookups
  */

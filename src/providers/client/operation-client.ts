@@ -35,7 +35,7 @@ export interface OperationContext {
 /** Makes the value of a match. @param record empty when no field has a value @param text of the body; null for an item of a batch */
 export type ToValue<T> = (record: MappedRecord, said: Said, text: string | null, lookup: LookupInput) => T;
 
-/** Of a call that was not sent. */
+/** The facts of a call that was not sent. */
 const NO_META: CallMeta = { status: 0, headers: {}, quota: null, requestId: null, credits: 0, latencyMs: 0 };
 const MAX_TICKET_CHARS = 4_096;
 /** Names the promise of a provider that gives it no name. */
@@ -67,9 +67,9 @@ export class OperationClient<T> {
     this.#single = request === null ? null : context.routeOf(request);
     this.#poll = poll === null || poll.request === null ? this.#single : context.routeOf(poll.request);
     this.#batch = batch === null ? null : context.routeOf(batch.request);
-    const quota = operation.quota ?? context.provider.quota;
-    this.#quota = quotaReader(quota);
-    this.#batchQuota = quotaReader(batch?.quota ?? quota);
+    const quotas = [operation.quota, context.provider.quota];
+    this.#quota = quotaReader(quotas);
+    this.#batchQuota = quotaReader([batch?.quota ?? null, ...quotas]);
   }
 
   /** Lookups that one request can carry. */
@@ -137,8 +137,9 @@ export class OperationClient<T> {
   /** @param lookup whether the service may answer that it found nothing */
   async #exchange(route: Route, input: unknown, options: CallOptions, quota: QuotaReader, lookup: boolean): Promise<Exchanged> {
     const { apiKey, redactor, maxResponseBytes } = this.#context;
-    const request = await route.template.fill(input, options.idempotencyKey);
+    // Read first: a refusal of an older key only sends the lookup again.
     const keyVersion = apiKey.version;
+    const request = await route.template.fill(input, options.idempotencyKey);
     const exchange = await route.transport.send(request, options.signal).catch((error: unknown) => {
       throw new Refusal('bad_request', `${route.template.call} cannot be sent: ${error instanceof Error ? error.message : String(error)}`);
     });

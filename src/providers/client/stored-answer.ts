@@ -1,5 +1,5 @@
 /**
- * What the ledger keeps of a match: the provider's own status and body, on one line. The record is mapped from it each time, so that a
+ * A match as the ledger keeps it: the provider's own status and body, on one line. The record is mapped from it each time, so that a
  * corrected mapping costs nothing. Pure.
  */
 import type { ResponseHeaders } from '../../client/types.ts';

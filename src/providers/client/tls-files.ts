@@ -18,7 +18,10 @@ function readPem(key: string, file: string | null): Buffer | null {
     const stat = statSync(file);
     if (!stat.isFile()) throw bad(key, file, 'is not a regular file');
     if (stat.size > MAX_PEM_BYTES) throw bad(key, file, `is larger than ${MAX_PEM_BYTES} bytes`);
-    return readFileSync(file);
+    const pem = readFileSync(file);
+    // Node takes a file without any certificate for an empty list, and then trusts nobody.
+    if (!pem.includes('-----BEGIN ')) throw bad(key, file, 'is not a PEM file');
+    return pem;
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
@@ -27,6 +30,9 @@ function readPem(key: string, file: string | null): Buffer | null {
 }
 
 function bad(key: string, file: string, what: string, cause?: unknown): ConfigError {
-  const options = { hint: 'Expected a file in PEM format.', ...(cause === undefined ? {} : { cause }) };
+  const options = {
+    hint: 'Expected a file that begins with -----BEGIN CERTIFICATE-----, or with the key.',
+    ...(cause === undefined ? {} : { cause }),
+  };
   return new ConfigError('tls_file', `${key}: ${file} ${what}`, options);
 }

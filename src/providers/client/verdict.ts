@@ -22,7 +22,7 @@ export function toVerdict(recordKey: string, record: MappedRecord, asked: string
   };
 }
 
-/** Of an address whose person asked to be removed, among others in one request. */
+/** The verdict for an address whose person asked to be removed, among others in one request. */
 export function suppressedVerdict(asked: string): VerificationResult {
   return { email: asked, result: 'unknown', confidence: null, reason: SUPPRESSED_PERSON };
 }

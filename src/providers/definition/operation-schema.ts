@@ -8,100 +8,110 @@ export const METHODS = ['GET', 'POST', 'PUT', 'PATCH'] as const;
 const leafMap = (name: z.ZodString, what: string, description: string): z.ZodOptional<z.ZodRecord<z.ZodString, typeof leaf>> =>
   key(z.record(name, expecting(leaf, LEAF)).optional(), `a mapping of ${what} to JSONata expressions`, description);
 
-const requestShape = {
-  method: key(z.enum(METHODS).optional(), METHODS.join(', '), 'Default: GET, and POST with a body.'),
-  baseUrl: key(z.string().max(BOUNDS.text).optional(), 'an http or https URL', "Replaces the provider's address for this request."),
-  path: key(
-    z.string().min(1).max(BOUNDS.text),
-    'a path such as /people/{email}',
-    'The path behind the address. {...} holds a JSONata expression, whose text is put in percent-encoded.',
-  ),
-  query: leafMap(z.string().min(1).max(BOUNDS.entries), 'parameters', 'Parameters. One that finds nothing is left out; a list repeats it.'),
-  headers: leafMap(headerName, 'header names', 'Headers of this request.'),
-  body: treeKey('The body: an expression, or a mapping or list whose text leaves are expressions.'),
-  bodyType: key(z.enum(['json', 'form']).optional(), 'json or form', 'How the body is written. Default: json.'),
-};
-const request = (description: string): z.ZodOptional<z.ZodObject<typeof requestShape>> =>
-  key(z.strictObject(requestShape).optional(), 'a mapping with method, path, query, headers, body', description);
+const requestObject = z
+  .strictObject({
+    method: key(z.enum(METHODS).optional(), METHODS.join(', '), 'Default: GET, and POST with a body.'),
+    baseUrl: key(z.string().max(BOUNDS.text).optional(), 'an http or https URL', "Replaces the provider's address for this request."),
+    path: key(
+      z.string().min(1).max(BOUNDS.text),
+      'a path such as /people/{email}',
+      'The path behind the address. {...} holds a JSONata expression, whose text is put in percent-encoded.',
+    ),
+    query: leafMap(
+      z.string().min(1).max(BOUNDS.entries),
+      'parameters',
+      'Parameters. One that finds nothing is left out; a list repeats it.',
+    ),
+    headers: leafMap(headerName, 'header names', 'Headers of this request.'),
+    body: treeKey('The body: an expression, or a mapping or list whose text leaves are expressions.'),
+    bodyType: key(z.enum(['json', 'form']).optional(), 'json or form', 'How the body is written. Default: json.'),
+  })
+  .meta({ id: 'request' });
+const request = (description: string): z.ZodOptional<typeof requestObject> =>
+  key(requestObject.optional(), 'a mapping with method, path, query, headers, body', description);
 
 const rule = optionalExpression;
-const answersShape = {
-  suppressed: rule('True when the person asked to be removed.'),
-  wait: rule('True when the provider takes the lookup later; costs no retry.'),
-  outOfCredits: rule('True when the credits are used up: the job stops.'),
-  denied: rule('True when the API key is refused: the job stops.'),
-  pending: rule('True when the answer comes later: see poll.'),
-  match: rule('True when the answer has the record.'),
-  miss: rule('True when the provider knows no record.'),
-  refused: rule('True when this lookup is refused, and asking again does not help.'),
-  retry: rule('True when the provider failed and another attempt may help.'),
-  waitSeconds: key(
-    leaf.optional(),
-    LEAF,
-    'Seconds until the provider takes requests again. Default: by Retry-After and the quota headers.',
-  ),
-  code: rule("The provider's error code."),
-  message: rule("The provider's error message."),
-};
-const answers = (description: string): z.ZodOptional<z.ZodObject<typeof answersShape>> =>
-  key(z.strictObject(answersShape).optional(), `a mapping with ${Object.keys(answersShape).join(', ')}`, description);
+const answersObject = z
+  .strictObject({
+    suppressed: rule('True when the person asked to be removed.'),
+    wait: rule('True when the provider takes the lookup later; costs no retry.'),
+    outOfCredits: rule('True when the credits are used up: the job stops.'),
+    denied: rule('True when the API key is refused: the job stops.'),
+    pending: rule('True when the answer comes later: see poll.'),
+    match: rule('True when the answer has the record.'),
+    miss: rule('True when the provider knows no record.'),
+    refused: rule('True when this lookup is refused, and asking again does not help.'),
+    retry: rule('True when the provider failed and another attempt may help.'),
+    waitSeconds: key(
+      leaf.optional(),
+      LEAF,
+      'Seconds until the provider takes requests again. Default: by Retry-After and the quota headers.',
+    ),
+    code: rule("The provider's error code."),
+    message: rule("The provider's error message."),
+  })
+  .meta({ id: 'answers' });
+const answers = (description: string): z.ZodOptional<typeof answersObject> =>
+  key(answersObject.optional(), `a mapping with ${Object.keys(answersObject.shape).join(', ')}`, description);
 
-const batchShape = {
-  size: key(z.int().min(2).max(BOUNDS.batch), `a whole number from 2 to ${BOUNDS.batch}`, 'Lookups that one request carries at most.'),
-  request: request('The request. Its input has lookups: a list of the keys of each lookup, with its id.'),
-  items: key(leaf, LEAF, 'The list of answers.'),
-  itemStatus: rule('The status by which an item is judged; its input is the item. Default: that of the request.'),
-  itemId: rule("The id or the key of the item's lookup; its input is the item. Default: by position."),
-  answers: answers('What the answer as a whole means. Default: the rules of the operation without match, miss and refused.'),
-  credits: key(leaf.optional(), LEAF, 'Credits of the whole request. Default: the sum over its items.'),
-  quota: quota('Where batches have a quota of their own.'),
-};
+const batchObject = z
+  .strictObject({
+    size: key(z.int().min(2).max(BOUNDS.batch), `a whole number from 2 to ${BOUNDS.batch}`, 'Lookups that one request carries at most.'),
+    request: request('The request. Its input has lookups: a list of the keys of each lookup, with its id.'),
+    items: key(leaf, LEAF, 'The list of answers.'),
+    itemStatus: rule('The status by which an item is judged; its input is the item. Default: that of the request.'),
+    itemId: rule("The id or the key of the item's lookup; its input is the item. Default: by position."),
+    answers: answers('What the answer as a whole means. Default: the rules of the operation without match, miss and refused.'),
+    credits: key(leaf.optional(), LEAF, 'Credits of the whole request. Default: the sum over its items.'),
+    quota: quota('Where batches have a quota of their own.'),
+  })
+  .meta({ id: 'batch' });
 
-const pollShape = {
-  ticket: rule('Names the promise, from the answer that is pending. Default: the same request is repeated.'),
-  request: request('The request that asks again. Its input has ticket. Default: the same request.'),
-  everySeconds: key(
-    z.number().min(0.1).max(BOUNDS.pollSeconds).default(5),
-    `seconds, from 0.1 to ${BOUNDS.pollSeconds}`,
-    'Seconds between two requests.',
-  ),
-  longestSeconds: key(
-    z.number().min(1).max(BOUNDS.pollSeconds).default(600),
-    `seconds, from 1 to ${BOUNDS.pollSeconds}`,
-    'Seconds after which the lookup fails.',
-  ),
-};
+const pollObject = z
+  .strictObject({
+    ticket: rule('Names the promise, from the answer that is pending. Default: the same request is repeated.'),
+    request: request('The request that asks again. Its input has ticket. Default: the same request.'),
+    everySeconds: key(
+      z.number().min(0.1).max(BOUNDS.pollSeconds).default(5),
+      `seconds, from 0.1 to ${BOUNDS.pollSeconds}`,
+      'Seconds between two requests.',
+    ),
+    longestSeconds: key(
+      z.number().min(1).max(BOUNDS.pollSeconds).default(600),
+      `seconds, from 1 to ${BOUNDS.pollSeconds}`,
+      'Seconds after which the lookup fails.',
+    ),
+  })
+  .meta({ id: 'poll' });
 
-const operationShape = {
-  keys: key(
-    z
-      .array(expecting(z.enum(PROVIDER_KEYS), PROVIDER_KEYS.join(', ')))
-      .min(1)
-      .max(PROVIDER_KEYS.length)
-      .optional(),
-    `a list out of ${PROVIDER_KEYS.join(', ')}`,
-    'The keys that the operation takes, in order of preference. Default: email for verify, domain for company.',
-  ),
-  request: request('The request for one lookup. Its input: email, domain, linkedin_url, phone, name, first_name, last_name, company.'),
-  answers: answers(
-    'What an answer means: the first of these that is true decides, in this order. Their input: status, headers, body. ' +
-      'Default: by the status.',
-  ),
-  record: treeKey('The record in our terms, by field: email, name, title, company and so on. Its input: status, headers, body.'),
-  credits: key(leaf.optional(), LEAF, 'Credits that an answer has cost. Default: by the header X-Credits-Charged, else none.'),
-  creditsAtMost: key(
-    z.number().min(0).max(BOUNDS.credits).default(1),
-    `a number from 0 to ${BOUNDS.credits}`,
-    'The most credits that one lookup costs, for limits and forecasts.',
-  ),
-  batch: key(z.strictObject(batchShape).optional(), 'a mapping with size, request, items', 'One request for several lookups.'),
-  poll: key(
-    z.strictObject(pollShape).optional(),
-    'a mapping with ticket, request, everySeconds',
-    'How an answer that comes later is asked for again.',
-  ),
-  quota: quota('Where the operation has a quota of its own.'),
-};
+const operationObject = z
+  .strictObject({
+    keys: key(
+      z
+        .array(expecting(z.enum(PROVIDER_KEYS), PROVIDER_KEYS.join(', ')))
+        .min(1)
+        .max(PROVIDER_KEYS.length)
+        .optional(),
+      `a list out of ${PROVIDER_KEYS.join(', ')}`,
+      'The keys that the operation takes, in order of preference. Default: email for verify, domain for company.',
+    ),
+    request: request('The request for one lookup. Its input: email, domain, linkedin_url, phone, name, first_name, last_name, company.'),
+    answers: answers(
+      'What an answer means: the first of these that is true decides, in this order. Their input: status, headers, body. ' +
+        'Default: by the status.',
+    ),
+    record: treeKey('The record in our terms, by field: email, name, title, company and so on. Its input: status, headers, body.'),
+    credits: key(leaf.optional(), LEAF, 'Credits that an answer has cost. Default: by the header X-Credits-Charged, else none.'),
+    creditsAtMost: key(
+      z.number().min(0).max(BOUNDS.credits).default(1),
+      `a number from 0 to ${BOUNDS.credits}`,
+      'The most credits that one lookup costs, for limits and forecasts.',
+    ),
+    batch: key(batchObject.optional(), 'a mapping with size, request, items', 'One request for several lookups.'),
+    poll: key(pollObject.optional(), 'a mapping with ticket, request, everySeconds', 'How an answer that comes later is asked for again.'),
+    quota: quota('Where the operation has a quota of its own.'),
+  })
+  .meta({ id: 'operation' });
 
-export const operation = (description: string): z.ZodOptional<z.ZodObject<typeof operationShape>> =>
-  key(z.strictObject(operationShape).optional(), 'a mapping with keys, request, answers, record', description);
+export const operation = (description: string): z.ZodOptional<typeof operationObject> =>
+  key(operationObject.optional(), 'a mapping with keys, request, answers, record', description);

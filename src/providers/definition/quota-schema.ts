@@ -32,24 +32,26 @@ const headers = expecting(
   'a mapping such as {window: day, limit: x-limit-day, remaining: x-left-day}',
 );
 
-/** A quota, described for its place. */
-export const quota = (description: string): z.ZodOptional<z.ZodObject<typeof quotaShape>> =>
-  key(z.strictObject(quotaShape).optional(), 'a mapping with plans and headers', description);
+const quotaObject = z
+  .strictObject({
+    plans: key(
+      z
+        .record(
+          expecting(z.string().regex(PLAN_NAME), 'lower-case letters, digits, . _ and -'),
+          expecting(z.array(window).max(PERIODS.length), `a list of windows, each ${WINDOW}`),
+        )
+        .optional(),
+      'a mapping of plan names (lower case) to lists of windows such as [100/minute, 1000/month]',
+      'Windows by plan, all kept at the same time. An empty list: the plan has no limit.',
+    ),
+    headers: key(
+      z.array(headers).max(BOUNDS.documentation).optional(),
+      'a list of mappings such as {window: day, remaining: x-left-day}',
+      'How answers state the quota. Left out: the usual families of headers are recognised by their names.',
+    ),
+  })
+  .meta({ id: 'quota' });
 
-const quotaShape = {
-  plans: key(
-    z
-      .record(
-        expecting(z.string().regex(PLAN_NAME), ''),
-        expecting(z.array(window).max(PERIODS.length), `a list of windows, each ${WINDOW}`),
-      )
-      .optional(),
-    'a mapping of plan names (lower case) to lists of windows such as [100/minute, 1000/month]',
-    'Windows by plan, all kept at the same time. An empty list: the plan has no limit.',
-  ),
-  headers: key(
-    z.array(headers).max(BOUNDS.documentation).optional(),
-    'a list of mappings such as {window: day, remaining: x-left-day}',
-    'How answers state the quota. Left out: the usual families of headers are recognised by their names.',
-  ),
-};
+/** A quota, described for its place. */
+export const quota = (description: string): z.ZodOptional<typeof quotaObject> =>
+  key(quotaObject.optional(), 'a mapping with plans and headers', description);

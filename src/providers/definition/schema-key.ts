@@ -40,7 +40,9 @@ export const leaf = z.union([expression, z.number(), z.boolean()]);
 export const LEAF = 'a JSONata expression as text, a number, or true or false';
 
 /** An expression, or a mapping or list at any depth whose text leaves are expressions. */
-const tree: z.ZodType = z.lazy(() => z.union([expression, z.number(), z.boolean(), z.null(), z.array(tree), z.record(z.string(), tree)]));
+const tree: z.ZodType = z
+  .lazy(() => z.union([expression, z.number(), z.boolean(), z.null(), z.array(tree), z.record(z.string(), tree)]))
+  .meta({ id: 'expressions' });
 export const treeKey = (description: string): z.ZodOptional<z.ZodType> =>
   key(
     z.union([expression, z.array(tree), z.record(z.string(), tree)]).optional(),
@@ -50,5 +52,5 @@ export const treeKey = (description: string): z.ZodOptional<z.ZodType> =>
 
 /** RFC 9110, 5.6.2. */
 export const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/;
-export const headerName = z.string().regex(HEADER_NAME);
 export const HEADER = "a header's name";
+export const headerName = expecting(z.string().regex(HEADER_NAME), HEADER);

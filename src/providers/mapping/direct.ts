@@ -129,7 +129,7 @@ function compileBinary({ value: operator, lhs, rhs }: Node): Direct | null {
     const decides = operator === 'or';
     return (input) => {
       const first = truthOf(left(input));
-      return first === LEAVE || (first === true) === decides ? first : truthOf(right(input));
+      return first === LEAVE || first === decides ? first : truthOf(right(input));
     };
   }
   const apply = OPERATORS[String(operator)];
@@ -178,11 +178,13 @@ function compileIncludes(left: Direct, { type, value, expressions = [] }: Node):
 }
 
 function compileCondition({ condition, then, else: otherwise }: Node): Direct | null {
-  const [test, first, second] = [condition, then, otherwise].map((node) => (node === undefined ? () => undefined : compileDirect(node)));
-  if (test == null || first == null || second == null) return null;
+  const compile = (node: Node | undefined): Direct | null => (node === undefined ? () => undefined : compileDirect(node));
+  const [test, first, second] = [compile(condition), compile(then), compile(otherwise)];
+  if (test === null || first === null || second === null) return null;
   return (input) => {
     const truth = truthOf(test(input));
-    return truth === LEAVE ? LEAVE : truth === true ? first(input) : second(input);
+    if (truth === LEAVE) return LEAVE;
+    return truth ? first(input) : second(input);
   };
 }
 

@@ -129,6 +129,14 @@ export const CREATE_BATCH: Operation = {
   body: { name: 'BatchRequest', declared: BATCH_BODY },
   answers: { 201: { description: 'The job accepts parts for 24 hours.', content: JOB, headers: ['Location'] } },
   problems: ['insufficient_credits', 'not_found'],
+  examples: [
+    {
+      name: 'enrich',
+      summary: 'Two fields of each line',
+      body: { operation: 'enrich', options: { fields: ['name', 'title'] } },
+      varies: true,
+    },
+  ],
 };
 
 export const LIST_BATCHES: Operation = {
@@ -159,6 +167,7 @@ export const CHANGE_BATCH = ofJob({
     'It cannot be changed after the end of the job.',
   body: { name: 'BatchChange', declared: BATCH_CHANGE_BODY },
   problems: ['job_state_conflict'],
+  examples: [{ name: 'limit', summary: 'Another limit', body: { max_credits: 10_000 }, varies: true }],
 });
 
 export const PUT_PART = ofJob({

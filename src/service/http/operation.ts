@@ -48,6 +48,8 @@ export interface Example {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** Its answer differs each time, so none is published. */
+  readonly varies?: true;
 }
 
 export interface Operation {

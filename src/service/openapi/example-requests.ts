@@ -1,4 +1,4 @@
-/** The examples of the declarations as requests. Pure. */
+/** The examples of the declarations whose answers are published, as requests. Pure. */
 import { OPERATIONS } from './operations.ts';
 import { exampleId } from './document.ts';
 import type { Operation } from '../http/operation.ts';
@@ -15,7 +15,8 @@ export interface ExampleRequest {
 
 export function exampleRequests(): ExampleRequest[] {
   return OPERATIONS.flatMap((operation) =>
-    (operation.examples ?? []).map(({ name, summary, path = {}, query = {}, body }) => {
+    (operation.examples ?? []).flatMap(({ name, summary, path = {}, query = {}, body, varies }) => {
+      if (varies === true) return [];
       const search = new URLSearchParams(query).toString();
       const filled = operation.path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => encodeURIComponent(path[parameter] ?? ''));
       return { id: exampleId(operation.id, name), operation, summary, url: search === '' ? filled : `${filled}?${search}`, body };

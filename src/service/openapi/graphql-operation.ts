@@ -102,6 +102,11 @@ export const GRAPHQL: Operation = {
   problems: ['insufficient_credits'],
   examples: [
     {
+      name: 'company',
+      summary: 'Two fields of a company',
+      body: { query: '{ company(domain: "cobalt-materials.example") { name employees } }' },
+    },
+    {
       name: 'search',
       summary: 'A page of a search',
       body: {

@@ -3,23 +3,30 @@ import { ERRORS, type ErrorCode } from '../http/problem.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { HEADERS, POST_HEADERS } from '../openapi/headers.ts';
 import { PROBLEM_NOTES } from '../openapi/problems.ts';
+import { codeSamples, libraryInstallations, type CodeExamples } from './code-samples.ts';
 
-export function referenceDocument(document: OpenApiDocument): OpenApiDocument {
+/** @param examples in code */
+export function referenceDocument(document: OpenApiDocument, examples: CodeExamples): OpenApiDocument {
   return {
     ...document,
-    info: { ...document.info, description: [document.info['description'], headerSection(), errorSection()].join('\n\n') },
+    info: {
+      ...document.info,
+      description: [document.info['description'], headerSection(), errorSection()].join('\n\n'),
+      'x-scalar-sdk-installation': libraryInstallations(),
+    },
     paths: Object.fromEntries(
       Object.entries(document.paths).map(([path, methods]) => [
         path,
-        Object.fromEntries(Object.entries(methods).map(([method, operation]) => [method, shown(operation)])),
+        Object.fromEntries(Object.entries(methods).map(([method, operation]) => [method, shown(operation, examples)])),
       ]),
     ),
   };
 }
 
-/** The navigation shows no Markdown. */
-function shown(operation: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return { ...operation, summary: String(operation['summary']).replaceAll('`', '') };
+/** With its examples in code. The navigation shows no Markdown. */
+function shown(operation: Readonly<Record<string, unknown>>, examples: CodeExamples): Readonly<Record<string, unknown>> {
+  const { operationId, summary } = operation;
+  return { ...operation, summary: String(summary).replaceAll('`', ''), 'x-codeSamples': codeSamples(String(operationId), examples) };
 }
 
 function headerSection(): string {

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import type { RouteHandlerMethod } from 'fastify';
 import { JSON_TYPE } from '../calls/api-route.ts';
 import { publishedDocument } from '../openapi/published.ts';
+import { publishedExamples } from './code-samples.ts';
 import { pack, sendPacked, type Packed } from './packed.ts';
 import { REFERENCE_PARTS, referencePage } from './page.ts';
 import { referenceDocument } from './reference-document.ts';
@@ -30,7 +31,9 @@ export function referenceRoute(): RouteHandlerMethod {
 export function referenceParts(): Readonly<Record<string, RouteHandlerMethod>> {
   return {
     [REFERENCE_PARTS.script]: packedRoute(() => pack('text/javascript; charset=utf-8', readFileSync(SCRIPT))),
-    [REFERENCE_PARTS.document]: packedRoute(() => pack(JSON_TYPE, gzipSync(JSON.stringify(referenceDocument(publishedDocument()))))),
+    [REFERENCE_PARTS.document]: packedRoute(() =>
+      pack(JSON_TYPE, gzipSync(JSON.stringify(referenceDocument(publishedDocument(), publishedExamples())))),
+    ),
   };
 }
 

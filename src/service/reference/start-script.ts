@@ -25,7 +25,8 @@ const OPTIONS = {
   hideClientButton: true,
   documentDownloadType: 'none',
   persistAuth: false,
-  defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+  // Its own examples are not of our libraries. Ours are in the document.
+  hiddenClients: true,
   customCss: STYLE,
 };
 
@@ -49,6 +50,16 @@ const mend = () => {
     box.setAttribute('aria-expanded', String(document.getElementById(box.getAttribute('aria-controls')) !== null)));
   each('button[role=none]', (button) => button.removeAttribute('role'));
   each('.cm-content:not([aria-label])', (editor) => editor.setAttribute('aria-label', 'Body'));
+  each('[role=combobox]:not([aria-label], [aria-labelledby], [placeholder])', (box) => box.setAttribute('aria-label', 'Search'));
+  each('[role=listbox] > div[aria-labelledby]:not([role])', (group) => group.setAttribute('role', 'group'));
+  each('[data-headlessui-focus-guard][aria-hidden]', (guard) => {
+    guard.removeAttribute('aria-hidden');
+    guard.setAttribute('aria-label', 'Leave the list');
+  });
+  each('[id^=headlessui-popover-panel]:not([role])', (panel) => {
+    panel.setAttribute('role', 'region');
+    panel.setAttribute('aria-label', 'List');
+  });
   each('.response-card[role=region]', (card) => card.setAttribute('role', 'group'));
   each('.scalar-client section[aria-label^=Notifications]', (section) => section.setAttribute('aria-label', 'Messages of the request'));
   const isOpen = document.querySelector('.scalar-client--open') !== null;

@@ -113,6 +113,9 @@ export const CREATE_WEBHOOK: Operation = {
     201: { description: 'The webhook, with its secret.', content: { 'application/json': ref('WebhookWithSecret') }, headers: ['Location'] },
   },
   problems: [],
+  examples: [
+    { name: 'event', summary: 'One event', body: { event: 'funding.round', url: 'https://hooks.acme.example/millrace' }, varies: true },
+  ],
 };
 
 export const LIST_WEBHOOKS: Operation = {
@@ -147,6 +150,7 @@ export const CHANGE_WEBHOOK: Operation = {
     'its pending deliveries; enabling it again sends only later events.',
   body: { name: 'WebhookChange', declared: WEBHOOK_CHANGE_BODY },
   answers,
+  examples: [{ name: 'events', summary: 'Other events', body: { events: ['funding.round', 'hiring.change'] }, varies: true }],
 };
 
 export const DELETE_WEBHOOK: Operation = {

@@ -2,17 +2,17 @@ import { expect, test } from 'vitest';
 import { watchRun, type WaitSources } from '../../../src/job/run/wait-sources.ts';
 import { Waits } from '../../../src/util/waits.ts';
 
-type Lane = WaitSources['lanes'][number];
-const QUIET: Lane = {
+type Channel = WaitSources['channels'][number];
+const QUIET: Channel = {
   name: null,
   limiter: { waiting: () => null },
   pool: { outage: null, inFlight: 0, retriesWaiting: 0, waiting: 0, pendingAnswers: 0 },
 };
-const lane = (pool: Partial<Lane['pool']>, name: string | null = null): Pick<WaitSources, 'lanes'> => ({
-  lanes: [{ ...QUIET, name, pool: { ...QUIET.pool, ...pool } }],
+const channel = (pool: Partial<Channel['pool']>, name: string | null = null): Pick<WaitSources, 'channels'> => ({
+  channels: [{ ...QUIET, name, pool: { ...QUIET.pool, ...pool } }],
 });
 const IDLE: WaitSources = {
-  lanes: [QUIET],
+  channels: [QUIET],
   joining: () => null,
   claimed: () => 0,
   pending: () => null,
@@ -24,17 +24,17 @@ test.each<[string, Partial<WaitSources>, object]>([
   ['nothing', {}, { reason: 'no_requests', untilMs: null }],
   [
     'an outage, until its next probe',
-    lane({ outage: { forMs: 9, probeInMs: 500, lastLookups: null }, inFlight: 0, retriesWaiting: 1, waiting: 0 }),
+    channel({ outage: { forMs: 9, probeInMs: 500, lastLookups: null }, inFlight: 0, retriesWaiting: 1, waiting: 0 }),
     { reason: 'outage', untilMs: 1_500 },
   ],
   [
     'an outage, while a probe is under way',
-    lane({ outage: { forMs: 9, probeInMs: 0, lastLookups: null }, inFlight: 1, retriesWaiting: 0, waiting: 0 }),
+    channel({ outage: { forMs: 9, probeInMs: 0, lastLookups: null }, inFlight: 1, retriesWaiting: 0, waiting: 0 }),
     { reason: 'outage', untilMs: null },
   ],
   [
     'the wait of the limiter',
-    { lanes: [{ ...QUIET, limiter: { waiting: () => ({ reason: 'resume', what: 'x', untilMs: 7 }) } }] },
+    { channels: [{ ...QUIET, limiter: { waiting: () => ({ reason: 'resume', what: 'x', untilMs: 7 }) } }] },
     { reason: 'resume', untilMs: 7 },
   ],
   [
@@ -49,22 +49,22 @@ test.each<[string, Partial<WaitSources>, object]>([
   ],
   [
     'an answer',
-    lane({ outage: null, inFlight: 1, retriesWaiting: 3, waiting: 0 }),
+    channel({ outage: null, inFlight: 1, retriesWaiting: 3, waiting: 0 }),
     { reason: 'answers', what: 'the answer to one request under way' },
   ],
   [
     'a retry',
-    lane({ outage: null, inFlight: 0, retriesWaiting: 3, waiting: 0 }),
+    channel({ outage: null, inFlight: 0, retriesWaiting: 3, waiting: 0 }),
     { reason: 'retry', what: 'the time at which 3 failed requests are sent again' },
   ],
   [
     'a provider that is down, by its name',
-    lane({ outage: { forMs: 9, probeInMs: 500, lastLookups: null } }, 'hunter'),
+    channel({ outage: { forMs: 9, probeInMs: 500, lastLookups: null } }, 'hunter'),
     { reason: 'outage', what: 'the service, which is down (hunter)' },
   ],
   [
     'answers that a provider gives later',
-    lane({ pendingAnswers: 2 }),
+    channel({ pendingAnswers: 2 }),
     { reason: 'answers', what: '2 lookups that a provider answers later' },
   ],
   ['pending verdicts', { pending: () => ({ addresses: 12, untilMs: 61_000 }) }, { reason: 'verify', untilMs: 61_000 }],
@@ -80,7 +80,7 @@ test.each<[string, Partial<WaitSources>, object]>([
 
 test('a run names no reason when its quota wait is just over and the request is about to start', () => {
   const waits = new Waits();
-  const leave = watchRun(waits, { ...IDLE, ...lane({ waiting: 90 }) });
+  const leave = watchRun(waits, { ...IDLE, ...channel({ waiting: 90 }) });
   expect(waits.current).toBeNull();
   leave();
 });

@@ -1,4 +1,4 @@
-/** What an answer means. */
+/** The meaning of an answer, by rules and by its status. */
 import { describe, expect, it } from 'vitest';
 import { serve, serveCanned, serveRaw, answer, type Canned } from '../../client/servers.ts';
 import { declaredClient, type OperationText } from './declared.ts';
@@ -32,7 +32,7 @@ describe('a rule that is true decides', () => {
     expect(await resultOf(ok, { answers: { [rule]: 'status = 200', ...words } })).toMatchObject(expected);
   });
 
-  it('and the words of a refusal are found by their usual names', async () => {
+  it('the words of a refusal are found by their usual names', async () => {
     expect(await resultOf(ok, { answers: { refused: 'status = 200' } })).toMatchObject({ code: 'http_200', detail: 'Not this one' });
     expect(await resultOf({ status: 400 }, { answers: { refused: 'true' } })).toMatchObject({ code: 'http_400', detail: 'HTTP 400' });
   });
@@ -155,7 +155,7 @@ describe('a wait', () => {
     ['Retry-After, where the mapping throws', '$number("x")', {}, { 'retry-after': '7' }, 7_000],
     ['Retry-After, where the mapping gives less than nothing', '-1', {}, { 'retry-after': '7' }, 7_000],
     ['nothing, where nobody says', 'body.none', {}, {}, null],
-  ])('is %s', async (_what, waitSeconds, body, headers, retryAfterMs) => {
+  ])('a wait is %s', async (_what, waitSeconds, body, headers, retryAfterMs) => {
     const canned = { status: 429, headers: headers as Record<string, string>, body };
     expect(await resultOf(canned, { answers: { wait: 'status = 429', waitSeconds } })).toMatchObject({ kind: 'throttled', retryAfterMs });
     expect(await resultOf(canned, { answers: { waitSeconds } })).toMatchObject({ kind: 'throttled', retryAfterMs });
@@ -210,12 +210,12 @@ describe('credits', () => {
     ['the most, where the mapping gives text', '"two"', 9],
     ['the most, where the mapping gives less than nothing', '-1', 9],
     ['those of the usual header, without a mapping', undefined, 4],
-  ])('are %s', async (_what, credits, expected) => {
+  ])('credits are %s', async (_what, credits, expected) => {
     const enrich = { creditsAtMost: 9, ...(credits === undefined ? {} : { credits }) };
     expect(await resultOf(canned, enrich)).toMatchObject({ kind: 'ok', meta: { credits: expected } });
   });
 
-  it('of an answer without a record are counted as well', async () => {
+  it('credits of an answer without a record are counted as well', async () => {
     expect(await resultOf({ status: 404, body: {} }, { credits: '1' })).toMatchObject({ kind: 'miss', meta: { credits: 1 } });
     expect(await resultOf({ status: 200, body: { name: 1 } }, { credits: '1' })).toMatchObject({ code: 'bad_shape', meta: { credits: 1 } });
   });
@@ -224,7 +224,7 @@ describe('credits', () => {
 describe('a pending answer', () => {
   const poll = { ticket: 'body.id', request: { path: '/jobs/{ticket}', query: { e: 'email' } }, everyMs: 2_000, longestMs: 9_000 };
 
-  it('is asked for again with its ticket, and then answered', async () => {
+  it('a pending answer is asked for again with its ticket, and then answered', async () => {
     const seen: string[] = [];
     const url = await serve((request, response) => {
       seen.push(request.url ?? '');
@@ -267,7 +267,7 @@ describe('a pending answer', () => {
   it.each([
     ['nothing', {}, 'nothing'],
     ['an object', { id: {} }, 'an object'],
-  ])('that names its promise by %s is refused', async (_what, body, got) => {
+  ])('a pending answer that names its promise by %s is refused', async (_what, body, got) => {
     expect(await resultOf({ status: 202, body }, { answers: { pending: 'status = 202' }, poll })).toMatchObject({
       kind: 'rejected',
       code: 'bad_shape',

@@ -1,6 +1,7 @@
 /** The request that a definition makes of a lookup. */
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { RotatingKey } from '../../../src/client/rotating-key.ts';
 import * as fc from '../../support/fast-check.ts';
 import { answer, bodyOf, serve } from '../../client/servers.ts';
 import { declaredClient, KEY, type OperationText, type ProviderText } from './declared.ts';
@@ -73,9 +74,19 @@ describe('the key of a provider', () => {
     expect(seen.headers.authorization).toBeUndefined();
   });
 
-  it('is not sent by a provider without authentication', async () => {
+  it('the key is not sent by a provider without authentication', async () => {
     const seen = await requestOf({}, { more: { authentication: null } });
     expect(JSON.stringify(seen)).not.toContain(KEY);
+  });
+
+  it('a new key is carried by every later call', async () => {
+    const apiKey = new RotatingKey(KEY, { readAgain: () => Promise.resolve('second'), wait: () => Promise.resolve() });
+    const { url, seen } = await recorder();
+    const client = declaredClient(url, { operations: { enrich: {} } }, { apiKey });
+    await client.callEnrich('{"email":"a@x.example"}');
+    await apiKey.renew(1);
+    await client.callEnrich('{"email":"a@x.example"}');
+    expect(seen.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${KEY}`, 'Bearer second']);
   });
 
   it('goes before a header of the definition with the same name', async () => {
@@ -124,7 +135,7 @@ describe('the path', () => {
     });
   });
 
-  it('is never longer than a server reads', async () => {
+  it('the path is never longer than a server reads', async () => {
     const result = await refusalOf({ request: { path: '/p/{email}' } }, { email: 'a'.repeat(9_000) });
     expect(result).toMatchObject({ kind: 'rejected', code: 'bad_request' });
   });
@@ -154,7 +165,7 @@ describe('the query', () => {
 });
 
 describe('the headers', () => {
-  it('are those of the provider and of the request, and the latter replace the former', async () => {
+  it('the headers are those of the provider and of the request, and the latter replace the former', async () => {
     const seen = await requestOf(
       { request: { headers: { 'X-Trace': '"t" & "1"', Accept: '"text/json"', 'X-None': 'phone' } } },
       { more: { headers: { Accept: 'application/x', 'User-Agent': 'acme/1' }, idempotencyHeader: 'X-Idempotency' } },
@@ -184,7 +195,7 @@ describe('the headers', () => {
 });
 
 describe('the body', () => {
-  it('is JSON of a mapping whose leaves are mappings', async () => {
+  it('the body is JSON of a mapping whose leaves are mappings', async () => {
     const seen = await requestOf({
       request: { method: 'POST', body: { params: { email: 'email', phone: 'phone', pretty: true }, list: ['email'] } },
     });
@@ -192,7 +203,7 @@ describe('the body', () => {
     expect(seen).toMatchObject({ method: 'POST', headers: { 'content-type': 'application/json' } });
   });
 
-  it('is a form where the definition says so', async () => {
+  it('the body is a form where the definition says so', async () => {
     const seen = await requestOf({
       request: { method: 'PUT', bodyType: 'form', body: { e: 'email', l: '["a b", "c&d"]', none: 'phone' } },
     });
@@ -228,7 +239,7 @@ describe('the lookup', () => {
     expect(seen.url).toBe('/?f=Ana');
   });
 
-  it('is one text, whatever the order of its keys is', async () => {
+  it('the lookup is one text, whatever the order of its keys is', async () => {
     const client = declaredClient('http://127.0.0.1:1', { operations: { enrich: {} } }, { lookups: { minLikelihood: 2, required: [] } });
     const text = '{"name":"Ana","domain":"x.example","min_likelihood":2}';
     expect(client.enrichBody({ name: 'Ana', domain: 'x.example' })).toBe(text);
@@ -243,7 +254,7 @@ describe('the lookup', () => {
     expect([usual.seen.length, other.seen[0]?.url]).toEqual([0, '/c/x.example']);
   });
 
-  it('of a step that the definition lacks is refused', async () => {
+  it('a lookup of a step that the definition lacks is refused', async () => {
     const client = declaredClient('http://127.0.0.1:1', { operations: {} });
     const results = [
       await client.callEnrich('{}'),

@@ -1,5 +1,6 @@
 /** The reference in a real browser: it works offline and by keyboard, keeps its links, and axe finds nothing. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { codeSamples, publishedExamples } from '../../../src/service/reference/code-samples.ts';
 import { formerAnchors } from '../../../src/service/reference/former-anchors.ts';
 import { ensurePackage } from '../../services/debian.ts';
 import { axeFindings } from '../../support/axe.ts';
@@ -97,6 +98,57 @@ describe.runIf(ensurePackage(BROWSER))('the reference in a browser', () => {
       expect(await axeFindings(page)).toEqual([]);
       await page.press('Escape');
       await page.until(`!(${DIALOG}) && ${focused}.startsWith('Test Request')`);
+    });
+  });
+
+  it('shows the examples in curl and our five languages, and copies one, by keyboard', async () => {
+    await withPage(1280, async (page) => {
+      await openAt(page, 'tag/Enrichment/enrich');
+      const languages = '[aria-label^="Change code sample language"]';
+      const inView = (selector: string): string =>
+        `[...document.querySelectorAll('[id="api-1/tag/Enrichment/enrich"] ${selector}')].find((one) => one.checkVisibility())`;
+      await page.evaluate(`${inView(languages)}.focus()`);
+      await page.press('Enter');
+      await page.until("document.querySelector('[role=option]') !== null");
+      const options = await page.evaluate("[...document.querySelectorAll('[role=option]')].map(({ textContent }) => textContent.trim())");
+      expect(options).toEqual(['curl', 'Node', 'Python', 'Ruby', 'Go', 'PHP']);
+      expect(await axeFindings(page)).toEqual([]);
+      await page.type('Pyth');
+      await page.until("document.querySelectorAll('[role=option]').length === 1");
+      await page.press('Enter');
+      await page.until(`${inView('[aria-label="Code sample: Python"]')} !== undefined`);
+      expect(await axeFindings(page)).toEqual([]);
+
+      // Without the permission to use the clipboard, Scalar copies out of a text area.
+      await page.evaluate('navigator.clipboard.write = () => Promise.reject(new Error("not permitted")); true');
+      await page.evaluate("addEventListener('copy', ({ target }) => { globalThis.copied = target.value; }); true");
+      await page.evaluate(`${inView('[aria-label="Copy Python code"]')}.focus()`);
+      await page.press('Enter');
+      await page.until('globalThis.copied !== undefined');
+      const python = codeSamples('enrich', publishedExamples()).find(({ lang }) => lang === 'python')?.source ?? '';
+      expect(await page.evaluate('globalThis.copied')).toBe(python.replace('http://127.0.0.1:8080', url));
+
+      // The page keeps the language for every operation.
+      await openAt(page, 'tag/Signals/listSignals');
+      await page.until(`document.querySelector('[id="api-1/tag/Signals/listSignals"] [aria-label="Code sample: Python"]') !== null`);
+      expect(page.requests.every((request) => request.startsWith(url) || request === 'about:blank')).toBe(true);
+    });
+  });
+
+  it('tells how to install each client library, by keyboard', async () => {
+    await withPage(1280, async (page) => {
+      await page.open(`${url}/docs`);
+      await page.until("document.body.innerText.includes('docs/clients/node.md')");
+      expect(await axeFindings(page)).toEqual([]);
+      await page.evaluate("document.querySelector('button.client-libraries-more').focus()");
+      await page.press('Enter');
+      await page.until("document.querySelectorAll('[role=option]').length === 2");
+      expect(await axeFindings(page)).toEqual([]);
+      await page.type('PHP');
+      await page.until("document.querySelectorAll('[role=option]').length === 1");
+      await page.press('Enter');
+      await page.until("document.body.innerText.includes('docs/clients/php.md')");
+      expect(page.complaints).toEqual([]);
     });
   });
 

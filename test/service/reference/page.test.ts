@@ -3,6 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ERRORS } from '../../../src/service/http/problem.ts';
 import { HEADERS } from '../../../src/service/openapi/headers.ts';
+import { publishedExamples } from '../../../src/service/reference/code-samples.ts';
 import { referenceDocument } from '../../../src/service/reference/reference-document.ts';
 import { expectClosed } from '../../support/html.ts';
 import { DOCUMENT } from '../answers.ts';
@@ -95,14 +96,14 @@ describe('the document of the reference page', () => {
     const answer = await part('/docs/openapi.json');
     const document = (await answer.json()) as Record<string, unknown>;
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
-    expect(document).toEqual(JSON.parse(JSON.stringify(referenceDocument(DOCUMENT))));
+    expect(document).toEqual(JSON.parse(JSON.stringify(referenceDocument(DOCUMENT, publishedExamples()))));
     expect(document['components']).toEqual(JSON.parse(JSON.stringify(DOCUMENT.components)));
     const { valid, errors } = await new Validator().validate(structuredClone(document));
     expect([valid, errors]).toEqual([true, undefined]);
   });
 
   it('the description explains every header and every error code', () => {
-    const description = String(referenceDocument(DOCUMENT).info['description']);
+    const description = String(referenceDocument(DOCUMENT, publishedExamples()).info['description']);
     for (const [code, { status, title }] of Object.entries(ERRORS))
       expect(description).toContain(`\n### ${title}\n\n\`${code}\`, status ${status}. `);
     for (const name of Object.keys(HEADERS)) expect(description).toContain(`| \`${name}\` |`);

@@ -1,26 +1,26 @@
 /** The limiters and pools of a run as progress and monitor see them: as one. */
 import type { Limiter } from '../../limiter/limiter.ts';
 import type { CallPool } from '../../pool/call-pool.ts';
-import type { Lane } from './open-calls.ts';
+import type { Channel } from './open-calls.ts';
 
 export type RunLimiter = Pick<Limiter, 'throttledMs' | 'pausedMs' | 'burst' | 'stated'>;
 export type RunPool = Pick<CallPool, 'outage' | 'concurrency' | 'inFlight' | 'waiting' | 'room'>;
 
-/** A lane with the provider's name; null for the one service of a job. */
-export interface LaneView extends Lane {
+/** A channel with the provider's name; null for the one service of a job. */
+export interface ChannelView extends Channel {
   readonly name: string | null;
 }
 
 /**
- * One view of all lanes. A pause counts when every lane pauses, and an outage when every lane has one: else calls are sent, and the run
- * goes on.
+ * One view of all channels. A pause counts when every channel pauses, and an outage when every channel has one. Else calls are sent, and
+ * the run goes on.
  */
-export function allLanes(lanes: readonly LaneView[]): { readonly limiter: RunLimiter; readonly pool: RunPool } {
-  const [first] = lanes;
+export function allChannels(channels: readonly ChannelView[]): { readonly limiter: RunLimiter; readonly pool: RunPool } {
+  const [first] = channels;
   if (first === undefined) throw new Error('a run has a provider');
-  if (lanes.length === 1) return first;
-  const sum = (of: (lane: LaneView) => number): number => lanes.reduce((total, lane) => total + of(lane), 0);
-  const least = (of: (lane: LaneView) => number): number => Math.min(...lanes.map(of));
+  if (channels.length === 1) return first;
+  const sum = (of: (channel: ChannelView) => number): number => channels.reduce((total, channel) => total + of(channel), 0);
+  const least = (of: (channel: ChannelView) => number): number => Math.min(...channels.map(of));
   return {
     limiter: {
       throttledMs: () => least(({ limiter }) => limiter.throttledMs()),
@@ -33,7 +33,7 @@ export function allLanes(lanes: readonly LaneView[]): { readonly limiter: RunLim
     },
     pool: {
       get outage() {
-        const outages = lanes.map(({ pool }) => pool.outage);
+        const outages = channels.map(({ pool }) => pool.outage);
         return outages.every((outage) => outage !== null) ? (outages[0] ?? null) : null;
       },
       get concurrency() {
@@ -45,7 +45,7 @@ export function allLanes(lanes: readonly LaneView[]): { readonly limiter: RunLim
       get waiting() {
         return sum(({ pool }) => pool.waiting);
       },
-      // Records go to the first lane first. What waits for the others is bounded by the window of the loop.
+      // Records go to the first channel first. The window of the loop bounds the lookups that wait for the others.
       room: () => first.pool.room(),
     },
   };

@@ -103,7 +103,6 @@ function mappingError(key: string, error: unknown, leafAt: LeafAt): MappingError
   if (error instanceof LimitReached) return new MappingError(named, error.failure, error.message, at);
   if (error instanceof RangeError) return new MappingError(named, 'too_deep', 'its calls or its input are nested too deep', at, error);
   if (code === 'D1011') return new MappingError(named, 'too_deep', `calls are nested more than ${LIMITS.depth} deep`, at);
-  if (code === 'D1012') return new MappingError(named, 'too_long', `it takes more than ${LIMITS.timeMs / 1000} s`, at);
   if (code === 'D2015') return new MappingError(named, 'too_large', `a list has more than ${LIMITS.list} entries`, at);
   return new MappingError(named, 'threw', inWords(message), at, error);
 }

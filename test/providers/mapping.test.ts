@@ -73,6 +73,7 @@ describe('an evaluation ends within its bounds', () => {
     ['too_long', '$map([1..9999], function($i){ $map([1..9999], function($j){ $j }) })'],
     ['too_large', '$$.records[$$.records.id = id]'],
     ['too_deep', '($f := function($x){ 1 + $f($x) }; $f(1))'],
+    ['too_long', '$map([1..9999], function($i){ $sum($$.list) })'],
     ['too_large', '$pad("x", 1000000000)'],
     ['too_large', '$pad("x", -1000000000)'],
     ['too_large', '[1..10000000]'],
@@ -110,6 +111,8 @@ describe('an evaluation ends within its bounds', () => {
 
   test('values that are nested deeper than the stack are refused', async () => {
     for (const text of ['**', '$string($)', '$']) expect(await failureOf(text, NESTED)).toMatchObject({ failure: 'too_deep' });
+    const deep: unknown = JSON.parse(`${'['.repeat(300)}${']'.repeat(300)}`);
+    expect((await failureOf('$', deep)).reason).toBe('its result is nested more than 200 deep');
   });
 
   test('the budget belongs to one evaluation, also when many are asked for at once', async () => {

@@ -5,8 +5,6 @@ import { refusalAt, type DefinitionFile } from './definition-file.ts';
 
 /** Names that mean a credential. */
 const SECRET_NAME = /api[-_.]?key|^key$|token|secret|passw|^authori[sz]ation$|bearer|credential/i;
-/** Keys whose text names a credential, or is prose. */
-const NOT_A_VALUE = /^(?:authentication\.(?:header|query)|documentation\b.*|title|readOn|use|tls\..*|defaultPlan|idempotency\.header)$/;
 const KNOWN_PREFIX = /^(?:sk|pk|rk|key|api|pat|ghp|xox[abp])[-_][\w-]{12,}$|^(?:Bearer|Token|Basic)\s+\S{12,}$|^eyJ[\w-]{10,}\.[\w-]+/i;
 /** The shortest text that is taken for a key because of its looks. */
 const LONG = 20;
@@ -30,7 +28,7 @@ export function secretAt(definition: DefinitionFile, key: string): ConfigError {
 /** @throws ConfigError `secret_in_definition` for text that looks like an API key, wherever it stands */
 export function refuseSecrets(definition: DefinitionFile): void {
   const walk = (key: string, name: string, value: unknown): void => {
-    if (typeof value === 'string' && !NOT_A_VALUE.test(key) && isSecret(key, name, value)) throw secretAt(definition, key);
+    if (typeof value === 'string' && isSecret(key, name, value)) throw secretAt(definition, key);
     if (Array.isArray(value)) for (const [index, member] of value.entries()) walk(`${key}[${index}]`, name, member);
     else if (isObject(value))
       for (const [child, member] of Object.entries(value)) walk(key === '' ? child : `${key}.${child}`, child, member);

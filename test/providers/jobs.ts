@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint-file.ts';
 import type { ProviderState } from '../../src/checkpoint/provider-state.ts';
+import { keyVariable } from '../../src/definition/job-provider.ts';
 import type { Ended, Folder } from '../support/cli.ts';
 import { cleanUp } from '../support/clean-up.ts';
 import { API_KEY } from '../support/scripted-service.ts';
@@ -24,7 +25,7 @@ export async function start<O extends StandInOptions>(how: (options: O) => Promi
 
 /** The variables with a key for each of these providers. */
 export function keys(...names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(names.map((name) => [`MILLRACE_${name.toUpperCase()}_API_KEY`, API_KEY]));
+  return Object.fromEntries(names.map((name) => [keyVariable(name), API_KEY]));
 }
 
 export interface ProviderJob {

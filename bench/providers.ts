@@ -1,6 +1,6 @@
 /**
- * What providers cost: records a second by the typed client, by the same client as a provider, by the same definition with declared
- * mappings, and by a declared vendor, in turn in one run; then the peak memory of a waterfall over three providers by rows.
+ * The cost of providers. Records a second by the typed client, by that client as a provider, by the same service with declared mappings,
+ * and by a declared vendor, in turn in one run. Then the peak memory of a waterfall over three providers, by rows.
  * `node bench/providers.ts [--rows 200000] [--rounds 3] [--sizes 100000,400000]`
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ const vendor = join(here, 'support/vendor.yaml');
 const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
 const servers: Awaited<ReturnType<typeof startServer>>[] = [];
 
-/** A vendor or the service. @param share it knows one person in so many */
+/** A vendor or the service. @param share it knows one person of this number */
 async function server(share = 1): Promise<string> {
   const started = await startServer(join(here, 'support/bare-server.ts'), [String(share)]);
   servers.push(started);

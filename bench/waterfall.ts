@@ -66,7 +66,8 @@ try {
     const price = Number.parseFloat(String(job.providers[name]?.['creditPrice']));
     const again = [...paidFor.values()].filter((times) => times > 1).length;
     const told = providers[name]?.totals.credits ?? 0;
-    return `| ${[name, ...[counts.requests, told, counts.charged, again].map(count)].join(' | ')} | ${(counts.charged * price).toFixed(2)} EUR |`;
+    const counted = [counts.requests, told, counts.charged, again].map(count);
+    return `| ${[name, ...counted].join(' | ')} | ${(counts.charged * price).toFixed(2)} EUR |`;
   });
   process.stdout.write(
     `${[

@@ -10,12 +10,12 @@ export interface VendorWindow {
 }
 
 export interface WindowedVendor {
-  /** Of all its windows. */
+  /** All its windows are of this kind. */
   readonly kind: Kind;
   readonly windows: readonly VendorWindow[];
-  /** Whether its answers tell what each window has left. */
+  /** True when its answers tell what each window has left. */
   readonly hasHeaders: boolean;
-  /** Whether it knows everybody, or nobody. */
+  /** True when it knows everybody; false when it knows nobody. */
   readonly knows: boolean;
   readonly seed: number;
 }

@@ -7,7 +7,7 @@ const RECORDS = 300;
 const KILLS = 4;
 
 describe(`a waterfall of three enrich and two verify providers (SEED=${SEED})`, () => {
-  test('that is killed at random moments gives the same bytes, and pays again only what a kill may lose', async () => {
+  test('a job that is killed at random moments gives the same bytes, and pays again only what a kill may lose', async () => {
     const calm = await makeCrashWorld(RECORDS, { concurrency: 3 });
     expect(await calm.start().ended).toMatchObject({ code: 0, stderr: '' });
     const expected = await resultOf(calm.folder);
@@ -22,7 +22,7 @@ describe(`a waterfall of three enrich and two verify providers (SEED=${SEED})`, 
     expectNothingPaidTwice(world, left);
   });
 
-  test('that is stopped by SIGTERM at random moments asks for nothing again', async () => {
+  test('a job that is stopped by SIGTERM at random moments asks for nothing again', async () => {
     const world = await makeCrashWorld(RECORDS, { concurrency: 8, latencyMs: 5 });
     const random = seeded(SEED + 1);
     const { left, ended } = await endThrough(

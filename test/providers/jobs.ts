@@ -2,7 +2,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint-file.ts';
-import type { ProviderState } from '../../src/checkpoint/provider-state.ts';
 import { keyVariable } from '../../src/definition/job-provider.ts';
 import type { Ended, Folder } from '../support/cli.ts';
 import { cleanUp } from '../support/clean-up.ts';
@@ -56,13 +55,6 @@ export function run(folder: Folder, job: ProviderJob, more: readonly string[] = 
 /** The checkpoint of the job. */
 export async function checkpoint(folder: Folder, output = 'out.csv'): Promise<Checkpoint> {
   return (await folder.json(`${output}.checkpoint.json`)) as unknown as Checkpoint;
-}
-
-/** What the checkpoint knows of a provider. */
-export async function stateOf(folder: Folder, name: string): Promise<ProviderState> {
-  const state = (await checkpoint(folder)).providers?.[name];
-  if (state === undefined) throw new Error(`the checkpoint does not know ${name}`);
-  return state;
 }
 
 /** The lines of the output, each by the names of its columns. No value has a comma. */

@@ -1,4 +1,4 @@
-/** What a job does when one of its providers stays away, refuses, or has given all that it may. */
+/** Jobs of which one provider stays away, refuses, or has given all that it may. */
 import { expect, test } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint-file.ts';
 import type { Ended, Folder } from '../support/cli.ts';

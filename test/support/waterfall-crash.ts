@@ -1,4 +1,4 @@
-/** A job over several providers that is killed again and again: what each provider was asked for and paid, and what a kill may repeat. */
+/** Watches a job over several providers that is killed again and again: lookups and charges of each, and what a kill may repeat. */
 import type { Step } from '../../src/definition/steps.ts';
 import { readNote } from '../../src/processor/request-parts.ts';
 import { checkpoint } from '../providers/jobs.ts';
@@ -25,7 +25,7 @@ export interface Watched {
   when(until: () => boolean): Promise<void>;
 }
 
-/** What a call of a stand-in asks for; null for a call that asks for no lookup. */
+/** The lookups of a call to a stand-in; null for a call that asks for none. */
 export type Reading = (call: StandInCall) => { readonly step: Step; readonly keys: readonly string[] } | null;
 
 export function watchStandIn(name: string, standIn: StandIn, reading: Reading, keepsTickets = false): Watched {
@@ -68,7 +68,7 @@ export function watchService(name: string, service: ScriptedService): Watched {
   };
 }
 
-/** What one killed run left of one provider. */
+/** The state of one provider after a killed run. */
 export interface Left {
   readonly provider: string;
   /** Lookups that may be asked for again: in flight, or answered since the last durable write of the ledger began. */
@@ -95,7 +95,7 @@ export class WaterfallSite {
     this.#providers = providers;
   }
 
-  /** What the run that has just ended left. To be called after each one. */
+  /** The state that the run that has just ended left. To be called after each one. */
   async look(): Promise<Left[]> {
     const saved = await checkpoint(this.#folder).catch(() => null);
     const savedAt = saved === null ? -Infinity : Date.parse(saved.updatedAt);

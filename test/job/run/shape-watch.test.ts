@@ -23,32 +23,32 @@ describe('a provider whose answers change', () => {
     return told;
   };
 
-  it('is told once, after a hundred answers in a row, with the field', () => {
+  it('a changed shape is told once, after a hundred answers in a row, with the field', () => {
     expect(see(times(99, unfit))).toEqual([]);
     expect(see(times(20, unfit))).toEqual(['the last 100 answers were not as acme.yaml says: record.name: expected text, got a list']);
   });
 
-  it.each([good, miss])('begins to count anew after an answer of the kind $kind', (result) => {
+  it.each([good, miss])('the count begins anew after an answer of the kind $kind', (result) => {
     expect(see([...times(99, unfit), result, ...times(99, unfit)])).toEqual([]);
   });
 
-  it('goes on counting after answers that say nothing of the shape', () => {
+  it('the count goes on after answers that say nothing of the shape', () => {
     expect(
       see([...times(99, unfit), refused, { kind: 'retryable', code: 'http_500', detail: '', retryAfterMs: null, meta }, unfit]),
     ).toHaveLength(1);
   });
 
-  it('is found in the items of batches', () => {
+  it('a changed shape is found in the items of batches', () => {
     expect(see([batch(good, ...times(60, unfit)), batch(...times(39, unfit), null)])).toEqual([]);
     expect(see([batch(unfit)])).toHaveLength(1);
   });
 
-  it('is found in a request for several addresses, of which none has a verdict', () => {
+  it('a changed shape is found in requests for several addresses that bring no verdict', () => {
     expect(see([unfit], 1_000)).toEqual([]);
     expect(see([unfit], 500)).toHaveLength(1);
   });
 
-  it('is not found while some item of each batch is as it should be', () => {
+  it('a changed shape is not found while some item of each batch is as it should be', () => {
     expect(see(times(10, batch(...times(60, unfit), good)))).toEqual([]);
   });
 });

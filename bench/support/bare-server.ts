@@ -1,4 +1,7 @@
-/** A data service as fast as Node can be: fixed answers, no quota, its own process. Prints its address. */
+/**
+ * A data service as fast as Node can be: fixed answers, no quota, its own process. Prints its address. It also answers as a vendor of
+ * `vendor.yaml`, with GET, and then knows one person in `share` (argument; default: everybody).
+ */
 import { createServer } from 'node:http';
 
 const PERSON = {
@@ -9,7 +12,19 @@ const PERSON = {
   verified: true,
 };
 
+const share = Number(process.argv[2] ?? 1);
+const KNOWN = JSON.stringify({ person: { ...PERSON, company: PERSON.company.name } });
+const UNKNOWN = '{}';
+
 const server = createServer((request, response) => {
+  if (request.method === 'GET') {
+    const { url = '' } = request;
+    const isKnown = share === 1 || url.charCodeAt(url.indexOf('email=') + 6) % share === 0;
+    const text = isKnown ? KNOWN : UNKNOWN;
+    response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
+    response.end(text);
+    return;
+  }
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {

@@ -60,9 +60,13 @@ export interface Running {
   kill(): Promise<unknown>;
 }
 
-/** Runs a command until `stop`. */
-export function runUntilStopped(command: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
-  const child = spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
+/** Runs a command until `stop`. @param cwd its working directory; absent: that of this process */
+export function runUntilStopped(command: readonly string[], env: NodeJS.ProcessEnv = {}, cwd?: string): Running {
+  const child = spawn(command[0] as string, command.slice(1), {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+  });
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => {
     stderr = (stderr + chunk.toString()).slice(-20_000);

@@ -1,5 +1,5 @@
 /** Compiles the section `providers` of a job, and the rules of the steps that ask them. */
-import { PROVIDER_KEYS, type CompiledProvider, type ProviderKey } from '../providers/compiled-provider.ts';
+import type { CompiledProvider, ProviderKey } from '../providers/compiled-provider.ts';
 import { ConfigError } from '../util/errors.ts';
 import { didYouMean, nearest } from '../util/nearest.ts';
 import { PERIODS_MS } from '../util/periods.ts';
@@ -204,7 +204,7 @@ const KINDS: Readonly<Record<ProviderKey, LookupKind>> = {
   'name+domain': 'name',
   'name+company': 'company',
   domain: 'domain',
-} satisfies Record<(typeof PROVIDER_KEYS)[number], LookupKind>;
+};
 
 function kindOf(key: ProviderKey): LookupKind {
   return KINDS[key];

@@ -124,7 +124,7 @@ export class QuotaWindows {
     this.#inFlight.delete(ticket);
     if (sentMs !== null) this.#noteLatency(nowMs - sentMs);
     for (const window of this.#windows.values()) if (window.probe === ticket) window.probe = null;
-    for (const reading of windows) this.#applyReading(reading, ticket, nowMs);
+    for (const reading of windows) this.#applyReading(reading, ticket, sentMs ?? nowMs, nowMs);
   }
 
   /** The windows for the checkpoint. @param wallMs wall clock of `nowMs` */
@@ -163,7 +163,7 @@ export class QuotaWindows {
     }
   }
 
-  #applyReading({ periodMs, limit, remaining, resetMs }: WindowReading, ticket: number, nowMs: number): void {
+  #applyReading({ periodMs, limit, remaining, resetMs }: WindowReading, ticket: number, sentMs: number, nowMs: number): void {
     const window = this.#windows.get(periodMs) ?? newWindow(periodMs, false);
     if (!this.#windows.has(periodMs)) {
       this.#windows.set(periodMs, window);
@@ -180,7 +180,9 @@ export class QuotaWindows {
     // A stated window ends a period after the answer at the latest.
     const untilMs = nowMs + Math.min(resetMs === null ? Infinity : resetMs + ROUNDING_MS, periodMs + (resetMs === null ? 0 : ROUNDING_MS));
     window.stated = { ticket, left, untilMs };
-    if (limit !== null && limit - remaining > window.own.within(nowMs, periodMs + this.#spreadMs)) window.hasOtherClients = true;
+    // The service may have counted, at any moment since the call was sent, calls that have left the period by now.
+    const mayCountMs = nowMs - sentMs + periodMs + this.#spreadMs;
+    if (limit !== null && limit - remaining > window.own.within(nowMs, mayCountMs)) window.hasOtherClients = true;
   }
 
   #left(window: Window, nowMs: number): number {

@@ -6,7 +6,7 @@ import type { SettledCall } from '../pool/call-pool.ts';
 import { answerToOne, settledItem } from './lookup-batch.ts';
 import type { LookupAnswers } from './lookup-answers.ts';
 import type { LookupInFlight } from './lookup-in-flight.ts';
-import { unanswered } from './verify-outcome.ts';
+import { isUnreadable, unanswered } from './verify-outcome.ts';
 import { RejoinedGroups } from './rejoined-groups.ts';
 import { RequestPart, writeNote, type PartNote } from './request-parts.ts';
 import type { StepContext } from './step-context.ts';
@@ -126,6 +126,7 @@ export class LookupRequests<L extends { readonly key: string }, R> {
         this.#ended(() => {
           part.settle();
           if (settled.kind === 'ok') this.#answered(part, all, settled);
+          else if (isUnreadable(settled)) this.#unreadable(part, all, settled);
           else this.#failed(part, settled);
         }),
     });
@@ -224,6 +225,15 @@ export class LookupRequests<L extends { readonly key: string }, R> {
   /** Without an answer in the ledger, a resume repeats the request as it was. */
   #notesBeside(part: RequestPart, hasAnswers: boolean): readonly LedgerEntry[] {
     return hasAnswers || part.isKept ? this.#notesOf(part) : [];
+  }
+
+  #unreadable(part: RequestPart, all: readonly LookupInFlight<L, R>[], settled: SettledCall<never>): void {
+    this.#answers.together(
+      () => {
+        for (const one of all) this.#answers.settle(one, settled);
+      },
+      (hasAnswers) => this.#notesBeside(part, hasAnswers),
+    );
   }
 
   /** One lookup is refused or breaks the provider: halve until it is alone, so that its neighbours get their answers. */

@@ -50,6 +50,11 @@ export function unanswered(
   return { said: `${status} ${kind}`, refused: false, answer };
 }
 
+/** A success that does not have the shape of the provider's definition. It is paid for, and its parts would be paid for again. */
+export function isUnreadable(settled: SettledCall<unknown>): boolean {
+  return settled.kind === 'failed' && settled.rejected && settled.status >= 200 && settled.status < 300;
+}
+
 /** The answer in the ledger, without the group that polls for it. */
 export function answered(kept: string): StepAnswer<VerificationResult> {
   const { text } = readGroup(kept);

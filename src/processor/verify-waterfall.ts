@@ -1,4 +1,4 @@
-/** The verify step over its providers: each gets addresses in input order, and the next one those that no verdict has settled. */
+/** The verify step over its providers: the next one gets the addresses that no verdict has settled. */
 import type { VerificationResult } from '../client/types.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
 import { ReorderBuffer } from '../util/reorder-buffer.ts';
@@ -11,6 +11,8 @@ type VerifyDone = (outcome: VerifyOutcome, contributions?: readonly Contribution
 
 /** The part of `VerifyStep` that is called here. */
 interface VerifyProvider {
+  /** Whether requests carry several addresses, so that their order matters. */
+  readonly fillsRequests: boolean;
   ask(email: string, done: (outcome: VerifyOutcome) => void, spelled: string, origin: RecordOrigin | null): void;
   flush(): void;
 }
@@ -57,15 +59,18 @@ export class VerifyWaterfall {
   readonly #providers: readonly VerifyProvider[];
   readonly #rule: VerifyRule | null;
   readonly #groups: VerifyGroups | null;
-  /** By provider: records in input order, each with its turn or without one. */
-  readonly #turns: readonly ReorderBuffer<Place>[];
+  /**
+   * By provider: records in input order, each with its turn or without one. Null where each address has a request of its own: an address
+   * that waits for an earlier provider holds up no other.
+   */
+  readonly #turns: readonly (ReorderBuffer<Place> | null)[];
 
   /** @param providers in the order of `rule.from` */
   constructor(providers: readonly VerifyProvider[], rule: VerifyRule | null, groups: VerifyGroups | null) {
     this.#providers = providers;
     this.#rule = rule;
     this.#groups = groups;
-    this.#turns = providers.map(() => new ReorderBuffer<Place>());
+    this.#turns = providers.map(({ fillsRequests }) => (fillsRequests ? new ReorderBuffer<Place>() : null));
   }
 
   /** @param number counts the run's records from 0, without gaps. @param turn null for a record that skips the step */
@@ -81,7 +86,12 @@ export class VerifyWaterfall {
 
   #put(number: number, index: number, progress: Progress | null): void {
     const provider = this.#providers[index];
-    this.#turns[index]?.put(number, { progress }, ({ progress: next }, its) => {
+    const turns = this.#turns[index] ?? null;
+    if (turns === null) {
+      if (progress !== null) this.#ask(number, index, progress);
+      return;
+    }
+    turns.put(number, { progress }, ({ progress: next }, its) => {
       if (next !== null) this.#ask(its, index, next);
       if (this.#groups !== null && (this.#groups.before + its + 1) % this.#groups.rows === 0) provider?.flush();
     });

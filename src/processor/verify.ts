@@ -12,7 +12,7 @@ import { readNote, RequestPart, type PartNote } from './request-parts.ts';
 import { RequestQueue } from './request-queue.ts';
 import type { StepAnswer } from './result.ts';
 import type { QuarantinedAnswer } from './miss-quarantine.ts';
-import { answered, fromLedger, unanswered, withoutVerdict, type VerifyOutcome } from './verify-outcome.ts';
+import { answered, fromLedger, isUnreadable, unanswered, withoutVerdict, type VerifyOutcome } from './verify-outcome.ts';
 import { sortVerdicts } from './sort-verdicts.ts';
 import { VerifyBodies } from './verify-bodies.ts';
 import { VerifyEntries } from './verify-entries.ts';
@@ -42,6 +42,7 @@ const ASK_FOR_MISSING = 2;
  */
 export class VerifyStep {
   readonly #context: StepContext;
+  readonly #batch: number;
   readonly #scope: number;
   readonly #pollForMs: number;
   readonly #pending: PendingGroups;
@@ -61,6 +62,7 @@ export class VerifyStep {
   #gaveUpFor: string | null = null;
 
   constructor(context: StepContext, scope: number, { pollForMs, batch = VERIFY_BATCH, pace }: VerifyOptions) {
+    this.#batch = batch;
     this.#context = context;
     this.#scope = scope;
     this.#bodies = new VerifyBodies(context);
@@ -79,6 +81,11 @@ export class VerifyStep {
   /** Calls that are in flight or waiting, also for a checkpoint, and addresses that wait for other runs. */
   get callsPending(): number {
     return this.#sent + this.#asking + (this.#queue.isKeeping ? 1 : 0);
+  }
+
+  /** Whether requests carry several addresses. Their order then decides which request an address is in. */
+  get fillsRequests(): boolean {
+    return this.#batch > 1;
   }
 
   /** Addresses waiting for a request to fill up. */
@@ -254,7 +261,7 @@ export class VerifyStep {
       return;
     }
     const { said, refused, answer } = unanswered(settled);
-    if (emails.length > 1) {
+    if (emails.length > 1 && !isUnreadable(settled)) {
       // One address is refused or breaks the service: halve until it is alone, so that its neighbours get their verdicts.
       const { quarantine } = this.#context;
       if (said !== null && refused) quarantine.refuse(said, null);

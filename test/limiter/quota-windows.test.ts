@@ -71,6 +71,22 @@ describe('several quota windows at once', () => {
     expect(service.taken.length).toBeGreaterThanOrEqual(1_980);
   });
 
+  it('told without a reset, a sliding minute is used to the end: calls on their way are not those of another client', async () => {
+    const windows: TestWindow[] = [
+      { limit: 50, ms: second, kind: 'sliding' },
+      { limit: 1_100, ms: minute, kind: 'sliding' },
+    ];
+    const service = new WindowedService(windows);
+    const limiter = makeLimiter(1_100, { windows: [{ limit: 50, periodMs: second }] });
+    const from = Date.now() + minute;
+    const calls = callAlways(limiter, service, FAMILIES['kong'] as (typeof FAMILIES)[string]);
+    await vi.advanceTimersByTimeAsync(4 * minute);
+    await calls.stop();
+    expect(calls.refused()).toBe(0);
+    const later = service.taken.filter((at) => at >= from && at < from + 3 * minute).length;
+    expect(later).toBeGreaterThanOrEqual(0.99 * 3 * 1_100);
+  });
+
   it('told without a reset, for the minute, hour and day (Apollo)', async () => {
     const service = new WindowedService([
       { limit: 50, ms: minute },

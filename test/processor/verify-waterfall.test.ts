@@ -31,9 +31,15 @@ class Bed {
   readonly waterfall: VerifyWaterfall;
   readonly #names: readonly string[];
 
-  constructor(providers: number, rule: Partial<VerifyRule> | null = {}, groups: { rows: number; before: number } | null = null) {
+  constructor(
+    providers: number,
+    rule: Partial<VerifyRule> | null = {},
+    groups: { rows: number; before: number } | null = null,
+    fillsRequests = true,
+  ) {
     this.#names = ['a', 'b', 'c', 'd'].slice(0, providers);
     const steps = this.#names.map((_, provider) => ({
+      fillsRequests,
       ask: (email: string, done: (outcome: VerifyOutcome) => void) => {
         (this.asked[provider] ??= []).push(email);
         this.#open.push({ provider, email, done });
@@ -125,6 +131,17 @@ describe('verify over several providers', () => {
         );
       }),
     );
+  });
+
+  it('holds up no address for another one where each has a request of its own', () => {
+    const bed = new Bed(2, {}, null, false);
+    bed.take(0, 'slow@x.example');
+    bed.take(1, 'quick@x.example');
+    bed.answer((email) => (email.startsWith('quick') ? 'unknown' : 'risky'), 1);
+    expect(bed.asked[1]).toEqual(['quick@x.example']);
+    expect(bed.rows.size).toBe(0);
+    while (bed.answer(() => 'risky'));
+    expect(bed.rows.size).toBe(2);
   });
 
   it('ends requests after each group of rows at every provider', () => {

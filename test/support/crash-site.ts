@@ -119,7 +119,7 @@ export class Checkpoints {
 }
 
 /** The `kind` of a lookup without an answer: see `src/ledger/answer.ts`. */
-const ASKING = 5;
+export const ASKING = 5;
 
 /** Reads a copy, so that the crash site stays unchanged. @param after answers up to this one are left out */
 export async function readLedger(ledger: string, after = 0): Promise<LedgerSite> {
@@ -156,7 +156,8 @@ export async function durableLookups(ledger: string): Promise<ReadonlySet<string
   return (await readLedger(ledger)).names;
 }
 
-async function inCopy<T>(ledger: string, look: (db: DatabaseSync) => T): Promise<T> {
+/** Reads a copy of a ledger, so that the crash site stays unchanged. */
+export async function inCopy<T>(ledger: string, look: (db: DatabaseSync) => T): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-ledger-'));
   try {
     for (const suffix of ['', '-wal']) await copyFile(ledger + suffix, join(folder, `ledger${suffix}`)).catch(() => undefined);

@@ -57,6 +57,14 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
     this.#reporter.warn('provider_skipped', `${why}; the run goes on without this provider`);
   }
 
+  /** A provider that is asked after others has answered with nothing but misses so far. */
+  missesAlone(answers: number): void {
+    this.#reporter.warn(
+      'provider_misses',
+      `the first ${answers} answers were all misses; they are taken for true, as others are asked first`,
+    );
+  }
+
   keyRenewed(): void {
     this.#reporter.warn('key_renewed', 'the service refused the API key: its file holds another one now, and the run goes on with that');
   }

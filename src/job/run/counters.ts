@@ -156,8 +156,8 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     const flying = this.#flying(step);
     flying.keys -= keys;
     flying.creditsEach = Math.max(flying.creditsEach, credits / keys);
-    this.credits += credits;
-    this.creditsBy[step] = (this.creditsBy[step] ?? 0) + credits;
+    this.credits = exact(this.credits + credits);
+    this.creditsBy[step] = exact((this.creditsBy[step] ?? 0) + credits);
     // Without an answer the service may have charged all the same, and an answer that is repeated for its key names no credits.
     if (status === 0 && !wasNeverSent(result)) this.#creditsPerhaps += keys * flying.creditsEach;
   }
@@ -219,4 +219,9 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
       ...(this.#series === null ? {} : { series: this.#series.keep(this.#now()) }),
     };
   }
+}
+
+/** Sums of fractions of a credit, such as 0.2, without the rest that binary fractions leave. */
+function exact(credits: number): number {
+  return Math.round(credits * 1e6) / 1e6;
 }

@@ -13,27 +13,45 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof MillraceError && UNAVAILABLE.has(error.code);
 }
 
+/** Limits of the whole job, which one of its providers reaches for all. */
+const OF_THE_JOB: ReadonlySet<string> = new Set(['max_credits', 'max_calls']);
+
 /** The same error in the words of a job with providers. Other errors than those of a provider are left as they are. */
 export function inProvider(error: unknown, name: string): unknown {
   if (!(error instanceof MillraceError) || error.exitCode === EXIT.storage || error.exitCode === EXIT.stopped) return error;
-  const words = (text: string): string =>
-    text
-      .replaceAll('--base-url', `providers.${name}.baseUrl`)
-      .replaceAll('MILLRACE_API_KEY', keyVariable(name))
-      .replaceAll(/(?:--limits|limits)\.(maxCredits|maxCalls)/g, `providers.${name}.$1`)
-      .replaceAll('--max-calls', `providers.${name}.maxCalls`)
-      .replaceAll('the data service', 'this provider');
+  return OF_THE_JOB.has(error.code) ? error : named(error, name);
+}
+
+/** `providers.NAME.maxCalls` or `maxCredits` is reached. @param error in the words of `limits` */
+export function providerLimit({ exitCode, message, hint }: MillraceError, name: string): MillraceError {
+  const words = wordsOf(name);
+  return new MillraceError(exitCode, PROVIDER_LIMIT, words(message), hint === undefined ? {} : { hint: words(hint) });
+}
+
+function named(error: MillraceError, name: string): MillraceError {
+  const words = wordsOf(name);
   return new MillraceError(error.exitCode, error.code, `${name}: ${words(error.message)}`, {
     ...(error.hint === undefined ? {} : { hint: words(error.hint) }),
     cause: error,
   });
 }
 
+function wordsOf(name: string): (text: string) => string {
+  return (text) =>
+    text
+      .replaceAll(' (the part of the address before /v1)', '')
+      .replaceAll('it is the part of the address before /v1', 'the paths of its definition are added to it')
+      .replaceAll('--base-url', `providers.${name}.baseUrl`)
+      .replaceAll('MILLRACE_API_KEY', keyVariable(name))
+      .replaceAll(/(?:--limits|limits)\.(maxCredits|maxCalls)/g, `providers.${name}.$1`)
+      .replaceAll('--max-calls', `providers.${name}.maxCalls`)
+      .replaceAll('the data service', 'this provider');
+}
+
 /** A reporter whose messages name the provider. */
-export function tellerOf<T extends Record<'detail' | 'info' | 'warn', (event: string, text: string) => void>>(
-  reporter: T,
-  name: string,
-): Record<'detail' | 'info' | 'warn', (event: string, text: string) => void> {
+type Teller = Record<'detail' | 'info' | 'warn', (event: string, text: string) => void>;
+
+export function tellerOf(reporter: Teller, name: string): Teller {
   const words = (text: string): string => `${name}: ${text}`;
   return {
     detail: (event, text) => reporter.detail(event, words(text)),

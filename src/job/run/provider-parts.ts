@@ -9,7 +9,6 @@ import type { SharedQuota } from '../../limiter/shared/shared-quota.ts';
 import { lookupScopes } from '../../processor/scopes.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { DeclaredClient } from '../../providers/client/declared-client.ts';
-import { MillraceError } from '../../util/errors.ts';
 import { providerScopes } from '../lifecycle/provider-scopes.ts';
 import { serviceOrigin } from '../lifecycle/service-origin.ts';
 import { Notices } from '../progress/notices.ts';
@@ -17,7 +16,7 @@ import type { Reporter } from '../progress/reporter.ts';
 import { ownRpm, ownWindows, shareOfPlan } from '../shards/shard-job.ts';
 import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
-import { inProvider, isUnavailable, PROVIDER_LIMIT, tellerOf } from './in-provider.ts';
+import { inProvider, isUnavailable, providerLimit, tellerOf } from './in-provider.ts';
 import type { CallCounters, ServiceAccess } from './open-calls.ts';
 import { channelName, type ProviderPart } from './run-provider.ts';
 import { ShapeWatch } from './shape-watch.ts';
@@ -61,6 +60,7 @@ export function servicePart(
     notices,
     scopes: (ledger) => lookupScopes((step, scope) => ledger.scope(serviceOrigin(job), step, scope), job.service.domainField, job),
     verifyBatch: VERIFY_BATCH,
+    isFallback: false,
     maySkip: () => false,
     inWords: (error) => error,
   };
@@ -83,7 +83,10 @@ export async function namedParts(
 ): Promise<NamedPart[]> {
   // Loaded on demand: JSONata takes a while, and a job with one service does without.
   const { DeclaredClient: Client } = await import('../../providers/client/declared-client.ts');
-  return run.job.providers.map((provider) => {
+  // Back-pressure is that of the first channel: the provider that records meet first.
+  const first = run.job.waterfalls[run.job.steps[0] ?? 'enrich']?.from[0];
+  const inOrder = run.job.providers.toSorted((one, other) => Number(other.name === first) - Number(one.name === first));
+  return inOrder.map((provider) => {
     const own = access.get(provider.name);
     if (own === undefined) throw new Error(`nothing says how to reach the provider ${provider.name}`);
     return namedPart(run, provider, own, saveTotals, (options) => new Client(options));
@@ -135,6 +138,7 @@ function namedPart(
             declared({
               provider: definition,
               baseUrl: access.baseUrl,
+              isReplaced: provider.baseUrl !== definition.baseUrl,
               apiKey: access.apiKey,
               timeoutMs: provider.timeoutMs,
               connections,
@@ -161,6 +165,7 @@ function namedPart(
     notices: new Notices(tellerOf(reporter, name), job.limits.maxOutageMs, () => performance.now()),
     scopes: (ledger) => providerScopes(provider, job, (...scope) => ledger.scope(...scope)),
     verifyBatch: definition.client === 'built-in' ? VERIFY_BATCH : (definition.operations.verify?.batch?.size ?? 1),
+    isFallback: isFallback(job, name),
     maySkip: (error) => provider.onUnavailable === 'skip' && isUnavailable(error),
     inWords: (error) => inProvider(error, name),
     watch,
@@ -177,7 +182,7 @@ function both(run: Counters, own: Counters, watch: ShapeWatch): CallCounters {
     answered: (call, result) => {
       run.answered(call, result);
       own.answered(call, result);
-      watch.answered(result);
+      watch.answered(call, result);
     },
     retrying: (step) => {
       run.retrying(step);
@@ -206,9 +211,12 @@ function bothBudgets(run: CallBudget, own: CallBudget, name: string): ProviderPa
       return may === true ? run.ask(call) : may;
     },
     reached: (call) => {
-      if (own.ask(call) === true) return run.reached(call);
-      const { exitCode, message, hint } = inProvider(own.reached(call), name) as MillraceError;
-      return new MillraceError(exitCode, PROVIDER_LIMIT, message.slice(name.length + 2), hint === undefined ? {} : { hint });
+      return own.ask(call) === true ? run.reached(call) : providerLimit(own.reached(call), name);
     },
   };
+}
+
+/** Whether every step that asks the provider asks another one before it: it gets only what others did not know. */
+function isFallback({ waterfalls }: Pick<CompiledJob, 'waterfalls'>, name: string): boolean {
+  return Object.values(waterfalls).every(({ from }) => from[0] !== name);
 }

@@ -42,6 +42,8 @@ export interface ProviderPart {
   readonly scopes: (ledger: Pick<RunLedger, 'scope'>) => LookupScopes;
   /** Addresses in a full verify request. */
   readonly verifyBatch: number;
+  /** It gets only lookups that other providers did not know, so that many misses are no surprise. */
+  readonly isFallback: boolean;
   /** Whether the run goes on without the provider after this error. */
   readonly maySkip: (error: unknown) => boolean;
   /** The error in words that name the provider. */
@@ -93,7 +95,7 @@ export class RunProvider {
     this.quarantine = new MissQuarantine({
       held: known.held,
       trusted: known.trusted || job.limits.trustMisses,
-      onDistrust: (answers, kind) => void doubt.raise(answers, kind),
+      onDistrust: (answers, kind) => this.#distrust(answers, kind),
     });
     if (part.watch !== undefined) part.watch.onChange = (error) => this.#fatal(error);
     this.calls = openCalls({
@@ -175,15 +177,25 @@ export class RunProvider {
     );
   }
 
+  #distrust(answers: number, kind: string): void {
+    if (!this.#part.isFallback || !kind.endsWith(' miss')) {
+      void this.doubt.raise(answers, kind);
+      return;
+    }
+    this.#part.notices.missesAlone(answers);
+    this.quarantine.confirm();
+    this.#shared.onSettled();
+  }
+
   #fatal(error: unknown): void {
     if (this.#part.maySkip(error) && !this.#shared.state.isStopping) void this.skip(error);
     else this.#shared.state.stopFor(this.#part.inWords(error));
   }
 
   /** Goes on without the provider: calls in flight are answered first, and all other lookups end as unavailable. Never rejects. */
-  async skip(error: unknown): Promise<void> {
+  async skip(reason: unknown): Promise<void> {
     if (this.#skipped !== null) return;
-    this.#skipped = { why: error instanceof Error ? error.message : String(error) };
+    this.#skipped = { why: reason instanceof Error ? reason.message : String(reason) };
     this.#part.notices.skipped(this.#skipped.why);
     try {
       await Promise.all(this.calls.channels.map(({ pool }) => pool.drain()));

@@ -39,6 +39,8 @@ export interface DeclaredClientOptions {
   readonly provider: CompiledProvider;
   /** The address that the job names, else that of the definition. */
   readonly baseUrl: string;
+  /** The job names the address: then requests with an address of their own go there, too. Default false. */
+  readonly isReplaced?: boolean;
   readonly apiKey: RotatingKey;
   /** Until the headers are there, and between two pieces of the body; a whole call takes at most twice as long. */
   readonly timeoutMs: number;
@@ -74,7 +76,8 @@ export class DeclaredClient implements ProviderClient {
       return transport;
     };
     const routeOf = (request: ProviderRequest): Route => {
-      const base = parseBaseUrl(request.baseUrl ?? options.baseUrl);
+      const own = options.isReplaced === true ? null : request.baseUrl;
+      const base = parseBaseUrl(own ?? options.baseUrl);
       const headers = { 'user-agent': `millrace/${packageVersion()}`, ...provider.headers };
       const { idempotencyHeader } = provider;
       return { transport: transportTo(base), template: new RequestTemplate({ request, base, credentials, headers, idempotencyHeader }) };

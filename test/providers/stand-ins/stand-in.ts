@@ -46,6 +46,8 @@ export interface StandInCall {
   /** By the clock of the options. */
   readonly at: number;
   status: number | null;
+  /** When the next request came over the same connection, as `Date.now`. By then the client had read this answer. */
+  readBy: number | null;
 }
 
 export interface StandInReply {
@@ -175,6 +177,7 @@ export async function startStandIn(
   const answer = vendor(book);
   const calls: StandInCall[] = [];
   const sockets = new Set<Socket>();
+  const latest = new WeakMap<Socket, StandInCall>();
   let waiting: { readonly until: () => boolean; readonly resolve: () => void }[] = [];
   let isDown = false;
 
@@ -200,6 +203,9 @@ export async function startStandIn(
   };
   const take = (request: IncomingMessage, response: ServerResponse, text: string): void => {
     const call = callOf(request, text, ++counts.requests, book.now());
+    const before = latest.get(request.socket);
+    if (before !== undefined) before.readBy = Date.now();
+    latest.set(request.socket, call);
     if (options.hasLog !== false) {
       if (calls.length >= 2 * MAX_CALLS) calls.splice(0, MAX_CALLS);
       calls.push(call);
@@ -258,7 +264,7 @@ function callOf({ method = '', url = '', headers }: IncomingMessage, text: strin
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
-  return { number, method, path, query, headers, text, body: parsed(text), at, status: null };
+  return { number, method, path, query, headers, text, body: parsed(text), at, status: null, readBy: null };
 }
 
 function parsed(text: string): unknown {

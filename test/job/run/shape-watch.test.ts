@@ -1,0 +1,54 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { CallMeta, CallResult } from '../../../src/client/types.ts';
+import { ShapeWatch } from '../../../src/job/run/shape-watch.ts';
+
+const meta: CallMeta = { status: 200, headers: {}, quota: null, requestId: null, credits: 1, latencyMs: 1 };
+const good: CallResult<unknown> = { kind: 'ok', value: {}, meta };
+const miss: CallResult<unknown> = { kind: 'miss', meta };
+const unfit: CallResult<unknown> = { kind: 'rejected', code: 'bad_shape', detail: 'record.name: expected text, got a list', meta };
+const refused: CallResult<unknown> = { kind: 'rejected', code: 'bad_address', detail: 'no', meta };
+const batch = (...items: readonly (CallResult<unknown> | null)[]): CallResult<unknown> => ({ kind: 'ok', value: items, meta });
+const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one);
+
+describe('a provider whose answers change', () => {
+  let told: string[] = [];
+  let watch = new ShapeWatch('acme.yaml');
+  beforeEach(() => {
+    told = [];
+    watch = new ShapeWatch('acme.yaml');
+    watch.onChange = ({ message }) => void told.push(message);
+  });
+  const see = (results: readonly CallResult<unknown>[], keys = 1): string[] => {
+    for (const result of results) watch.answered({ keys }, result);
+    return told;
+  };
+
+  it('a changed shape is told once, after a hundred answers in a row, with the field', () => {
+    expect(see(times(99, unfit))).toEqual([]);
+    expect(see(times(20, unfit))).toEqual(['the last 100 answers were not as acme.yaml says: record.name: expected text, got a list']);
+  });
+
+  it.each([good, miss])('the count begins anew after an answer of the kind $kind', (result) => {
+    expect(see([...times(99, unfit), result, ...times(99, unfit)])).toEqual([]);
+  });
+
+  it('the count goes on after answers that say nothing of the shape', () => {
+    expect(
+      see([...times(99, unfit), refused, { kind: 'retryable', code: 'http_500', detail: '', retryAfterMs: null, meta }, unfit]),
+    ).toHaveLength(1);
+  });
+
+  it('a changed shape is found in the items of batches', () => {
+    expect(see([batch(good, ...times(60, unfit)), batch(...times(39, unfit), null)])).toEqual([]);
+    expect(see([batch(unfit)])).toHaveLength(1);
+  });
+
+  it('a changed shape is found in requests for several addresses that bring no verdict', () => {
+    expect(see([unfit], 1_000)).toEqual([]);
+    expect(see([unfit], 500)).toHaveLength(1);
+  });
+
+  it('a changed shape is not found while some item of each batch is as it should be', () => {
+    expect(see(times(10, batch(...times(60, unfit), good)))).toEqual([]);
+  });
+});

@@ -1,0 +1,64 @@
+/** A vendor that changes the shape of its answers while a job runs. */
+import { expect, test } from 'vitest';
+import { makeFolder } from '../support/world.ts';
+import { checkpoint, definition, run, start, writeJob, writePeople, type ProviderJob } from './jobs.ts';
+import { startPeopleDataLabs } from './stand-ins/people-data-labs.ts';
+import { startPromises } from './stand-ins/promises.ts';
+import type { StandIn, StandInReply } from './stand-ins/stand-in.ts';
+
+const RECORDS = 800;
+const GOOD = 100;
+
+/** The first answers are as they were, the others have this value in place of each job title. */
+function change(standIn: StandIn, from: number, value: unknown): void {
+  standIn.hook = (call, usual): StandInReply => {
+    const reply = usual();
+    if (call.number <= from) return reply;
+    return {
+      ...reply,
+      body: JSON.parse(JSON.stringify(reply.body).replaceAll(/"job_title":"[^"]*"/g, `"job_title":${JSON.stringify(value)}`)),
+    };
+  };
+}
+
+test.each([
+  { name: 'each in a request of its own', use: 'person', from: GOOD },
+  { name: 'in batches', use: 'people', from: GOOD / 20 },
+])('records fail with bad_shape, and after a hundred in a row the job stops and names the field: lookups $name', async ({ use, from }) => {
+  const folder = await makeFolder();
+  const vendor = await start(startPeopleDataLabs);
+  change(vendor, from, ['Engineer', 'Founder']);
+  const job: ProviderJob = {
+    providers: { vendor: { use: definition(use), baseUrl: `${vendor.url}/v5`, concurrency: 2 } },
+    steps: [{ enrich: { from: ['vendor'] } }],
+  };
+  await Promise.all([writePeople(folder, RECORDS), writeJob(folder, job)]);
+  const { code, stderr } = await run(folder, job);
+  expect(code).toBe(78);
+  expect(stderr).toMatch(/^millrace: vendor: the last 1\d\d answers were not as .*\.yaml says: .*record\.title.*expected text, got a list/);
+  const { outcomes, errors } = (await checkpoint(folder)).mark.tally;
+  expect(outcomes.matched).toBe(GOOD);
+  expect(errors).toEqual({ 'enrich:bad_shape': outcomes.failed });
+  // A hundred, and what was in flight beside the last of them.
+  expect(vendor.counts.charged).toBeLessThanOrEqual(GOOD + 100 + 2 * (use === 'people' ? 20 : 1));
+});
+
+test('verdicts that change in batches stop the job after two requests', async () => {
+  const folder = await makeFolder();
+  const vendor = await start(startPromises);
+  vendor.hook = ({ path, number }, usual) => {
+    const reply = usual();
+    if (path !== '/checks' || number <= 4) return reply;
+    return { ...reply, body: JSON.parse(JSON.stringify(reply.body).replaceAll(/"verdict":"[a-z]*"/g, '"verdict":{"code":1}')) };
+  };
+  const job: ProviderJob = {
+    providers: { vendor: { use: definition('promises'), baseUrl: vendor.url, concurrency: 1 } },
+    steps: [{ verify: { from: ['vendor'] } }],
+  };
+  await Promise.all([writePeople(folder, RECORDS), writeJob(folder, job)]);
+  const { code, stderr } = await run(folder, job);
+  expect(code).toBe(78);
+  expect(stderr).toMatch(/^millrace: vendor: the last 1\d\d answers were not as .*\.yaml says: .*record\.result.*expected text/);
+  // Four good requests, and no more addresses than make a hundred without a verdict.
+  expect(vendor.counts.lookups).toBeLessThanOrEqual(4 * 25 + 100 + 25);
+});

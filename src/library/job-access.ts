@@ -27,6 +27,7 @@ export async function openAccess(job: CompiledJob, keys: JobKeys): Promise<JobAc
     const service = await openService(job.service, keys.service);
     return { context: { service }, close: () => service.close() };
   }
-  const { access, close } = await openProviders(job, keys.providers);
-  return { context: { service: { baseUrl: '', apiKey: new RotatingKey(null) }, providers: access }, close };
+  const opened = await openProviders(job, keys.providers);
+  const service = { baseUrl: '', apiKey: new RotatingKey(null) };
+  return { context: { service, providers: opened.access }, close: () => opened.close() };
 }

@@ -41,19 +41,18 @@ export function readAnswer(
   maxBytes: number,
   readQuota: QuotaReader = readQuotaHeaders,
 ): Answer | Promise<Answer> {
-  const toAnswer = (text: string, failure: ExchangeFailure | null): Answer => answerOf(exchange, text, failure, redactor, readQuota);
   const body = exchange.takeBody();
-  if (body === null) return toAnswer('', exchange.failure);
+  if (body === null) return toAnswer(exchange, '', exchange.failure, redactor, readQuota);
   const coding = codingOf(exchange.headers);
-  if (coding === null) return toAnswer(toText(body), exchange.failure);
+  if (coding === null) return toAnswer(exchange, toText(body), exchange.failure, redactor, readQuota);
   return decodeBody(body, coding, maxBytes).then((decoded) => {
-    if (decoded !== null) return toAnswer(toText(decoded), exchange.failure);
+    if (decoded !== null) return toAnswer(exchange, toText(decoded), exchange.failure, redactor, readQuota);
     // An error is judged by its status, with or without words.
-    return toAnswer('', exchange.status < 300 ? BAD_CODING : null);
+    return toAnswer(exchange, '', exchange.status < 300 ? BAD_CODING : null, redactor, readQuota);
   });
 }
 
-function answerOf(exchange: Exchange, text: string, failure: ExchangeFailure | null, redactor: Redactor, readQuota: QuotaReader): Answer {
+function toAnswer(exchange: Exchange, text: string, failure: ExchangeFailure | null, redactor: Redactor, readQuota: QuotaReader): Answer {
   const headers = redactor.headers(exchange.takeHeaders());
   return {
     status: exchange.status,

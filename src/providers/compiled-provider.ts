@@ -21,6 +21,8 @@ export type Authentication =
   | { readonly kind: 'bearer' }
   | { readonly kind: 'header'; readonly name: string; readonly prefix: string }
   | { readonly kind: 'query'; readonly name: string }
+  /** A field of the body. `query`: the parameter that carries it in requests without a body; null where there are none. */
+  | { readonly kind: 'body'; readonly name: string; readonly query: string | null }
   /** Whichever of the two is null is the API key. */
   | { readonly kind: 'basic'; readonly user: string | null; readonly password: string | null };
 

@@ -8,11 +8,13 @@ interface Carried {
   readonly header: readonly [name: string, value: string] | null;
   /** `name=value`, percent-encoded; null when the query does not carry the key. */
   readonly query: string | null;
+  /** Name and value of a field of the body; null when no body carries the key. Where one does, the query does not. */
+  readonly field: readonly [name: string, value: string] | null;
   /** The forms of the key on the wire. */
   readonly secrets: readonly string[];
 }
 
-const NOTHING: Carried = { header: null, query: null, secrets: [] };
+const NOTHING: Carried = { header: null, query: null, field: null, secrets: [] };
 
 export class Credentials {
   readonly #apiKey: RotatingKey;
@@ -48,9 +50,14 @@ function carry(authentication: Authentication | null, key: string): Carried {
       return { ...NOTHING, header: [authentication.name.toLowerCase(), authentication.prefix + key] };
     case 'query': {
       const encoded = encodeURIComponent(key);
-      // RFC 3986, 2.1: both cases of a percent-encoding mean the same.
-      const lower = encoded.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
-      return { ...NOTHING, query: `${encodeURIComponent(authentication.name)}=${encoded}`, secrets: [encoded, lower] };
+      return { ...NOTHING, query: `${encodeURIComponent(authentication.name)}=${encoded}`, secrets: bothCases(encoded) };
+    }
+    case 'body': {
+      const { name, query } = authentication;
+      const inQuery = query === null ? NOTHING : carry({ kind: 'query', name: query }, key);
+      const ofForm = new URLSearchParams({ '': key }).toString().slice(1);
+      const ofJson = JSON.stringify(key).slice(1, -1);
+      return { ...inQuery, field: [name, key], secrets: [...inQuery.secrets, ...bothCases(ofForm), ofJson] };
     }
     case 'basic': {
       const token = Buffer.from(
@@ -62,4 +69,9 @@ function carry(authentication: Authentication | null, key: string): Carried {
     default:
       return authentication satisfies never;
   }
+}
+
+/** RFC 3986, 2.1: both cases of a percent-encoding mean the same. */
+function bothCases(encoded: string): readonly string[] {
+  return [encoded, encoded.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())];
 }

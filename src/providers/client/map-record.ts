@@ -32,6 +32,8 @@ function checkFields(key: string, fields: MappedRecord, types: ReadonlyMap<strin
     const value = fields[name];
     if (value === null || value === undefined || value === '') continue;
     const type = types.get(name);
+    // A place of which nothing is known, such as a location.
+    if (type === undefined && isObject(value) && !Object.values(value).some(hasValue)) continue;
     const kept = type === undefined ? value : checkValue(`${key}.${name}`, value, type);
     if (kept !== null) checked.push([name, kept]);
   }

@@ -68,7 +68,8 @@ export class OperationClient<T> {
     this.#poll = poll === null || poll.request === null ? this.#single : context.routeOf(poll.request);
     this.#batch = batch === null ? null : context.routeOf(batch.request);
     const quotas = [operation.quota, context.provider.quota];
-    this.#quota = quotaReader(quotas);
+    // Where batches are counted apart, calls go by their quota, and what the other endpoint says of its own would mislead.
+    this.#quota = batch === null || batch.quota === null ? quotaReader(quotas) : () => null;
     this.#batchQuota = quotaReader([batch?.quota ?? null, ...quotas]);
   }
 
@@ -115,7 +116,10 @@ export class OperationClient<T> {
       if (batch === null || this.#batch === null)
         throw new Refusal('no_operation', `operations.${name} has no request for several lookups`);
       const withIds = lookups.map((lookup, index) => ({ ...lookup, id: String(index) }));
-      const exchanged = await this.#exchange(this.#batch, { lookups: withIds }, options, this.#batchQuota, false);
+      // The options of the job are the same for all, and some providers take them once for the whole request.
+      const { min_likelihood, required } = lookups[0] ?? {};
+      const input = { lookups: withIds, min_likelihood, required };
+      const exchanged = await this.#exchange(this.#batch, input, options, this.#batchQuota, false);
       ({ meta } = exchanged.answer);
       const said = await this.#read(exchanged, batch.credits);
       ({ meta } = 'input' in said ? said.answer : said);
@@ -171,6 +175,10 @@ export class OperationClient<T> {
   ): Promise<CallResult<T>> {
     if (judgement.kind !== 'match' && judgement.kind !== 'undecided') return judgement;
     const { meta } = said.answer;
+    const { name, answers } = this.operation;
+    // With rules for both, an answer that is neither has a shape that the definition does not know. As a miss nobody would notice it.
+    if (judgement.kind === 'undecided' && answers.match !== null && answers.miss !== null)
+      throw new Refusal('bad_shape', `operations.${name}.answers: this ${said.input.status} is neither a match nor a miss`);
     const record = await mapRecord(this.operation, said.input);
     if (record === null && judgement.kind === 'undecided') return { kind: 'miss', meta };
     return { kind: 'ok', value: this.#toValue(record ?? {}, said, text, lookup), meta };
@@ -236,9 +244,8 @@ export class OperationClient<T> {
   }
 
   #refused(error: unknown, meta: CallMeta): Unsuccessful {
-    if (!(error instanceof Refusal) && !(error instanceof RangeError)) throw error;
-    // JSON that is nested deeper than the stack.
-    const { code, message } = error instanceof Refusal ? error : { code: 'bad_shape', message: 'the answer is nested too deeply' };
+    if (!(error instanceof Refusal)) throw error;
+    const { code, message } = error;
     return { kind: 'rejected', code, detail: oneLine(this.#context.redactor.words(message)), meta };
   }
 }

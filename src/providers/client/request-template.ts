@@ -78,8 +78,8 @@ export class RequestTemplate {
         if (text !== null) query += `&${name}=${encodeURIComponent(text)}`;
       }
     }
-    const { query: key } = credentials.carried;
-    if (key !== null) query += `&${key}`;
+    const { query: key, field } = credentials.carried;
+    if (key !== null && (field === null || request.body === null)) query += `&${key}`;
     const whole = base.prefix + path + (query === '' ? '' : `?${query.slice(1)}`);
     if (whole.length > MAX_PATH_CHARS)
       throw new Refusal('bad_request', `the address of ${this.call} would have ${whole.length} characters`);
@@ -122,11 +122,21 @@ export class RequestTemplate {
   }
 
   async #bodyFor(mapping: Mapping, input: unknown): Promise<string> {
-    const value = await evaluate(mapping, input);
-    if (value === undefined) throw nothing(mapping);
+    const asked = await evaluate(mapping, input);
+    if (asked === undefined) throw nothing(mapping);
+    const value = this.#withKey(mapping, asked);
     const text = this.#options.request.bodyType === 'json' ? JSON.stringify(value) : formText(mapping, value);
     if (text.length > MAX_BODY_CHARS) throw new Refusal('bad_request', `${mapping.key} gives ${text.length} characters`);
     return text;
+  }
+
+  /** The key's own field counts, whatever the mapping says. */
+  #withKey(mapping: Mapping, value: unknown): unknown {
+    const { field } = this.#options.credentials.carried;
+    if (field === null) return value;
+    if (!isObject(value))
+      throw new Refusal('bad_mapping', `${mapping.key}: expected an object, which carries the API key, got ${inWords(value)}`);
+    return { ...value, [field[0]]: field[1] };
   }
 }
 

@@ -45,7 +45,7 @@ export function compileProvider(definition: DefinitionFile): CompiledProvider {
     readOn: raw.readOn ?? null,
     client: raw.client,
     baseUrl: raw.baseUrl === undefined ? null : checkUrl(definition, 'baseUrl', raw.baseUrl),
-    authentication: compileAuthentication(source),
+    authentication: compileAuthentication(source, Object.values(operations)),
     headers,
     tls: compileTls(source),
     timeoutMs: raw.timeoutMs,
@@ -81,16 +81,25 @@ function compileOperations(source: Source): Record<string, ProviderOperation> {
   return Object.fromEntries(found.map((operation) => [operation.name, operation]));
 }
 
-function compileAuthentication({ definition, raw: { authentication: raw } }: Source): Authentication | null {
+function compileAuthentication(
+  { definition, raw: { authentication: raw } }: Source,
+  operations: readonly ProviderOperation[],
+): Authentication | null {
   if (raw === undefined) return null;
-  const ways = (['bearer', 'header', 'query', 'basic'] as const).filter((way) => raw[way] !== undefined);
+  const ways = (['bearer', 'header', 'query', 'body', 'basic'] as const).filter((way) => raw[way] !== undefined);
   const refuse = (problem: string): Error =>
     refusalAt(definition, 'authentication', 'bad_value', `authentication ${problem}`, 'Such as {bearer: true} or {header: X-Api-Key}.');
-  if (ways.length !== 1)
-    throw refuse(ways.length === 0 ? 'needs one of bearer, header, query, basic' : `has both ${ways.join(' and ')}: keep one`);
+  if (ways.length !== 1 && ways.join() !== 'query,body')
+    throw refuse(ways.length === 0 ? 'needs one of bearer, header, query, body, basic' : `has both ${ways.join(' and ')}: keep one`);
   if (raw.prefix !== undefined && raw.header === undefined) throw refuse('has a prefix without its header');
   if (raw.bearer !== undefined) return { kind: 'bearer' };
   if (raw.header !== undefined) return { kind: 'header', name: raw.header, prefix: raw.prefix ?? '' };
+  if (raw.body !== undefined) {
+    const bare = operations.find(({ request, batch, poll }) => [request, batch?.request, poll?.request].some((one) => one?.body === null));
+    if (bare !== undefined && raw.query === undefined)
+      throw refuse(`sends the API key in the body, and ${bare.name} has a request without one: add query, the parameter for those`);
+    return { kind: 'body', name: raw.body, query: raw.query ?? null };
+  }
   if (raw.query !== undefined) return { kind: 'query', name: raw.query };
   const { user = null, password = null } = raw.basic ?? {};
   if ((user === null) === (password === null)) throw refuse('needs either basic.user or basic.password: the other one is the API key');

@@ -13,6 +13,11 @@ const authentication = z.strictObject({
   header: key(headerName.optional(), HEADER, 'The header that carries the API key.'),
   prefix: key(z.string().max(40).optional(), 'text', 'Put before the API key in that header, such as "Token ". Default: nothing.'),
   query: key(text.optional(), "a parameter's name", 'The parameter that carries the API key.'),
+  body: key(
+    text.optional(),
+    "a field's name",
+    'The field of a JSON or form body that carries the API key. With query too: requests without a body carry it there.',
+  ),
   basic: key(
     z
       .strictObject({
@@ -52,7 +57,7 @@ export const providerSchema = z
     baseUrl: key(text.optional(), 'an http or https URL', 'The address in front of the paths. Left out: a job must name it.'),
     authentication: key(
       authentication.optional(),
-      'a mapping with one of bearer, header, query, basic',
+      'a mapping with one of bearer, header, query, body, basic',
       'How requests carry the API key. The key itself comes from MILLRACE_NAME_API_KEY or MILLRACE_NAME_API_KEY_FILE.',
     ),
     headers: key(

@@ -6,7 +6,8 @@ import { refusalAt, type DefinitionFile } from './definition-file.ts';
 /** Names that mean a credential. */
 const SECRET_NAME = /api[-_.]?key|^key$|token|secret|passw|^authori[sz]ation$|bearer|credential/i;
 /** Keys whose text names a credential, or is prose. */
-const NOT_A_VALUE = /^(?:authentication\.(?:header|query)|documentation\b.*|title|readOn|use|tls\..*|defaultPlan|idempotency\.header)$/;
+const NOT_A_VALUE =
+  /^(?:authentication\.(?:header|query|body)|documentation\b.*|title|readOn|use|tls\..*|defaultPlan|idempotency\.header)$/;
 const KNOWN_PREFIX = /^(?:sk|pk|rk|key|api|pat|ghp|xox[abp])[-_][\w-]{12,}$|^(?:Bearer|Token|Basic)\s+\S{12,}$|^eyJ[\w-]{10,}\.[\w-]+/i;
 /** The shortest text that is taken for a key because of its looks. */
 const LONG = 20;

@@ -68,6 +68,18 @@ describe('a rule that is true decides', () => {
     expect(await resultOf({ ...canned, body: { data: {} } }, { answers })).toMatchObject({ kind: 'miss' });
   });
 
+  it('a success that is neither a match nor a miss is refused, where the definition has rules for both', async () => {
+    const answers = { match: '$exists(body.person)', miss: 'body.person = null' };
+    const moved = { status: 200, body: { name: 'Ana', human: {} } };
+    expect(await resultOf(moved, { answers })).toMatchObject({
+      kind: 'rejected',
+      code: 'bad_shape',
+      detail: 'operations.enrich.answers: this 200 is neither a match nor a miss',
+    });
+    expect(await resultOf(moved, { answers: { match: answers.match } })).toMatchObject({ kind: 'ok' });
+    expect(await resultOf({ status: 404, body: {} }, { answers })).toMatchObject({ kind: 'miss' });
+  });
+
   it('text of an error that is no JSON can be asked for', async () => {
     const canned = { status: 404, headers: { 'content-type': 'text/plain' }, body: 'no such person' };
     expect(await resultOf(canned, { answers: { miss: 'body = "no such person"' } })).toMatchObject({ kind: 'miss' });

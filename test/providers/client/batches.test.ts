@@ -53,6 +53,21 @@ describe('a batch', () => {
     expect(declaredClient('http://127.0.0.1:1', { operations: { verify: { batch: {} } } }).batches).toBeUndefined();
   });
 
+  it('has the options of the job, for each lookup and for all', async () => {
+    let seen: unknown;
+    const url = await serve(async (request, response) => {
+      seen = JSON.parse(await bodyOf(request));
+      answer(response, { status: 200, body: '[{},{}]' });
+    });
+    const body = { lookups: 'lookups', min: 'min_likelihood', required: 'required' };
+    const operation = { batch: { request: { method: 'POST', body } } } as const;
+    const client = declaredClient(url, { operations: { enrich: operation } }, { lookups: { minLikelihood: 4, required: [] } });
+    const bodies = ['a@x.example', 'b@x.example'].map((email) => client.enrichBody({ email }));
+    await client.batches?.call('enrich', bodies);
+    const lookup = { email: 'a@x.example', min_likelihood: 4, id: '0' };
+    expect(seen).toEqual({ lookups: [lookup, { ...lookup, email: 'b@x.example', id: '1' }], min: 4 });
+  });
+
   it('a batch of domains asks for companies', async () => {
     const url = await serve(async (request, response) => answer(response, { status: 200, body: await bodyOf(request) }));
     const operation = { record: { name: 'body.domain' }, batch: { items: 'body.lookups' } };
@@ -146,6 +161,17 @@ describe('an item', () => {
         },
         named('C'),
       ],
+    });
+  });
+
+  it('an item that is nested very deep refuses the request', async () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const url = await serve((_request, response) => answer(response, { status: 200, body: `[{"name":"A","x":${deep}},{"name":"B"}]` }));
+    const client = declaredClient(url, { operations: { enrich: { batch: {} } } });
+    expect(await client.batches?.call('enrich', ['{"email":"a@x.example"}', '{"email":"b@x.example"}'])).toMatchObject({
+      kind: 'rejected',
+      code: 'bad_mapping',
+      detail: expect.stringContaining('operations.enrich.batch.items') as string,
     });
   });
 

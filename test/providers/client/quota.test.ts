@@ -174,16 +174,19 @@ describe('the quota of an answer', () => {
     const headers = { 'x-all': '1', 'x-enrich': '2', 'x-bulk': '3' };
     const url = await serveCanned({ status: 200, body: '[{"name":"Ana"}]', headers });
     const enrich = { quota: quota('x-enrich') as never, batch: { quota: quota('x-bulk') as never } };
+    const company = { quota: quota('x-enrich') as never };
     const client = declaredClient(url, {
-      operations: { enrich, reveal: { quota: { plans: {}, headers: null }, batch: {} } },
+      operations: { enrich, company, reveal: { quota: { plans: {}, headers: null }, batch: {} } },
       quota: quota('x-all') as never,
     });
     const left = (remaining: number): object => ({ meta: { quota: { windows: [{ remaining }] } } });
     const body = '{"email":"a@x.example"}';
-    expect(await client.callEnrich(body)).toMatchObject(left(2));
+    expect(await client.callCompany('x.example')).toMatchObject(left(2));
     expect(await client.batches?.call('enrich', [body])).toMatchObject(left(3));
     // A quota of its own without headers is stated by those of the provider.
     expect(await client.callReveal(body)).toMatchObject(left(1));
     expect(await client.batches?.call('reveal', [body])).toMatchObject(left(1));
+    // All calls of enrich count against the windows of its batches: those of the other endpoint would mislead.
+    expect(await client.callEnrich(body)).toMatchObject({ meta: { quota: null } });
   });
 });

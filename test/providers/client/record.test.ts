@@ -53,6 +53,14 @@ describe('a record', () => {
     expect(await resultOf(answer, { company: { name: 'body.none' } })).toMatchObject({ kind: 'miss' });
   });
 
+  it('an object of whose members none has a value is left out, at the edge of a record too', async () => {
+    const place = { city: 'body.none', region: 'body.p.e' };
+    expect(await resultOf(answer, { name: 'body.p.who', location: place })).toMatchObject({ value: { text: '{"name":"Ana"}' } });
+    expect(await resultOf(answer, { location: { ...place, country: '"NO"' } })).toMatchObject({
+      value: { text: expect.stringContaining('"country":"NO"') as unknown },
+    });
+  });
+
   it('a record that a rule calls a match is one, although no field has a value', async () => {
     expect(await resultOf({}, { name: 'body.none' }, 'enrich', { answers: { match: 'true' } })).toMatchObject({
       kind: 'ok',

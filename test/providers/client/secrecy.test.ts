@@ -18,6 +18,7 @@ const AUTHENTICATIONS: readonly Authentication[] = [
   { kind: 'bearer' },
   { kind: 'header', name: 'x-api-key', prefix: 'Key ' },
   { kind: 'query', name: 'api_key' },
+  { kind: 'body', name: 'api_key', query: 'api_key' },
   { kind: 'basic', user: 'someone', password: null },
   { kind: 'basic', user: null, password: '' },
 ];
@@ -83,6 +84,22 @@ describe.each(AUTHENTICATIONS)('with %j', (authentication) => {
     expect(everything(result)).not.toContain(KEY);
     expect(everything(result)).not.toContain(encodeURIComponent(KEY));
   });
+});
+
+it('a key that is too short to be told from data is masked in every message', async () => {
+  const url = await serve((_request, response) => answer(response, { status: 200, body: '{"name":"key k_7x refused","verified":"k_7x"}' }));
+  const short = { apiKey: new RotatingKey('k_7x') };
+  const operations: readonly OperationText[] = [
+    { answers: { refused: 'true', message: 'body.name' } },
+    { answers: { refused: 'true', code: 'body.verified', message: '"none"' } },
+    { record: { name: '$error(body.name)' } },
+    { record: { verified: 'body.verified' } },
+  ];
+  for (const enrich of operations) {
+    const result = await declaredClient(url, { operations: { enrich } }, short).callEnrich('{"email":"a@x.example"}');
+    expect(result).toMatchObject({ kind: 'rejected' });
+    expect(everything(result)).not.toContain('k_7x');
+  }
 });
 
 it('a connection that fails does not show the key', async () => {

@@ -128,6 +128,7 @@ test('a batch without rules has those of the operation, except match, miss and r
 test.each([
   ['{bearer: true}', { kind: 'bearer' }],
   ['{query: api_key}', { kind: 'query', name: 'api_key' }],
+  ['{query: key, body: api_key}', { kind: 'body', name: 'api_key', query: 'key' }],
   ['{header: X-Key}', { kind: 'header', name: 'X-Key', prefix: '' }],
   ['{basic: {user: api}}', { kind: 'basic', user: 'api', password: null }],
   ['{basic: {password: X}}', { kind: 'basic', user: null, password: 'X' }],

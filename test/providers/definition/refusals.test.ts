@@ -149,7 +149,13 @@ describe('a definition is refused for', () => {
       'bad_value',
       /^authentication has both bearer and query: keep one \(acme\.yaml, line 7\)$/,
     ],
-    ['no authentication', `${LEAST}authentication: {}`, 'bad_value', /needs one of bearer, header, query, basic/],
+    ['no authentication', `${LEAST}authentication: {}`, 'bad_value', /needs one of bearer, header, query, body, basic/],
+    [
+      'a key of the body, where a request has none',
+      `${LEAST}authentication: {body: api_key}`,
+      'bad_value',
+      /^authentication sends the API key in the body, and enrich has a request without one: add query, .*line 7\)$/,
+    ],
     ['a prefix alone', `${LEAST}authentication: {bearer: true, prefix: a}`, 'bad_value', /has a prefix without its header/],
     [
       'both halves of basic',

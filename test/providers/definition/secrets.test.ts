@@ -41,6 +41,7 @@ test.each([
   'headers: {X-Api-Version: "2024-10-01"}',
   'documentation: ["https://docs.acme.example/9f8e7d6c5b4a39281706f5e4d3c2b1a0"]',
   'authentication: {query: api_key}',
+  'authentication: {query: api_key, body: api_key}',
   'authentication: {header: X-Api-Key, prefix: "Token "}',
   'idempotency: {header: Idempotency-Key}',
   'baseUrl: https://api-2024-eu1.acme.example/v2/people-enrichment-2024',

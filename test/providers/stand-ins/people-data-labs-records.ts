@@ -82,7 +82,7 @@ export const personId = (index: number): string => `person${index}_0000`;
 export const companyId = (domain: string): string => domain.replace(/\..*/, '');
 
 export function titlecase(record: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const upper = (value: string): string => value.replace(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase());
+  const upper = (value: string): string => value.replace(/(?<![A-Za-z])[a-z]/g, (letter) => letter.toUpperCase());
   const entries = Object.entries(record).map(([key, value]) => [
     key,
     typeof value === 'string' && !AS_IT_IS.test(key) ? upper(value) : value,

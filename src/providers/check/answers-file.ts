@@ -15,6 +15,7 @@ const ANSWERS: DocumentKind = {
   content: 'list of answers',
   codes: { syntax: 'answers_syntax', unreadable: 'answers_unreadable', tooLarge: 'answers_too_large' },
   quoted: '"{...}"',
+  form: 'list of answers',
   adviceFor: () => null,
 };
 

@@ -35,5 +35,5 @@ export function compileExpressions(source: Source, key: string, value: unknown):
   return isSound ? tried(source, nothing(key), () => compileTree(key, value, place)) : nothing(key);
 }
 
-/** Stands for a mapping with a fault: nothing is ever evaluated with it. */
-const nothing = (key: string): Mapping => ({ key, text: '', evaluate: async () => undefined });
+/** Stands for a mapping with a fault. Its text may read any key, so that no key is called unused for it; it is never evaluated. */
+const nothing = (key: string): Mapping => ({ key, text: '$$', evaluate: async () => undefined });

@@ -17,6 +17,9 @@ export const OPENAPI: DocumentKind = {
   content: 'document',
   codes: { syntax: 'openapi_syntax', unreadable: 'openapi_unreadable', tooLarge: 'openapi_too_large' },
   quoted: '"{...}"',
+  maxBytes: 16 * 1024 * 1024,
+  // Descriptions hold brackets that nobody closes.
+  maxDepth: 1_000,
   adviceFor: () => null,
 };
 

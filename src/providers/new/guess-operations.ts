@@ -25,10 +25,10 @@ const NO_LOOKUP =
 const SPEAKS_FOR: Readonly<Record<OperationName, RegExp>> = {
   verify: /verif|validat|deliverab|email.?check|check.?email|bounce/i,
   company: /compan|organi[sz]ation|firmograph|business/i,
-  reveal: /find|reveal|phone|mobile|contact.?detail|discover/i,
+  reveal: /finder|find.?(?:email|phone|mobile|contact)|email.?find|reveal|phone|mobile|contact.?detail/i,
   enrich: /enrich|person|people|profile|match|lookup|lead|contact/i,
 };
-const MAX_OTHERS = 20;
+const MAX_OTHERS = 12;
 
 /**
  * @param paths those to take; empty: the likeliest of each step
@@ -74,6 +74,7 @@ function scoreOf(document: OpenApiDocument, endpoint: Endpoint, name: OperationN
   const inputs = inputsOf(document, endpoint, name);
   const keys = keysOf(inputs, name);
   if (keys.length === 0) return 0;
+  if (!isNamed && (endpoint.method === 'PUT' || endpoint.method === 'PATCH')) return 0;
   if (!isNamed && (MANY.test(path) || NO_LOOKUP.test(path) || inputs.isList)) return 0;
   if (!isNamed && inputs.path.some(({ part }) => part === null)) return 0;
   let score = SPEAKS_FOR[name].test(path) ? 6 : SPEAKS_FOR[name].test(words) ? 3 : 0;

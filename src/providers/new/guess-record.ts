@@ -28,7 +28,8 @@ interface Target {
 
 const COMPANY = /compan|organi[sz]ation|employer|employment|business/i;
 /** Fields of something else that have the same names. */
-const ASIDE = /^(?:meta|paging|pagination|request|input|query|params?|error|errors|credits?|account)$/i;
+const ASIDE =
+  /^(?:meta|paging|pagination|request|input|query|params?|error|errors|credits?|account|.*(?:history|previous|past|education).*)$/i;
 
 const PERSON: readonly Target[] = [
   { name: 'email', names: 'workemail professionalemail businessemail email emailaddress mail', type: 'text', outside: COMPANY },
@@ -36,7 +37,7 @@ const PERSON: readonly Target[] = [
   { name: 'name', names: 'fullname name personname', type: 'text', outside: COMPANY },
   { name: 'first_name', names: 'firstname givenname', type: 'text' },
   { name: 'last_name', names: 'lastname familyname surname', type: 'text' },
-  { name: 'title', names: 'jobtitle currentjobtitle title position role', type: 'text', outside: COMPANY },
+  { name: 'title', names: 'jobtitle currentjobtitle title position role', type: 'text' },
   { name: 'headline', names: 'headline', type: 'text' },
   { name: 'seniority', names: 'seniority joblevel senioritylevel', type: 'text' },
   { name: 'department', names: 'department jobfunction', type: 'text' },
@@ -131,8 +132,9 @@ function verdictOf({ path, words }: Field): string {
     const result = WORDS.find(([, pattern]) => pattern.test(bare(word)))?.[0];
     if (result !== undefined) grouped.set(result, [...(grouped.get(result) ?? []), word]);
   }
-  const cases = [...grouped].map(
-    ([result, own]) => `${path} in [${own.map((word) => `'${word.replaceAll(/['\\\p{C}]/gu, '')}'`).join(', ')}] ? '${result}'`,
-  );
-  return cases.length === 0 ? path : `${cases.join(' : ')} : ${path}`;
+  const cases = [...grouped].map(([result, own]) => {
+    const quoted = own.map((word) => `'${word.replaceAll(/['\\\p{C}]/gu, '')}'`);
+    return `${path} ${quoted.length === 1 ? `= ${quoted.join('')}` : `in [${quoted.join(', ')}]`} ? '${result}'`;
+  });
+  return [...cases, path].join(' :\n');
 }

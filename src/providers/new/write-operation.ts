@@ -192,12 +192,19 @@ function recordLines(document: OpenApiDocument, { operation }: Endpoint, name: O
   ];
 }
 
+/** A long expression stands on lines of its own. */
+function fieldLines(name: string, expression: string, comment: string): Line[] {
+  const lines = expression.split('\n');
+  if (lines.length === 1) return [[`      ${name}: ${scalar(expression)}`, comment]];
+  return [[`      ${name}: >-`, comment], ...lines.map((line): Line => [`        ${line}`, ''])];
+}
+
 /** Lines of a record; fields of a company stand under `company`. */
 function tree(fields: readonly GuessedField[], comment: string): Line[] {
   const own = fields.filter(({ name }) => !name.startsWith('company.'));
   const company = fields.filter(({ name }) => name.startsWith('company.'));
   return [
-    ...own.map(({ name, expression }): Line => [`      ${name}: ${scalar(expression)}`, comment]),
+    ...own.flatMap(({ name, expression }) => fieldLines(name, expression, comment)),
     ...(company.length === 0 ? [] : [['      company:', ''] as const]),
     ...company.map(({ name, expression }): Line => [`        ${name.slice('company.'.length)}: ${scalar(expression)}`, comment]),
   ];

@@ -1,7 +1,7 @@
 /** Writes values as YAML text with comments. Pure. */
 
 /** Text that YAML reads as the same text without quotes. */
-const PLAIN = /^[A-Za-z_$/][\w$./[\]() =?+-]*$/;
+const PLAIN = /^[A-Za-z_$/](?:[\w$./[\]() =?+-]|:(?=[^\s:]))*$/;
 const OTHERWISE = /^(?:true|false|null|yes|no|on|off|~)$/i;
 
 /** A text, in quotes where YAML needs them. */

@@ -14,8 +14,7 @@ Enrich and verify files of contacts: as fast as the plan permits, never over it,
   enrich, verify look people, companies and addresses up one by one
   serve          the data service, on this machine
   import, export its store: load files into it, and write them out again
-  suppress EMAIL remove a person from it for good
-  check, keys    damage in it, and a restore from a backup; its API keys
+  suppress, check, keys   remove a person from it for good; its damage; its API keys
   provider       a provider of your own: try its definition (check), begin one (new)
   completion     complete commands and flags in bash, zsh or fish
 
@@ -268,7 +267,7 @@ check: tries a provider definition, a file or a name under jobs/providers/, and 
 faults by line and key, what it says in short, and how it judges recorded answers. With --call it
 makes one real call for each KEY, and shows request and answer with the API key masked.
   --answers FILE     recorded answers; default: FILE.answers.json beside the definition
-  --call KEY...      jane@example.com, example.com, +12125550100, 'name=Jane Roe,domain=acme.example'
+  --call KEY...      jane@example.com, example.com, +12125550100, 'name=Jane Roe,domain=example.com'
   --operation NAME   enrich, verify, company or reveal alone
   --base-url URL     another address than the definition's       --json   JSON on a terminal too
 The API key comes from MILLRACE_<NAME>_API_KEY or MILLRACE_<NAME>_API_KEY_FILE.

@@ -122,9 +122,10 @@ async function callEach(
   const apiKey = await apiKeyOf(provider, env);
   const most = asked.reduce((sum, { operation }) => sum + (provider.operations[operation]?.creditsAtMost ?? 0), 0);
   const operations = [...new Set(asked.map(({ operation }) => operation))].join(' and ');
+  const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
   process.stderr.write(
-    `millrace: asks ${provider.title ?? provider.name} at ${baseUrl} now: ${asked.length} ${asked.length === 1 ? 'call' : 'calls'} of ${operations}, ` +
-      `at most ${most} ${most === 1 ? 'credit' : 'credits'} by the definition\n`,
+    `millrace: asks ${provider.title ?? provider.name} at ${baseUrl} now: ${count(asked.length, 'call')} of ${operations}, ` +
+      `at most ${count(most, 'credit')} by the definition\n`,
   );
   return withStopSignals(async ({ drain, abort }) => {
     const reports: CallReport[] = [];

@@ -13,7 +13,7 @@ export interface DocumentKind {
   readonly maxBytes?: number;
   /** Brackets in brackets at most. Default: 64. */
   readonly maxDepth?: number;
-  /** What a document consists of, for a hint. Default: one mapping. */
+  /** The value that a document is, for a hint. Default: a mapping. */
   readonly form?: string;
   /** Advice for a file that is something else; null for none. */
   readonly adviceFor: (path: string) => string | null;

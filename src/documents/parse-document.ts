@@ -23,7 +23,9 @@ export function parseDocument(text: string, path: string, kind: DocumentKind): P
   const refuse = (line: number | null, problem: string, cause?: unknown): ConfigError =>
     new ConfigError(kind.codes.syntax, `${path}${line === null ? '' : `, line ${line}`}: ${problem}`, {
       cause,
-      hint: `A ${kind.noun} is one YAML or JSON ${kind.form ?? 'mapping'}. Values that begin with * { [ | or a comma are put in quotes: ${kind.quoted}.`,
+      hint:
+        `A ${kind.noun} is one YAML or JSON ${kind.form ?? 'mapping'}. ` +
+        `Values that begin with * { [ | or a comma are put in quotes: ${kind.quoted}.`,
     });
   const maxDepth = kind.maxDepth ?? MAX_DEPTH;
   const deep = tooDeep(text, maxDepth);

@@ -1,5 +1,5 @@
 /** Answers that a vendor's documentation shows, in a file beside the definition: read within bounds and checked. */
-import { isAbsolute, dirname, join, basename } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { DocumentKind } from '../../documents/document-kind.ts';
 import { isFile, nameOf } from '../../documents/find-document.ts';
@@ -91,7 +91,7 @@ export async function readAnswers(file: string | null, definition: string): Prom
   if (!(await isFile(path))) {
     if (file === null) return null;
     throw new ConfigError('answers_not_found', `There is no file of recorded answers ${show(file)}`, {
-      hint: `${isAbsolute(file) ? 'Check the path' : 'Paths start at the working directory'}; docs/providers.md has an example of such a file.`,
+      hint: 'Paths start at the working directory; docs/providers.md has an example of such a file.',
     });
   }
   const { value, lines } = parseDocument(await readDocument(path, ANSWERS), path, ANSWERS);

@@ -1,4 +1,4 @@
-/** What a check tells of one call. Types only. */
+/** The report of one call that a check makes. Types only. */
 import type { OperationName } from '../compiled-provider.ts';
 import type { Kind, Lookup } from './answers-file.ts';
 
@@ -53,6 +53,6 @@ export interface CallReport {
   readonly credits: number;
   /** Quota windows that the headers state. */
   readonly quota: readonly ShownWindow[];
-  /** What is not as expected, each as a sentence. */
+  /** Each difference from what is expected, as a sentence. */
   readonly differences: readonly string[];
 }

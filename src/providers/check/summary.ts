@@ -1,4 +1,4 @@
-/** What a definition says, in short. Pure. */
+/** A definition in short. Pure. */
 import type {
   Authentication,
   CompiledProvider,
@@ -37,7 +37,7 @@ export interface Summary {
   readonly plans: Readonly<Record<string, readonly string[]>>;
   readonly defaultPlan: string | null;
   readonly operations: readonly OperationSummary[];
-  /** What a reader may miss, each as a sentence. */
+  /** Each thing that a reader may miss, as a sentence. */
   readonly lacks: readonly string[];
 }
 

@@ -35,7 +35,7 @@ export function isApiKey(name: string): boolean {
 /** One parameter, or one field of a body. */
 export interface Input {
   readonly name: string;
-  /** JSONata; null: nothing was found for it. */
+  /** JSONata; null when the document shows no value for it. */
   readonly expression: string | null;
   readonly part: Part | null;
   readonly isRequired: boolean;

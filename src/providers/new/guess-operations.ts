@@ -19,8 +19,11 @@ export interface Guessed {
 const OPERATIONS: readonly OperationName[] = ['enrich', 'verify', 'company', 'reveal'];
 /** Many lookups at once, and what is no lookup at all. */
 const MANY = /bulk|batch/i;
-const NO_LOOKUP =
-  /account|credit|usage|balance|webhook|billing|team|campaign|sequence|auth|login|token|quota|ping|health|suppress|unsubscribe|blacklist|export/i;
+const NO_LOOKUP = new RegExp(
+  'account|credit|usage|balance|webhook|billing|team|campaign|sequence|auth|login|token|quota|ping|health|suppress|' +
+    'unsubscribe|blacklist|export',
+  'i',
+);
 /** The words of a path, an id or a summary that speak for a step. */
 const SPEAKS_FOR: Readonly<Record<OperationName, RegExp>> = {
   verify: /verif|validat|deliverab|email.?check|check.?email|bounce/i,

@@ -24,7 +24,7 @@ export interface NewDefinition {
   readonly name: string;
   /** YAML. */
   readonly text: string;
-  /** What must be filled in by hand. */
+  /** Each thing that is to be filled in by hand. */
   readonly toFill: readonly string[];
 }
 

@@ -11,6 +11,8 @@ export type Node = Readonly<Record<string, unknown>>;
 const MAX_REFERENCES = 50;
 const METHODS = ['get', 'post', 'put', 'patch'] as const;
 const MAX_ENDPOINTS = 5_000;
+/** Schemas that are entered, about a second of work. The largest documents of vendors take a tenth of it. */
+const MAX_VISITS = 500_000;
 
 export const OPENAPI: DocumentKind = {
   noun: 'OpenAPI document',
@@ -36,6 +38,7 @@ export interface Endpoint {
 
 export class OpenApiDocument {
   readonly root: Node;
+  #visits = 0;
 
   /** @param file for messages @throws ConfigError when the text is no OpenAPI 3 document */
   constructor(text: string, file: string) {
@@ -50,6 +53,12 @@ export class OpenApiDocument {
       found = this.#pointed(found['$ref']);
     }
     return isObject(found) ? found : {};
+  }
+
+  /** Whether another schema may be entered. Schemas that hold one another many times over would take for ever. */
+  mayEnter(): boolean {
+    this.#visits += 1;
+    return this.#visits <= MAX_VISITS;
   }
 
   /** All endpoints, in the order of the document. */

@@ -33,7 +33,7 @@ export function fieldsOfAnswer(document: OpenApiDocument, response: Node): reado
 /** A schema with the properties of all its parts. `oneOf` and `anyOf` count by their first part that has some. */
 export function wholeSchema(document: OpenApiDocument, node: unknown, depth = 0): Node {
   const schema = document.at(node);
-  if (depth > MAX_DEPTH) return schema;
+  if (depth > MAX_DEPTH || !document.mayEnter()) return schema;
   const parts = listOf(schema['allOf']).map((part) => wholeSchema(document, part, depth + 1));
   const choices = [...listOf(schema['oneOf']), ...listOf(schema['anyOf'])].map((part) => wholeSchema(document, part, depth + 1));
   const choice = choices.find((one) => isObject(one['properties']) || one['type'] !== 'null');

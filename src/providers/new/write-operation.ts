@@ -12,7 +12,7 @@ type Line = readonly [text: string, comment: string];
 
 export interface WrittenOperation {
   readonly lines: readonly string[];
-  /** What must be filled in by hand, each with its key. */
+  /** Each thing that is to be filled in by hand, with its key. */
   readonly toFill: readonly string[];
 }
 
@@ -29,11 +29,11 @@ export function writeOperation(document: OpenApiDocument, { name, endpoint }: Gu
   const inputs = inputsOf(document, endpoint, name);
   const keys = keysOf(inputs, name);
   const toFill: string[] = [];
-  const fill = (what: string): void => void toFill.push(`operations.${name}.${what}`);
+  const fill = (what: string): void => void toFill.push(inComment(`operations.${name}.${what}`, 200));
   const summary = inComment(endpoint.operation['summary'] ?? endpoint.operation['description']);
   const lines: string[] = [
     `  ${name}:`,
-    `    # ${endpoint.method} ${endpoint.path}${summary === '' ? '' : `: ${summary}`}`,
+    `    # ${endpoint.method} ${inComment(endpoint.path)}${summary === '' ? '' : `: ${summary}`}`,
     ...aligned([
       [
         `    keys: [${(keys.length === 0 ? [DEFAULT_KEYS[name]] : keys).join(', ')}]`,

@@ -25,7 +25,8 @@ export function commentLines(indent: string, opening: string, words: readonly st
   const lines: string[] = [];
   let line = `${indent}# ${opening}`;
   for (const [index, word] of words.entries()) {
-    const piece = index === words.length - 1 ? word : word + separator.trimEnd();
+    const plain = word.replaceAll(/[\p{C}\s]+/gu, ' ');
+    const piece = index === words.length - 1 ? plain : plain + separator.trimEnd();
     if (`${line} ${piece}`.length > 120) {
       lines.push(line);
       line = `${indent}#   ${piece}`;

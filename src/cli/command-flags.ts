@@ -58,6 +58,8 @@ export const COMMAND_FLAGS = {
   'keys update': { values: ['store', 'plan', 'add-credits', 'label'], switches: [] },
   'keys rotate': { values: ['store', 'overlap'], switches: [] },
   'keys revoke': { values: ['store'], switches: [] },
+  'provider check': { values: ['answers', 'operation', 'base-url'], switches: ['call', 'json'] },
+  'provider new': { values: ['output', 'name', 'path'], switches: [] },
   'verify --local': { values: ['concurrency', 'verify.patienceMs', 'mode', ...MAIL_FLAGS], switches: ['local', 'json'] },
 } as const satisfies Readonly<Record<string, CommandFlags>>;
 

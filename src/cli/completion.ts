@@ -14,6 +14,7 @@ export interface CompletedCommand {
 /** Flags with a fixed set of words. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   plan: ['growth', 'scale', 'enterprise'],
+  operation: ['enrich', 'verify', 'company', 'reveal'],
   progress: ['auto', 'bar', 'log', 'none'],
   'log-level': ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
   'input.format': ['csv', 'tsv', 'jsonl', 'parquet'],

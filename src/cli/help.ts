@@ -14,8 +14,8 @@ Enrich and verify files of contacts: as fast as the plan permits, never over it,
   enrich, verify look people, companies and addresses up one by one
   serve          the data service, on this machine
   import, export its store: load files into it, and write them out again
-  suppress EMAIL remove a person from it for good
-  check, keys    damage in it, and a restore from a backup; its API keys
+  suppress, check, keys   remove a person from it for good; its damage; its API keys
+  provider       a provider of your own: try its definition (check), begin one (new)
   completion     complete commands and flags in bash, zsh or fish
 
   --help, --version   --help of each command names its flags, with an example
@@ -260,6 +260,26 @@ Exit code: 0 when nothing is damaged, or all is in order again; 65 when somethin
 
 Example: millrace check --store service.sqlite`;
 
+const PROVIDER = `Usage: millrace provider check FILE [--answers FILE] [--call KEY...] [flags]
+       millrace provider new DOCUMENT [--output FILE] [--path PATH]... | --name NAME
+
+check: tries a provider definition, a file or a name under jobs/providers/, and sends nothing: its
+faults by line and key, what it says in short, and how it judges recorded answers. With --call it
+makes one real call for each KEY, and shows request and answer with the API key masked.
+  --answers FILE     recorded answers; default: FILE.answers.json beside the definition
+  --call KEY...      jane@example.com, example.com, +12125550100, 'name=Jane Roe,domain=example.com'
+  --operation NAME   enrich, verify, company or reveal alone
+  --base-url URL     another address than the definition's       --json   JSON on a terminal too
+The API key comes from MILLRACE_<NAME>_API_KEY or MILLRACE_<NAME>_API_KEY_FILE.
+Exit code: 1 when an answer is not judged as expected, or a call has no result; 78 for a fault.
+
+new: begins a definition from an OpenAPI 3 document (a file, or - for standard input); without one,
+every key in a skeleton. What it guessed says so in a comment.
+  --output FILE      the definition; default: printed            --name NAME   acme
+  --path PATH        a path of the document to take, such as /people/enrich; may be repeated
+
+Example: millrace provider check acme.yaml --call jane@example.com`;
+
 const KEYS = `Usage: millrace keys create --store FILE --plan PLAN [flags]
        millrace keys list --store FILE
        millrace keys update ID --store FILE [--plan PLAN] [--add-credits N] [--label TEXT]
@@ -294,5 +314,6 @@ export const HELP: Readonly<Record<string, string>> = {
   export: EXPORT,
   suppress: SUPPRESS,
   check: CHECK,
+  provider: PROVIDER,
   keys: KEYS,
 };

@@ -108,6 +108,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     options: optionsOf('check'),
     load: async () => (await import('./commands/check.ts')).check,
   },
+  provider: {
+    usage: 'provider',
+    keys: true,
+    options: optionsOf('provider check', 'provider new'),
+    load: async () => (await import('./commands/provider.ts')).provider,
+  },
   keys: {
     usage: 'keys [ACTION] [JOB]',
     options: optionsOf('keys create', 'keys list', 'keys update', 'keys rotate', 'keys revoke'),
@@ -127,6 +133,7 @@ const JOB_COMMANDS: ReadonlySet<string> = new Set(['run', 'plan', 'status', 'ret
 const ACTIONS: Readonly<Record<string, readonly string[]>> = {
   ledger: ['stats', 'purge'],
   keys: ['create', 'list', 'update', 'rotate', 'revoke'],
+  provider: ['check', 'new'],
   completion: ['bash', 'zsh', 'fish'],
 };
 

@@ -1,6 +1,7 @@
 /** Keeps the API key out of whatever a service may echo: results, errors, logs. */
 import type { ResponseHeaders } from './types.ts';
 
+/** In place of a key. */
 const MASK = '[redacted]';
 
 /**
@@ -19,7 +20,11 @@ export class Redactor {
   /** The longest first. A service may still echo a key that was replaced. */
   readonly #secrets: Secret[] = [];
 
-  constructor(key: string | null) {
+  readonly #mask: string;
+
+  /** @param mask stands in place of a key */
+  constructor(key: string | null, mask = MASK) {
+    this.#mask = mask;
     if (key !== null) this.add(key);
   }
 
@@ -34,7 +39,7 @@ export class Redactor {
   /** For text that people read: any occurrence goes. */
   words(text: string): string {
     let masked = text;
-    for (const { key } of this.#secrets) if (masked.includes(key)) masked = masked.replaceAll(key, MASK);
+    for (const { key } of this.#secrets) if (masked.includes(key)) masked = masked.replaceAll(key, this.#mask);
     return masked;
   }
 
@@ -43,8 +48,8 @@ export class Redactor {
     let masked = text;
     for (const { key, escaped } of this.#secrets) {
       if (escaped === null) continue;
-      if (masked.includes(key)) masked = masked.replaceAll(key, MASK);
-      if (masked.includes('\\')) masked = masked.replaceAll(escaped, (other, found?: string) => (found === undefined ? other : MASK));
+      if (masked.includes(key)) masked = masked.replaceAll(key, this.#mask);
+      if (masked.includes('\\')) masked = masked.replaceAll(escaped, (other, found?: string) => (found === undefined ? other : this.#mask));
     }
     return masked;
   }
@@ -55,13 +60,13 @@ export class Redactor {
       if (escaped === null) continue;
       for (const name in headers) {
         const value = headers[name];
-        if (typeof value === 'string' ? value.includes(key) : value?.some((part) => part.includes(key))) return this.#mask(headers);
+        if (typeof value === 'string' ? value.includes(key) : value?.some((part) => part.includes(key))) return this.#maskHeaders(headers);
       }
     }
     return headers;
   }
 
-  #mask(headers: ResponseHeaders): ResponseHeaders {
+  #maskHeaders(headers: ResponseHeaders): ResponseHeaders {
     return Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [
         name,

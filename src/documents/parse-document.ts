@@ -23,10 +23,13 @@ export function parseDocument(text: string, path: string, kind: DocumentKind): P
   const refuse = (line: number | null, problem: string, cause?: unknown): ConfigError =>
     new ConfigError(kind.codes.syntax, `${path}${line === null ? '' : `, line ${line}`}: ${problem}`, {
       cause,
-      hint: `A ${kind.noun} is one YAML or JSON mapping. Values that begin with * { [ | or a comma are put in quotes: ${kind.quoted}.`,
+      hint:
+        `A ${kind.noun} is one YAML or JSON ${kind.form ?? 'mapping'}. ` +
+        `Values that begin with * { [ | or a comma are put in quotes: ${kind.quoted}.`,
     });
-  const deep = tooDeep(text);
-  if (deep !== null) throw refuse(deep, `brackets are nested more than ${MAX_DEPTH} deep`);
+  const maxDepth = kind.maxDepth ?? MAX_DEPTH;
+  const deep = tooDeep(text, maxDepth);
+  if (deep !== null) throw refuse(deep, `brackets are nested more than ${maxDepth} deep`);
   const counter = new LineCounter();
   try {
     // `uniqueKeys` compares each key with every other, in quadratic time. `collectLines` finds repeated keys instead.
@@ -57,14 +60,14 @@ export function parseDocument(text: string, path: string, kind: DocumentKind): P
 }
 
 /** The line where brackets first exceed the maximum depth, or null. Quotes and comments count too, so the true depth may be less. */
-function tooDeep(text: string): number | null {
+function tooDeep(text: string, maxDepth: number): number | null {
   let depth = 0;
   let line = 1;
   for (const char of text) {
     if (char === '\n') line += 1;
     else if (char === '[' || char === '{') depth += 1;
     else if (char === ']' || char === '}') depth -= 1;
-    if (depth > MAX_DEPTH) return line;
+    if (depth > maxDepth) return line;
   }
   return null;
 }

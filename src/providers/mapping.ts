@@ -3,6 +3,7 @@ import jsonata from 'jsonata';
 import { ConfigError } from '../util/errors.ts';
 import { isObject } from '../util/is-object.ts';
 import type { Mapping } from './compiled-provider.ts';
+import { DefinitionError } from './definition-error.ts';
 import { checkExpression, type Objection } from './mapping/check-expression.ts';
 import { compileDirect, LEAVE, type Direct } from './mapping/direct.ts';
 import { bindFunctions } from './mapping/functions.ts';
@@ -30,7 +31,7 @@ export type LeafAt = (position: number) => { readonly key: string; readonly posi
 export function compileMapping(key: string, text: string, place: string, leafAt: LeafAt = () => null): Mapping {
   const refuse = ({ problem, hint, position }: Objection): ConfigError => {
     const at = position === null ? '' : ` at ${placeIn(text, position)}`;
-    return new ConfigError('bad_mapping', `${key}${at}: ${problem}${place === '' ? '' : ` (${place})`}`, { hint: hint ?? LANGUAGE_HINT });
+    return new DefinitionError(key, 'bad_mapping', `${key}${at}: ${problem}${place === '' ? '' : ` (${place})`}`, hint ?? LANGUAGE_HINT);
   };
   if (text.length > MAX_EXPRESSION)
     throw refuse({ problem: `an expression is at most ${MAX_EXPRESSION} characters long`, hint: null, position: null });

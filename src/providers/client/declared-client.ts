@@ -11,94 +11,40 @@ import type {
   RevealAnswer,
   RevealKey,
 } from '../../client/attempt-client.ts';
-import { parseBaseUrl, type BaseUrl } from '../../client/base-url.ts';
 import type { LookupBatches, LookupOptions, LookupStepName, PendingAnswer, ProviderClient } from '../../client/provider-client.ts';
-import { Redactor } from '../../client/redactor.ts';
-import type { RotatingKey } from '../../client/rotating-key.ts';
-import { Transport } from '../../client/transport.ts';
 import type { CallResult, VerificationResult } from '../../client/types.ts';
 import { emailKey, type VerifyAnswer } from '../../client/verify-answer.ts';
-import { packageVersion } from '../../util/package-version.ts';
-import type { CompiledProvider, OperationName, ProviderRequest } from '../compiled-provider.ts';
-import { Credentials } from './credentials.ts';
+import type { OperationName } from '../compiled-provider.ts';
+import type { Sender } from './call-watch.ts';
 import { addressesOf, lookupInput, lookupText, type LookupInput, type PersonOptions } from './lookup-text.ts';
 import { mapRecord } from './map-record.ts';
-import { OperationClient, type OperationContext, type Route } from './operation-client.ts';
+import { openOperations, type OperationOptions, type Operations } from './operations.ts';
 import { Refusal } from './refusal.ts';
-import { RequestTemplate } from './request-template.ts';
-import { readStoredAnswer, storedAnswer } from './stored-answer.ts';
-import { readTlsFiles } from './tls-files.ts';
-import { suppressedVerdict, toVerdict } from './verdict.ts';
-
-const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
+import { readStoredAnswer } from './stored-answer.ts';
+import { suppressedVerdict } from './verdict.ts';
 
 /** The codes of answers that the definition does not fit. */
 const UNFIT: ReadonlySet<string> = new Set(['bad_mapping', 'bad_shape']);
 
-export interface DeclaredClientOptions {
-  readonly provider: CompiledProvider;
-  /** The address that the job names, else that of the definition. */
-  readonly baseUrl: string;
-  /** The job names the address: then requests with an address of their own go there, too. Default false. */
-  readonly isReplaced?: boolean;
-  readonly apiKey: RotatingKey;
-  /** Until the headers are there, and between two pieces of the body; a whole call takes at most twice as long. */
-  readonly timeoutMs: number;
-  /** Sockets at most for each address of the provider. */
-  readonly connections: number;
+export interface DeclaredClientOptions extends OperationOptions {
   /** Options of every enrich lookup. Default: none. */
   readonly lookups?: PersonOptions;
-  /** A larger answer is unreadable. Default 16 MiB. */
-  readonly maxResponseBytes?: number;
 }
-
-type Records = OperationClient<RecordAnswer<unknown>>;
 
 export class DeclaredClient implements ProviderClient {
   readonly batches?: LookupBatches;
   readonly #lookups: PersonOptions | null;
-  readonly #transports: ReadonlyMap<string, Transport>;
-  readonly #records: Readonly<Record<LookupStepName, Records | null>>;
-  readonly #verify: OperationClient<VerificationResult> | null;
+  readonly #senders: readonly Sender[];
+  readonly #records: Operations['records'];
+  readonly #verify: Operations['verify'];
 
   /** @throws ConfigError for an address, a certificate or a proxy that cannot work */
   constructor(options: DeclaredClientOptions) {
-    const { provider, apiKey, lookups = null, maxResponseBytes = DEFAULT_MAX_RESPONSE_BYTES } = options;
-    this.#lookups = lookups;
-    const redactor = new Redactor(null);
-    const credentials = new Credentials(provider.authentication, apiKey, redactor);
-    const tls = provider.tls === null ? null : readTlsFiles(provider.tls);
-    const transports = new Map<string, Transport>();
-    const transportTo = (base: BaseUrl): Transport => {
-      const { timeoutMs, connections } = options;
-      const transport = transports.get(base.origin) ?? new Transport({ base, timeoutMs, connections, maxResponseBytes, tls });
-      transports.set(base.origin, transport);
-      return transport;
-    };
-    const routeOf = (request: ProviderRequest): Route => {
-      const own = options.isReplaced === true ? null : request.baseUrl;
-      const base = parseBaseUrl(own ?? options.baseUrl);
-      const headers = { 'user-agent': `millrace/${packageVersion()}`, ...provider.headers };
-      const { idempotencyHeader } = provider;
-      return { transport: transportTo(base), template: new RequestTemplate({ request, base, credentials, headers, idempotencyHeader }) };
-    };
-    const context: OperationContext = { provider, apiKey, redactor, maxResponseBytes, routeOf };
-    const records = (step: LookupStepName): Records | null => {
-      const operation = provider.operations[step];
-      if (operation === undefined) return null;
-      return new OperationClient(operation, context, (record, { input }, text) => ({
-        record,
-        text: JSON.stringify(record),
-        stored: storedAnswer(operation, input, text),
-      }));
-    };
-    this.#records = { enrich: records('enrich'), company: records('company'), reveal: records('reveal') };
-    const { verify } = provider.operations;
-    this.#verify =
-      verify === undefined
-        ? null
-        : new OperationClient(verify, context, (record, _said, _text, { email }) => toVerdict(verify.record.key, record, String(email)));
-    this.#transports = transports;
+    this.#lookups = options.lookups ?? null;
+    const { records, verify, senders } = openOperations(options);
+    this.#records = records;
+    this.#verify = verify;
+    this.#senders = senders;
     if (Object.values(this.#records).some((operation) => operation !== null && operation.operation.batch !== null))
       this.batches = {
         size: (step) => this.#records[step]?.size ?? 1,
@@ -171,12 +117,12 @@ export class DeclaredClient implements ProviderClient {
 
   /** Waits for what is under way, then closes the sockets. Calls made after it come back as `aborted`. */
   async close(): Promise<void> {
-    await Promise.all([...this.#transports.values()].map((transport) => transport.close()));
+    await Promise.all(this.#senders.map((sender) => sender.close()));
   }
 
   /** Cancels what is under way: those calls come back as `retryable` with the code `aborted`. */
   async destroy(): Promise<void> {
-    await Promise.all([...this.#transports.values()].map((transport) => transport.destroy()));
+    await Promise.all(this.#senders.map((sender) => sender.destroy()));
   }
 
   #callOne(

@@ -5,6 +5,7 @@ import { oneLine } from '../../client/problem.ts';
 import type { ResponseHeaders } from '../../client/types.ts';
 import { isObject } from '../../util/is-object.ts';
 import type { AnswerRules, Mapping } from '../compiled-provider.ts';
+import type { CallWatch, RuleName } from './call-watch.ts';
 import { evaluate, inWords, Refusal } from './refusal.ts';
 
 /** The input of the mappings for answers. */
@@ -25,7 +26,7 @@ export interface Said {
 export type Judgement = { readonly kind: 'match' } | { readonly kind: 'pending' } | { readonly kind: 'undecided' } | Unsuccessful;
 
 /** In the order in which they are asked. */
-const RULES = ['suppressed', 'wait', 'outOfCredits', 'denied', 'pending', 'match', 'miss', 'refused', 'retry'] as const;
+const RULES: readonly RuleName[] = ['suppressed', 'wait', 'outOfCredits', 'denied', 'pending', 'match', 'miss', 'refused', 'retry'];
 
 /** The code by which the pool knows that the credits are used up, whatever the status is. */
 const OUT_OF_CREDITS = 'out_of_credits';
@@ -58,10 +59,11 @@ export function readSaid(answer: Answer, options: ClassifyOptions): Said | Unsuc
 }
 
 /** @throws Refusal `bad_mapping` for a rule that fails, or that gives neither true nor false */
-export async function judge(rules: AnswerRules, said: Said, options: ClassifyOptions): Promise<Judgement> {
+export async function judge(rules: AnswerRules, said: Said, options: ClassifyOptions, watch: CallWatch | null = null): Promise<Judgement> {
   const { input, answer } = said;
   const { meta } = answer;
   const rule = await firstTrue(rules, input);
+  watch?.judged(rules, rule);
   switch (rule) {
     case 'match':
       return { kind: rule };
@@ -88,7 +90,7 @@ export async function judge(rules: AnswerRules, said: Said, options: ClassifyOpt
   }
 }
 
-async function firstTrue(rules: AnswerRules, input: AnswerInput): Promise<(typeof RULES)[number] | null> {
+async function firstTrue(rules: AnswerRules, input: AnswerInput): Promise<RuleName | null> {
   for (const name of RULES) {
     const rule = rules[name];
     if (rule !== null && isTrue(rule, await evaluate(rule, input))) return name;

@@ -7,9 +7,9 @@ import { oneLine } from '../../client/problem.ts';
 import type { LookupOptions, PendingAnswer } from '../../client/provider-client.ts';
 import type { Redactor } from '../../client/redactor.ts';
 import type { RotatingKey } from '../../client/rotating-key.ts';
-import type { Transport } from '../../client/transport.ts';
 import type { CallMeta, CallResult } from '../../client/types.ts';
 import type { CompiledProvider, Mapping, ProviderOperation, ProviderRequest } from '../compiled-provider.ts';
+import type { CallWatch, Sender } from './call-watch.ts';
 import { quotaReader } from './declared-quota.ts';
 import { judge, readSaid, type Judgement, type Said } from './judge.ts';
 import type { LookupInput } from './lookup-text.ts';
@@ -21,7 +21,8 @@ import type { RequestTemplate } from './request-template.ts';
 /** A request that is ready to be filled, and the way to its address. */
 export interface Route {
   readonly template: RequestTemplate;
-  readonly transport: Transport;
+  readonly origin: string;
+  readonly transport: Sender;
 }
 
 export interface OperationContext {
@@ -29,6 +30,7 @@ export interface OperationContext {
   readonly apiKey: RotatingKey;
   readonly redactor: Redactor;
   readonly maxResponseBytes: number;
+  readonly watch: CallWatch | null;
   routeOf(request: ProviderRequest): Route;
 }
 
@@ -99,7 +101,7 @@ export class OperationClient<T> {
       const read = await this.#read(exchanged, this.operation.credits);
       ({ meta } = 'input' in read ? read.answer : read);
       if (!('input' in read)) return this.#settled(read, exchanged.keyVersion);
-      const judgement = await judge(this.operation.answers, read, exchanged.options);
+      const judgement = await judge(this.operation.answers, read, exchanged.options, this.#context.watch);
       const result =
         judgement.kind === 'pending' ? await this.#pending(read, ticket) : await this.#taken(judgement, read, lookup, read.answer.text);
       return this.#settled(result, exchanged.keyVersion);
@@ -124,7 +126,7 @@ export class OperationClient<T> {
       const said = await this.#read(exchanged, batch.credits);
       ({ meta } = 'input' in said ? said.answer : said);
       if (!('input' in said)) return this.#settled(said, exchanged.keyVersion);
-      const judgement = await judge(batch.answers, said, exchanged.options);
+      const judgement = await judge(batch.answers, said, exchanged.options, this.#context.watch);
       if (judgement.kind === 'pending')
         return { kind: 'retryable', code: 'pending', detail: 'the answer comes later', retryAfterMs: null, meta };
       if (judgement.kind !== 'match' && judgement.kind !== 'undecided') return this.#settled(judgement, exchanged.keyVersion);
@@ -140,14 +142,16 @@ export class OperationClient<T> {
 
   /** @param lookup whether the service may answer that it found nothing */
   async #exchange(route: Route, input: unknown, options: CallOptions, quota: QuotaReader, lookup: boolean): Promise<Exchanged> {
-    const { apiKey, redactor, maxResponseBytes } = this.#context;
+    const { apiKey, redactor, maxResponseBytes, watch } = this.#context;
     // Read first: a refusal of an older key only sends the lookup again.
     const keyVersion = apiKey.version;
     const request = await route.template.fill(input, options.idempotencyKey);
+    watch?.asked(route.origin, request);
     const exchange = await route.transport.send(request, options.signal).catch((error: unknown) => {
       throw new Refusal('bad_request', `${route.template.call} cannot be sent: ${error instanceof Error ? error.message : String(error)}`);
     });
     const answer = await readAnswer(exchange, redactor, maxResponseBytes, quota);
+    watch?.answered(answer);
     const isVerify = this.operation.name === 'verify';
     return { answer, keyVersion, options: { call: route.template.call, lookup: lookup && !isVerify, redactor, clock: Date.now } };
   }
@@ -227,7 +231,7 @@ export class OperationClient<T> {
       let said: Said = { input: { ...whole.input, status, body }, answer: { ...whole.answer, status, text, meta } };
       if (credits !== null) said = await this.#withCredits(said, credits);
       ({ meta } = said.answer);
-      const judgement = await judge(answers, said, { ...options, lookup: true });
+      const judgement = await judge(answers, said, { ...options, lookup: true }, this.#context.watch);
       if (judgement.kind === 'pending')
         return { kind: 'retryable', code: 'pending', detail: 'the answer comes later', retryAfterMs: null, meta };
       return await this.#taken(judgement, said, lookup, text);

@@ -14,16 +14,24 @@ const MAX_NAME = 100;
 
 /** @throws ConfigError that names file, line and key; of several wrong keys the one that stands first */
 export function checkShape(definition: DefinitionFile): RawProvider {
+  const { raw, faults } = shapeOf(definition);
+  const [first] = faults;
+  if (first !== undefined) throw first;
+  return raw as RawProvider;
+}
+
+/** The content; null when a key is wrong. The faults stand in the order of their lines. @throws ConfigError when it is no mapping */
+export function shapeOf(definition: DefinitionFile): { readonly raw: RawProvider | null; readonly faults: readonly ConfigError[] } {
   if (!isObject(definition.value))
     throw new ConfigError(
       'bad_value',
       `A provider definition must be a mapping of keys, got ${show(definition.value)} (${definition.file})`,
     );
   const result = providerSchema.safeParse(definition.value);
-  if (result.success) return result.data;
+  if (result.success) return { raw: result.data, faults: [] };
   const refusals = result.error.issues.flatMap((issue) => refusalsOf(definition, issue));
   const lineOf = ({ key }: Refused): number => placeOf(definition, key).line ?? Number.MAX_SAFE_INTEGER;
-  throw refusals.toSorted((a, b) => lineOf(a) - lineOf(b))[0]?.error ?? result.error;
+  return { raw: null, faults: refusals.toSorted((a, b) => lineOf(a) - lineOf(b)).map(({ error }) => error) };
 }
 
 interface Refused {

@@ -8,11 +8,11 @@ import type {
   ProviderOperation,
   ProviderPoll,
 } from '../compiled-provider.ts';
-import { compileTree } from '../mapping/compile-tree.ts';
 import { compileOwnQuota } from './compile-quota.ts';
-import { checkKeysUsed, compileRequest, type Source } from './compile-request.ts';
-import { placeText, refusalAt } from './definition-file.ts';
+import { checkKeysUsed, compileRequest } from './compile-request.ts';
+import { refusalAt } from './definition-file.ts';
 import type { RawAnswers, RawBatch, RawOperation, RawPoll } from './schema.ts';
+import { compileExpressions, tried, type Source } from './source.ts';
 
 /** The steps that take one kind of key. */
 const ONLY_KEY: Readonly<Partial<Record<OperationName, ProviderKey>>> = { verify: 'email', company: 'domain' };
@@ -40,27 +40,27 @@ export function compileOperation(source: Source, name: OperationName, raw: RawOp
     throw refuse(key, 'missing_key', `${key} needs a request, a batch, or both`, 'request asks for one lookup, batch for several at once.');
   if (raw.record === undefined)
     throw refuse(key, 'missing_key', `${key}.record is missing`, 'It maps an answer to our fields, such as {email: body.data.email}.');
-  const keys = keysOf(source, name, raw);
+  const keys = tried(source, [], () => keysOf(source, name, raw));
   const answers = compileAnswers(source, `${key}.answers`, raw.answers);
-  const poll = raw.poll === undefined ? null : compilePoll(source, `${key}.poll`, raw.poll);
+  const poll = tried(source, null, () => (raw.poll === undefined ? null : compilePoll(source, `${key}.poll`, raw.poll)));
   if (poll !== null && answers.pending === null)
     throw refuse(`${key}.poll`, 'missing_key', `${key}.poll needs answers.pending, the rule for an answer that comes later`);
-  if (poll === null && answers.pending !== null)
+  if (raw.poll === undefined && answers.pending !== null)
     throw refuse(`${key}.answers.pending`, 'missing_key', `${key}.answers.pending needs poll, which asks again`);
-  const request = raw.request === undefined ? null : compileRequest(source, `${key}.request`, raw.request);
-  if (request !== null) checkKeysUsed(source, key, keys, `${key}.request`, request);
-  const batch = raw.batch === undefined ? null : compileBatch(source, key, keys, answers, raw.batch);
+  const request = tried(source, null, () => (raw.request === undefined ? null : compileRequest(source, `${key}.request`, raw.request)));
+  if (request !== null) tried(source, null, () => checkKeysUsed(source, key, keys, `${key}.request`, request));
+  const batch = tried(source, null, () => (raw.batch === undefined ? null : compileBatch(source, key, keys, answers, raw.batch)));
   return {
     name,
     keys,
     request,
     answers,
-    record: mapping(source, `${key}.record`, raw.record),
+    record: compileExpressions(source, `${key}.record`, raw.record),
     credits: optional(source, `${key}.credits`, raw.credits),
     creditsAtMost: raw.creditsAtMost,
     batch,
     poll,
-    quota: compileOwnQuota(source, `${key}.quota`, raw.quota),
+    quota: tried(source, null, () => compileOwnQuota(source, `${key}.quota`, raw.quota)),
   };
 }
 
@@ -85,10 +85,8 @@ function keysOf({ definition }: Source, name: OperationName, { keys }: RawOperat
   return keys;
 }
 
-const mapping = ({ definition }: Source, key: string, value: unknown): Mapping =>
-  compileTree(key, value, (path) => placeText(definition, path));
 const optional = (source: Source, key: string, value: unknown): Mapping | null =>
-  value === undefined ? null : mapping(source, key, value);
+  value === undefined ? null : compileExpressions(source, key, value);
 
 function compileAnswers(source: Source, key: string, raw: RawAnswers = {}): AnswerRules {
   return Object.fromEntries(RULES.map((rule) => [rule, optional(source, `${key}.${rule}`, raw[rule])])) as unknown as AnswerRules;
@@ -103,7 +101,7 @@ function compileBatch(source: Source, operation: string, keys: readonly Provider
   return {
     size: raw.size,
     request,
-    items: mapping(source, `${key}.items`, raw.items),
+    items: compileExpressions(source, `${key}.items`, raw.items),
     itemStatus: optional(source, `${key}.itemStatus`, raw.itemStatus),
     itemId: optional(source, `${key}.itemId`, raw.itemId),
     answers:

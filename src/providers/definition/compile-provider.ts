@@ -5,15 +5,17 @@ import { didYouMean, nearest } from '../../util/nearest.ts';
 import { show } from '../../util/show.ts';
 import type { Authentication, CompiledProvider, OperationName, ProviderOperation, ProviderTls } from '../compiled-provider.ts';
 import { checkHeaders } from './check-headers.ts';
-import { checkShape } from './check-shape.ts';
+import { checkShape, shapeOf } from './check-shape.ts';
 import { checkUrl } from './check-url.ts';
 import { compileOperation } from './compile-operation.ts';
 import { compileQuota } from './compile-quota.ts';
-import type { Source } from './compile-request.ts';
 import { placeOf, refusalAt, type DefinitionFile } from './definition-file.ts';
 import { digestOf, requestDigest } from './digests.ts';
+import type { DefinitionError } from '../definition-error.ts';
+import type { ConfigError } from '../../util/errors.ts';
 import { PROVIDER_NAME } from './schema.ts';
 import { refuseSecrets } from './secrets.ts';
+import { tried, type Source } from './source.ts';
 
 const OPERATIONS: readonly OperationName[] = ['enrich', 'verify', 'company', 'reveal'];
 /** The definition of the specification's service, which has a typed client. */
@@ -21,21 +23,33 @@ const SPECIFICATION = 'millrace';
 
 /** @throws ConfigError that names file, line and key, with what to write instead */
 export function compileProvider(definition: DefinitionFile): CompiledProvider {
-  const raw = checkShape(definition);
-  refuseSecrets(definition);
-  const source: Source = { definition, raw };
-  const name = providerName(source);
-  if (raw.client === 'built-in' && name !== SPECIFICATION)
-    throw refusalAt(
-      definition,
-      'client',
-      'bad_value',
-      `client: built-in is for the definition ${SPECIFICATION} only, and this one is ${name}`,
-      `Write client: declared, or name: ${SPECIFICATION} where the provider is that service.`,
-    );
+  return compiled({ definition, raw: checkShape(definition) });
+}
+
+/**
+ * Every fault that can be told beside the others, in the order of their lines in the definition; empty for a sound one.
+ * @throws ConfigError when the definition is no mapping
+ */
+export function faultsOf(definition: DefinitionFile): readonly ConfigError[] {
+  const { raw, faults } = shapeOf(definition);
+  if (raw === null) return faults;
+  const found: DefinitionError[] = [];
+  const source: Source = { definition, raw, onFault: (fault) => found.push(fault) };
+  tried(source, null, () => compiled(source));
+  const lineOf = ({ key }: DefinitionError): number => placeOf(definition, key).line ?? 0;
+  return found.toSorted((a, b) => lineOf(a) - lineOf(b));
+}
+
+function compiled(source: Source): CompiledProvider {
+  const { definition, raw } = source;
+  const check = <T, I>(instead: I, work: () => T): T | I => tried(source, instead, work);
+  check(null, () => refuseSecrets(definition));
+  const name = check('', () => providerName(source));
+  check(null, () => checkClient(source, name));
   const headers = raw.headers ?? {};
-  checkHeaders(definition, raw, 'headers', Object.keys(headers));
-  const quota = raw.quota === undefined ? { plans: {}, headers: null } : compileQuota(source, 'quota', raw.quota);
+  check(null, () => checkHeaders(definition, raw, 'headers', Object.keys(headers)));
+  const none = { plans: {}, headers: null };
+  const quota = check(none, () => (raw.quota === undefined ? none : compileQuota(source, 'quota', raw.quota)));
   const operations = compileOperations(source);
   return deepFreeze({
     name,
@@ -44,19 +58,30 @@ export function compileProvider(definition: DefinitionFile): CompiledProvider {
     documentation: raw.documentation ?? [],
     readOn: raw.readOn ?? null,
     client: raw.client,
-    baseUrl: raw.baseUrl === undefined ? null : checkUrl(definition, 'baseUrl', raw.baseUrl),
-    authentication: compileAuthentication(source, Object.values(operations)),
+    baseUrl: check(null, () => (raw.baseUrl === undefined ? null : checkUrl(definition, 'baseUrl', raw.baseUrl))),
+    authentication: check(null, () => compileAuthentication(source, Object.values(operations))),
     headers,
-    tls: compileTls(source),
+    tls: check(null, () => compileTls(source)),
     timeoutMs: raw.timeoutMs,
     concurrency: raw.concurrency,
     idempotencyHeader: raw.idempotency?.header ?? null,
-    defaultPlan: compileDefaultPlan(source),
+    defaultPlan: check(null, () => compileDefaultPlan(source)),
     quota,
     operations,
     requestDigests: Object.fromEntries(Object.values(operations).map((operation) => [operation.name, requestDigest(operation, headers)])),
     digest: digestOf(definition.value),
   });
+}
+
+function checkClient({ definition, raw }: Source, name: string): void {
+  if (raw.client !== 'built-in' || name === SPECIFICATION) return;
+  throw refusalAt(
+    definition,
+    'client',
+    'bad_value',
+    `client: built-in is for the definition ${SPECIFICATION} only, and this one is ${name}`,
+    `Write client: declared, or name: ${SPECIFICATION} where the provider is that service.`,
+  );
 }
 
 function providerName({ definition, raw }: Source): string {
@@ -74,9 +99,9 @@ function providerName({ definition, raw }: Source): string {
 function compileOperations(source: Source): Record<string, ProviderOperation> {
   const found = OPERATIONS.flatMap((name) => {
     const raw = source.raw.operations[name];
-    return raw === undefined ? [] : [compileOperation(source, name, raw)];
+    return raw === undefined ? [] : tried(source, [], () => [compileOperation(source, name, raw)]);
   });
-  if (found.length === 0)
+  if (Object.keys(source.raw.operations).length === 0)
     throw refusalAt(source.definition, 'operations', 'missing_key', 'operations is empty', `It takes ${OPERATIONS.join(', ')}.`);
   return Object.fromEntries(found.map((operation) => [operation.name, operation]));
 }

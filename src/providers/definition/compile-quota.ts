@@ -2,9 +2,9 @@
 import { didYouMean, nearest } from '../../util/nearest.ts';
 import { PERIODS_MS } from '../../util/periods.ts';
 import type { ProviderQuota, QuotaHeaders, QuotaWindow } from '../compiled-provider.ts';
-import type { Source } from './compile-request.ts';
 import { refusalAt } from './definition-file.ts';
 import type { RawQuota } from './schema.ts';
+import type { Source } from './source.ts';
 
 /** @throws ConfigError for a period that is stated twice, and for headers that state nothing */
 export function compileQuota(source: Source, key: string, raw: RawQuota): ProviderQuota {

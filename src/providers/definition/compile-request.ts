@@ -1,23 +1,17 @@
 /** A request of a definition: its path split at the placeholders, its mappings compiled, and the keys of the lookup all used. Pure. */
 import type { Mapping, ProviderKey, ProviderRequest } from '../compiled-provider.ts';
-import { compileTree } from '../mapping/compile-tree.ts';
 import { compileMapping } from '../mapping.ts';
 import { checkHeaders } from './check-headers.ts';
 import { checkUrl } from './check-url.ts';
 import { placeText, refusalAt, type DefinitionFile } from './definition-file.ts';
-import type { RawProvider, RawRequest } from './schema.ts';
-
-/** The definition under compilation. */
-export interface Source {
-  readonly definition: DefinitionFile;
-  readonly raw: RawProvider;
-}
+import type { RawRequest } from './schema.ts';
+import { compileExpressions, type Source } from './source.ts';
 
 /** @throws ConfigError naming the key, such as `operations.enrich.request.path` */
-export function compileRequest({ definition, raw }: Source, key: string, request: RawRequest): ProviderRequest {
-  const place = (path: string): string => placeText(definition, path);
+export function compileRequest(source: Source, key: string, request: RawRequest): ProviderRequest {
+  const { definition, raw } = source;
   const compileAll = (section: string, values: Readonly<Record<string, unknown>> = {}): Record<string, Mapping> =>
-    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, compileTree(`${section}.${name}`, value, place)]));
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, compileExpressions(source, `${section}.${name}`, value)]));
   const method = request.method ?? (request.body === undefined ? 'GET' : 'POST');
   if (method === 'GET' && request.body !== undefined)
     throw refusalAt(
@@ -36,7 +30,7 @@ export function compileRequest({ definition, raw }: Source, key: string, request
     path: compilePath(definition, `${key}.path`, request.path),
     query: compileAll(`${key}.query`, request.query),
     headers: compileAll(`${key}.headers`, request.headers),
-    body: request.body === undefined ? null : compileTree(`${key}.body`, request.body, place),
+    body: request.body === undefined ? null : compileExpressions(source, `${key}.body`, request.body),
     bodyType: request.bodyType ?? 'json',
   };
 }

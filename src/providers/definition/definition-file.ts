@@ -1,5 +1,5 @@
 /** A definition as its files have it: one value, and where each of its keys stands. Pure. */
-import { ConfigError } from '../../util/errors.ts';
+import { DefinitionError } from '../definition-error.ts';
 
 export interface Place {
   readonly file: string;
@@ -33,8 +33,8 @@ export function placeText(definition: DefinitionFile, key: string): string {
 }
 
 /** The error for a key: exit 78, with file and line. @param message names the key */
-export function refusalAt(definition: DefinitionFile, key: string, code: string, message: string, hint?: string): ConfigError {
-  return new ConfigError(code, `${message} (${placeText(definition, key)})`, hint === undefined ? {} : { hint });
+export function refusalAt(definition: DefinitionFile, key: string, code: string, message: string, hint?: string): DefinitionError {
+  return new DefinitionError(key, code, `${message} (${placeText(definition, key)})`, hint);
 }
 
 /** `operations.enrich.keys[2]` for the path of a zod issue. */

@@ -12,6 +12,14 @@ interface Leaf {
   readonly to: number;
 }
 
+/** The expressions in a mapping or list, each with its key. */
+export function leavesOf(key: string, value: unknown): { readonly key: string; readonly text: string }[] {
+  if (typeof value === 'string') return [{ key, text: value }];
+  if (Array.isArray(value)) return value.flatMap((member, index) => leavesOf(`${key}[${index}]`, member));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => leavesOf(`${key}.${name}`, member));
+}
+
 /**
  * Compiles text, or a mapping or list at any depth. Text is JSONata; numbers, booleans and null stand for themselves. A member whose
  * expression finds nothing is left out, as in JSONata.

@@ -1,0 +1,92 @@
+/** The operations of a provider, ready to be called: their requests filled in, and a way to each address. */
+import type { RecordAnswer } from '../../client/attempt-client.ts';
+import { parseBaseUrl, type BaseUrl } from '../../client/base-url.ts';
+import type { LookupStepName } from '../../client/provider-client.ts';
+import { Redactor } from '../../client/redactor.ts';
+import type { RotatingKey } from '../../client/rotating-key.ts';
+import { Transport } from '../../client/transport.ts';
+import type { VerificationResult } from '../../client/types.ts';
+import { packageVersion } from '../../util/package-version.ts';
+import type { CompiledProvider, ProviderRequest } from '../compiled-provider.ts';
+import type { CallWatch, OpenSender, Sender } from './call-watch.ts';
+import { Credentials } from './credentials.ts';
+import { OperationClient, type OperationContext, type Route } from './operation-client.ts';
+import { RequestTemplate } from './request-template.ts';
+import { storedAnswer } from './stored-answer.ts';
+import { readTlsFiles } from './tls-files.ts';
+import { toVerdict } from './verdict.ts';
+
+const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
+
+export interface OperationOptions {
+  readonly provider: CompiledProvider;
+  /** The address that the job names, else that of the definition. */
+  readonly baseUrl: string;
+  /** The job names the address: then requests with an address of their own go there, too. Default false. */
+  readonly isReplaced?: boolean;
+  readonly apiKey: RotatingKey;
+  /** Until the headers are there, and between two pieces of the body; a whole call takes at most twice as long. */
+  readonly timeoutMs: number;
+  /** Sockets at most for each address of the provider. */
+  readonly connections: number;
+  /** A larger answer is unreadable. Default 16 MiB. */
+  readonly maxResponseBytes?: number;
+  /** Masks the API key in whatever comes back. Default: one of its own. */
+  readonly redactor?: Redactor;
+  readonly watch?: CallWatch;
+  /** Answers in place of the network. Certificates are then not read. */
+  readonly open?: OpenSender;
+}
+
+type Records = OperationClient<RecordAnswer<unknown>>;
+
+export interface Operations {
+  readonly records: Readonly<Record<LookupStepName, Records | null>>;
+  readonly verify: OperationClient<VerificationResult> | null;
+  readonly senders: readonly Sender[];
+}
+
+/** @throws ConfigError for an address, a certificate or a proxy that cannot work */
+export function openOperations(options: OperationOptions): Operations {
+  const { provider, apiKey, maxResponseBytes = DEFAULT_MAX_RESPONSE_BYTES } = options;
+  const { redactor = new Redactor(null), watch = null, open } = options;
+  const credentials = new Credentials(provider.authentication, apiKey, redactor);
+  const tls = provider.tls === null || open !== undefined ? null : readTlsFiles(provider.tls);
+  const transports = new Map<string, Sender>();
+  const transportTo = (base: BaseUrl): Sender => {
+    const { timeoutMs, connections } = options;
+    const transport = transports.get(base.origin) ?? open?.(base) ?? new Transport({ base, timeoutMs, connections, maxResponseBytes, tls });
+    transports.set(base.origin, transport);
+    return transport;
+  };
+  const routeOf = (request: ProviderRequest): Route => {
+    const own = options.isReplaced === true ? null : request.baseUrl;
+    const base = parseBaseUrl(own ?? options.baseUrl);
+    const headers = { 'user-agent': `millrace/${packageVersion()}`, ...provider.headers };
+    const { idempotencyHeader } = provider;
+    return {
+      origin: base.origin,
+      transport: transportTo(base),
+      template: new RequestTemplate({ request, base, credentials, headers, idempotencyHeader }),
+    };
+  };
+  const context: OperationContext = { provider, apiKey, redactor, maxResponseBytes, watch, routeOf };
+  const records = (step: LookupStepName): Records | null => {
+    const operation = provider.operations[step];
+    if (operation === undefined) return null;
+    return new OperationClient(operation, context, (record, { input }, text) => ({
+      record,
+      text: JSON.stringify(record),
+      stored: storedAnswer(operation, input, text),
+    }));
+  };
+  const { verify } = provider.operations;
+  return {
+    records: { enrich: records('enrich'), company: records('company'), reveal: records('reveal') },
+    verify:
+      verify === undefined
+        ? null
+        : new OperationClient(verify, context, (record, _said, _text, { email }) => toVerdict(verify.record.key, record, String(email))),
+    senders: [...transports.values()],
+  };
+}

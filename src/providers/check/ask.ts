@@ -46,6 +46,7 @@ export async function ask(access: Access, question: Question): Promise<CallRepor
   const operations = openOperations({
     provider,
     baseUrl,
+    isReplaced: baseUrl !== provider.baseUrl,
     apiKey: new RotatingKey(access.apiKey),
     timeoutMs: access.timeoutMs ?? provider.timeoutMs,
     connections: 1,

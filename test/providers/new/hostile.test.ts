@@ -1,5 +1,5 @@
 /** Documents that are strange, hostile or huge begin a sound definition, or are refused; and soon. */
-import fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { ConfigError } from '../../../src/util/errors.ts';
 import { answers, begun, begunProvider, openapi, query, TEXT } from './support.ts';

@@ -81,9 +81,8 @@ function judgedLines({ lookup, kind, why, record, waitSeconds }: Judged, isOneOf
 }
 
 function windowText({ window, limit, remaining, resetSeconds }: ShownWindow): string {
-  const left = remaining === null ? '' : `, ${remaining} left`;
-  const reset = resetSeconds === null ? '' : `, anew in ${resetSeconds} s`;
-  return `${limit ?? '?'} a ${window}${left}${reset}`;
+  const left = remaining === null ? `${limit}` : `${remaining}${limit === null ? '' : ` of ${limit}`} left`;
+  return `${window}: ${left}${resetSeconds === null ? '' : `, anew in ${resetSeconds} s`}`;
 }
 
 function flatten(record: Readonly<Record<string, unknown>>, path: string): (readonly [string, string])[] {

@@ -108,10 +108,11 @@ describe('provider check --call', () => {
     asked = [];
     write('live.yaml', DEFINITION);
     url = await serve((request, reply) => {
-      asked.push(`${request.method} ${request.url} ${request.headers['x-key']}`);
+      const key = String(request.headers['x-key']);
+      asked.push(`${request.method} ${request.url} ${key}`);
       if (request.url?.includes('down')) return answer(reply, { status: 503, body: '{}' });
       if (request.url?.includes('huge')) return answer(reply, { status: 200, body: `"${'x'.repeat(17 * 1024 * 1024)}"` });
-      const note = `${request.headers['x-key']} ${KEY.replaceAll('/', '\\/')}`;
+      const note = `${key} ${KEY.replaceAll('/', '\\/')}`;
       return answer(reply, {
         status: 200,
         headers: { 'x-echo': KEY },
@@ -124,7 +125,9 @@ describe('provider check --call', () => {
     folder.run(['provider', 'check', 'live.yaml', '--base-url', url, ...words], { env: ENV });
 
   it('makes one call for each key, and says before what it may cost', async () => {
+    write('live.answers.json', ANSWERS);
     const { code, stdout, stderr } = await call('--call', 'ada@example.com', 'example.com');
+    expect(parsed(stdout)).toMatchObject({ answersFile: null, answers: [] });
     expect(code).toBe(0);
     expect(asked).toEqual([`GET /people?email=ada%40example.com Key ${KEY}`, `GET /people?domain=example.com Key ${KEY}`]);
     expect(stderr).toContain(`millrace: asks Acme Data at ${url} now: 2 calls of enrich, at most 4 credits by the definition\n`);

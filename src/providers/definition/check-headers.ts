@@ -1,5 +1,6 @@
 /** Headers that a definition must not set, because the client writes them. Pure. */
 import { refusalAt, type DefinitionFile } from './definition-file.ts';
+import { HEADER_NAME } from './schema-key.ts';
 import type { RawProvider } from './schema.ts';
 
 /** By name, what to do instead. */
@@ -23,6 +24,11 @@ const REFUSED: Readonly<Record<string, string>> = {
     ].map((name) => [name, 'The client writes it itself.']),
   ),
 };
+
+/** Whether a definition may set a header of this name, but for those of its authentication. */
+export function maySetHeader(name: string): boolean {
+  return HEADER_NAME.test(name) && !Object.hasOwn(REFUSED, name.toLowerCase());
+}
 
 /** @param section `headers`, or that of a request */
 export function checkHeaders(definition: DefinitionFile, raw: RawProvider, section: string, names: readonly string[]): void {

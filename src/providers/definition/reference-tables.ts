@@ -41,7 +41,8 @@ function rows(node: Node, prefix: string): (readonly [key: string, means: string
     const own = bare(member);
     const items = isObject(own['items']) ? bare(own['items']) : own;
     const key = `${prefix}${name}${items === own ? '' : '[]'}`;
-    const means = String(member['description'] ?? '').replaceAll('|', '\\|');
+    const { description } = member;
+    const means = typeof description === 'string' ? description.replaceAll('|', '\\|') : '';
     return [[`${prefix}${name}`, means] as const, ...rows(items, `${key}.`)];
   });
 }

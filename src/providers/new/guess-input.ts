@@ -1,6 +1,7 @@
 /** Guesses which key of a lookup fills which parameter, and by which keys an endpoint finds. Pure. */
 import type { OperationName, ProviderKey } from '../compiled-provider.ts';
 import type { Endpoint, Node, OpenApiDocument } from './openapi-document.ts';
+import { maySetHeader } from '../definition/check-headers.ts';
 import { listOf, textOf } from './openapi-document.ts';
 import { inComment, wholeSchema } from './schema-fields.ts';
 
@@ -58,23 +59,30 @@ export interface Inputs {
 }
 
 const MAX_INNER = 3;
+/** Headers that every request has. */
+const OWN_HEADERS = /^(?:accept|user-agent|x-?api-?key)$/i;
 
-export function inputsOf(document: OpenApiDocument, { parameters, operation: declared }: Endpoint, operation: OperationName): Inputs {
+export function inputsOf(
+  document: OpenApiDocument,
+  { method, path, parameters, operation: declared }: Endpoint,
+  operation: OperationName,
+): Inputs {
   const placed = (place: string): Input[] => {
     const names = new Map(parameters.filter((one) => one['in'] === place).map((one) => [textOf(one['name']), one]));
     return [...names]
       .filter(([name]) => name !== '' && !isApiKey(name))
       .map(([name, one]) => inputOf(document, name, one, operation, place === 'path' || one['required'] === true));
   };
-  const content = document.at(document.at(declared['requestBody'])['content']);
+  // A GET has no body, whatever a document says.
+  const content = document.at(method === 'GET' ? null : document.at(declared['requestBody'])['content']);
   const types = Object.keys(content);
   const type = types.find((name) => /json/i.test(name)) ?? types.find((name) => /form/i.test(name)) ?? types[0];
   const schema = type === undefined ? {} : wholeSchema(document, document.at(content[type])['schema']);
   const isList = schema['type'] === 'array';
   return {
-    path: placed('path'),
+    path: placed('path').filter(({ name }) => path.includes(`{${name}}`)),
     query: placed('query'),
-    headers: placed('header').filter(({ name }) => !/^(?:accept|content-type|user-agent)$/i.test(name)),
+    headers: placed('header').filter(({ name }) => maySetHeader(name) && !OWN_HEADERS.test(name)),
     body: bodyFields(document, isList ? schema['items'] : schema, operation, 0),
     bodyType: type !== undefined && /form/i.test(type) ? 'form' : 'json',
     isList,

@@ -6,6 +6,8 @@ const MAX_DEPTH = 7;
 const MAX_FIELDS = 400;
 /** A name that JSONata takes without quotes. */
 const PLAIN = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** A name that JSONata takes in backticks. */
+const SAYABLE = /^[^`\p{C}]+$/u;
 const WORDS: ReadonlySet<string> = new Set(['and', 'or', 'in', 'true', 'false', 'null', 'function']);
 
 export interface Field {
@@ -58,7 +60,7 @@ function walk(document: OpenApiDocument, root: unknown): Field[] {
   const enter = (node: unknown, path: string, names: readonly string[], depth: number): void => {
     if (depth > MAX_DEPTH || found.length >= MAX_FIELDS) return;
     const schema = wholeSchema(document, node);
-    const properties = Object.entries(document.at(schema['properties']));
+    const properties = Object.entries(document.at(schema['properties'])).filter(([name]) => SAYABLE.test(name));
     for (const [name, member] of properties) enter(member, `${path}.${quoted(name)}`, [...names, name], depth + 1);
     if (properties.length > 0) return;
     const items = wholeSchema(document, schema['items']);
@@ -94,8 +96,8 @@ function parsed(text: string): unknown {
 }
 
 /** A name as JSONata writes it in a path. */
-export function quoted(name: string): string {
-  return PLAIN.test(name) && !WORDS.has(name) ? name : `\`${name.replaceAll('`', '')}\``;
+function quoted(name: string): string {
+  return PLAIN.test(name) && !WORDS.has(name) ? name : `\`${name}\``;
 }
 
 /** The first line of a description, as it fits a comment. */

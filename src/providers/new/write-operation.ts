@@ -82,7 +82,7 @@ function requestLines(document: OpenApiDocument, endpoint: Endpoint, inputs: Inp
     ...head,
     ...section('query', inputs.query, plain('request.query')),
     ...section('headers', inputs.headers, plain('request.headers')),
-    ...(endpoint.method === 'GET' ? [] : body),
+    ...body,
     ...(endpoint.method !== 'GET' && inputs.bodyType === 'form' && body.some(([text]) => text === '      body:')
       ? [['      bodyType: form', ''] as const]
       : []),

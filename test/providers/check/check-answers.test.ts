@@ -58,19 +58,19 @@ describe('the report of a recorded answer', () => {
 });
 
 describe('an answer that does not fit', () => {
-  it('is told with the field, what was expected and what came', async () => {
+  it('an answer of another shape is told with the field, what was expected and what came', async () => {
     const report = await checked(acme(), recorded({ body: { email: 'a@example.com', employees: '1-10' } }));
     expect(report.judged[0]?.kind).toBe('unfit');
     expect(report.differences).toEqual(['operations.enrich.record.company.employees: expected a number, got the text "1-10"']);
   });
 
-  it('is told with the key and the position of a mapping that throws', async () => {
+  it('a mapping that throws is told with its key and position', async () => {
     const definition = acme().replace('title: body.title', 'title: "$uppercase(body.title)"');
     const { differences } = await checked(definition, recorded({ body: { email: 'a@example.com', title: 5 } }));
     expect(differences).toEqual([expect.stringMatching(/operations\.enrich\.record\.title failed at character \d+ of its expression/)]);
   });
 
-  it('is a difference where no request can be made of the lookup', async () => {
+  it('a lookup of which no request can be made is a difference', async () => {
     const definition = acme().replace('path: /people', 'path: "/people/{email}"');
     const report = await checked(definition, recorded({ body: ADA }, { lookups: [{ name: 'Ada', domain: 'example.com' }] }));
     expect(report).toMatchObject({ request: null, answer: null, judged: [{ kind: 'notAsked' }] });
@@ -89,7 +89,7 @@ describe('the comparison with what is expected', () => {
     expect(await expecting({ kind: 'match', credits: 3 })).toEqual(['credits: expected 3, got 0']);
   });
 
-  it('is made for each lookup of a batch', async () => {
+  it('each lookup of a batch is compared', async () => {
     const batch = acme(`answers: {match: "status = 200 and $exists(body.email)", miss: status = 404}
 batch:
   size: 10
@@ -120,7 +120,7 @@ batch:
 
 describe('the recorded answers of the vendors', () => {
   it.each(['apollo', 'hunter', 'people-data-labs', 'zerobounce'])(
-    'are all judged by the definition %s, without a failure',
+    'the recorded answers of %s are all judged by its definition',
     async (name) => {
       const provider = compileProvider(await loadProvider(name));
       const answers = await readAnswers(`test/providers/recorded/${name}.json`, provider.file);

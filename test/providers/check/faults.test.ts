@@ -43,11 +43,13 @@ it('faults of requests, rules, records and batches are found together', () => {
 });
 
 it('a fault makes no other key look unused, or missing', () => {
-  const text = LEAST.replace('/people/{email}', '/people/{email &&}').replace(
+  const inPath = LEAST.replace('/people/{email}', '/people/{email &&}').replace(
     'record:',
     'answers: {pending: "status ="}\n    poll: {}\n    record:',
   );
-  expect(keys(text)).toEqual(['operations.enrich.request.path', 'operations.enrich.answers.pending']);
+  expect(keys(inPath)).toEqual(['operations.enrich.request.path', 'operations.enrich.answers.pending']);
+  const inQuery = LEAST.replace('path: /people/{email}', 'path: /people\n      query: {email: "email &&"}');
+  expect(keys(inQuery)).toEqual(['operations.enrich.request.query.email']);
 });
 
 it('compiling ends with a fault that is among them', () => {

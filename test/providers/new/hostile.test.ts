@@ -1,5 +1,5 @@
 /** Documents that are strange, hostile or huge begin a sound definition, or are refused; and soon. */
-import fc from 'fast-check';
+import * as fc from '../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { ConfigError } from '../../../src/util/errors.ts';
 import { answers, begun, begunProvider, openapi, query, TEXT } from './support.ts';
@@ -23,6 +23,13 @@ it('references are followed within the document, and not beyond', () => {
   expect(begun(document).text).toMatch(/email: body\.work_email .*\n +title: body\.job_title/);
   const remote = openapi(path({ '200': { $ref: 'https://evil.example/x.yaml#/a' } }) as never);
   expect(begun(remote).toFill).toEqual(['operations.enrich.record.email: the document shows no field for it']);
+});
+
+it('a parameter of the path that the path lacks, and a body of a GET, are no keys', () => {
+  const parameters = [...query('email'), { name: 'linkedin_url', in: 'path' }];
+  const requestBody = { content: { 'application/json': { schema: { properties: { phone: TEXT } } } } };
+  const document = openapi({ '/people/enrich': { get: { parameters, requestBody, responses: answers({ email: TEXT }) } } });
+  expect(begunProvider(document).operations.enrich?.keys).toEqual(['email']);
 });
 
 it('references in a circle, and schemas that hold themselves, come to an end', () => {
@@ -67,9 +74,12 @@ it('words of the document cannot leave their comment, or their quotes', () => {
         get: {
           summary: evil,
           parameters: query('email', evil),
-          responses: { '200': { description: evil, ...(answers({ [evil]: TEXT, email: TEXT })['200'] as object) } },
+          responses: {
+            '200': { description: evil, headers: { [`${evil} limit`]: {} }, ...(answers({ [evil]: TEXT, email: TEXT })['200'] as object) },
+          },
         },
       },
+      [`/people/${evil}`]: { put: { parameters: query('email') } },
     },
     { info: { title: evil } },
   );

@@ -73,7 +73,7 @@ describe('the likely endpoints', () => {
     '/companies/{domain}': { get: { parameters: [{ name: 'domain', in: 'path', required: true }], responses: answers({ name: TEXT }) } },
   };
 
-  it('become enrich, verify, company and reveal', () => {
+  it('the likeliest endpoints become enrich, verify, company and reveal', () => {
     const { operations } = begunProvider(openapi(paths));
     expect(Object.values(operations).map(({ name, keys }) => [name, keys])).toEqual([
       ['enrich', ['email', 'name+domain']],
@@ -87,18 +87,18 @@ describe('the likely endpoints', () => {
     ]);
   });
 
-  it('that are not taken are listed', () => {
+  it('endpoints that are not taken are listed', () => {
     expect(begun(openapi(paths)).text).toContain('# Also in the document, and not taken (--path takes one):');
     expect(begun(openapi(paths)).text).toContain('POST /people/bulk');
   });
 
-  it('are those that the reader names', () => {
+  it('the paths that the reader names are taken instead', () => {
     expect(Object.keys(begunProvider(openapi(paths), ['/email-finder']).operations)).toEqual(['reveal']);
     expect(() => begun(openapi(paths), ['/email-findr'])).toThrow('The document has no path /email-findr; did you mean /email-finder?');
     expect(() => begun(openapi({ '/account': paths['/account'] }))).toThrow(/No path of the document looks like a lookup/);
   });
 
-  it('need all that the document requires', () => {
+  it('keys without a required part are left out', () => {
     const parameters = [...query('email'), ...query('full_name', 'domain').map((one) => ({ ...one, required: true }))];
     const { operations } = begunProvider(openapi({ '/people/enrich': { get: { parameters, responses: answers({ email: TEXT }) } } }));
     expect(operations.enrich?.keys).toEqual(['name+domain']);
@@ -110,7 +110,7 @@ describe('a request with a body', () => {
     post: { summary: 'Enrich a person', requestBody: { content: { [type]: { schema } } }, responses: answers({ email: TEXT }) },
   });
 
-  it('gets its fields, those in objects and lists too', async () => {
+  it('the fields of a body are filled, those in objects and lists too', async () => {
     const person = { type: 'object', properties: { email: TEXT, linkedin_url: TEXT, note: TEXT } };
     const schema = {
       type: 'object',
@@ -123,7 +123,7 @@ describe('a request with a body', () => {
     expect(operations.enrich?.keys).toEqual(['email', 'linkedin_url']);
   });
 
-  it('is a form where the document says so', () => {
+  it('a body is a form where the document says so', () => {
     const schema = { type: 'object', properties: { email: TEXT } };
     const { operations } = begunProvider(openapi({ '/people/enrich': body(schema, 'application/x-www-form-urlencoded') }));
     expect(operations.enrich?.request).toMatchObject({ method: 'POST', bodyType: 'form' });
@@ -138,7 +138,7 @@ describe('a document of another kind', () => {
     ['[1, 2]', /is no OpenAPI document/],
     ['openapi: 3.0.0\npaths: {a: ]', /line 2/],
     ['{"openapi": "3.0.0", "paths": {', /acme/],
-  ])('is refused: %s', async (text, message) => {
+  ])('a document of another kind is refused: %s', async (text, message) => {
     const { newDefinition } = await import('../../../src/providers/new/new-definition.ts');
     expect(() => newDefinition(text, 'acme.yaml', { name: null, paths: [], today: '2026-11-26' })).toThrow(message);
   });

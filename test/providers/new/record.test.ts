@@ -27,7 +27,7 @@ describe('the record of a person', () => {
     },
   };
 
-  it('is found in an example, with the fields of the company apart', () => {
+  it('a person is found in an example, with the fields of the company apart', () => {
     expect(guessed('enrich', { example })).toEqual({
       email: 'body.data.person.work_email',
       name: 'body.data.person.fullName',
@@ -39,7 +39,7 @@ describe('the record of a person', () => {
     });
   });
 
-  it('takes no field of another type', () => {
+  it('a field of another type is not taken', () => {
     const schema = {
       properties: { email: { type: 'array', items: { type: 'string' } }, name: { type: ['string', 'null'] }, title: { type: 'integer' } },
     };
@@ -67,13 +67,13 @@ describe('a verdict', () => {
     });
   });
 
-  it('may be true or false', () => {
+  it('a verdict may be true or false', () => {
     expect(guessed('verify', { schema: { properties: { is_valid: { type: 'boolean' } } } })).toEqual({
       result: "body.is_valid ? 'deliverable' : 'undeliverable'",
     });
   });
 
-  it('may be in a list', () => {
+  it('a verdict may be in a list', () => {
     expect(guessed('verify', { example: [{ verdict: 'good' }] })['result']).toMatch(/^body\[0\]\.verdict/);
   });
 });

@@ -16,7 +16,10 @@ it('the skeleton has every key of a definition', () => {
   const tables = PAGE.slice(PAGE.indexOf(BEGIN), PAGE.indexOf(END));
   const keys = [...tables.matchAll(/^\| `([^`]+)` \|/gm)].map(([, key = '']) => key.split('.').at(-1) ?? '');
   expect(keys.length).toBeGreaterThan(60);
-  expect(keys.filter((key) => !new RegExp(String.raw`[\s{]${key}:`).test(TEXT))).toEqual([]);
+  const count = (list: readonly string[], key: string): number => list.filter((one) => one === key).length;
+  const written = [...TEXT.matchAll(/[\s{](\w+):(?=\s)/g)].map(([, key = '']) => key);
+  // A key of several parts is there for each of them.
+  expect(keys.filter((key) => count(written, key) < count(keys, key))).toEqual([]);
 });
 
 // After a change of the schema run: node src/providers/definition/write-schema.ts

@@ -67,7 +67,7 @@ function providersOf({ providers, waterfalls }: Pick<CompiledJob, 'providers' | 
       [`providers.${name}.use`, definition.name],
       [`providers.${name}.baseUrl`, baseUrl],
       [`providers.${name}.embedded`, embedded],
-      [`providers.${name}: operations of its definition`, digestOf(definition.operations)],
+      [`providers.${name}: what its definition asks`, digestOf(definition)],
     ]),
     ...Object.entries(waterfalls).flatMap(([step, { from, until, fields, keys }]) => [
       [`steps.${step}.from`, from],
@@ -78,9 +78,14 @@ function providersOf({ providers, waterfalls }: Pick<CompiledJob, 'providers' | 
   ]);
 }
 
-function digestOf(operations: CompiledProvider['operations']): string {
-  const text = JSON.stringify(operations, (key, value: unknown) => (key === 'quota' ? undefined : value));
-  return hash('sha256', text, 'hex').slice(0, 16);
+/** Credits, quotas and the times of polls decide no answer. */
+function digestOf({ client, headers, operations }: CompiledProvider): string {
+  const asked = Object.values(operations).map(({ quota: _quota, credits: _credits, creditsAtMost: _most, batch, poll, ...own }) => ({
+    ...own,
+    batch: batch && { ...batch, credits: null, quota: null },
+    poll: poll && { ticket: poll.ticket, request: poll.request },
+  }));
+  return hash('sha256', JSON.stringify([client, headers, asked]), 'hex').slice(0, 16);
 }
 
 /**

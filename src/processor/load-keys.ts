@@ -1,4 +1,5 @@
 import type { CompiledJob } from '../definition/compiled-job.ts';
+import type { LookupKind } from '../definition/steps.ts';
 import type { InputManifest } from '../formats/input-record.ts';
 import { keysFor, type KeyOrders, type KeyRule, type KeysOf } from './lookup-keys.ts';
 import { rowFilter } from './row-filter.ts';
@@ -8,7 +9,9 @@ export async function loadKeys(
   { steps, input, enrich, reveal, waterfalls }: Pick<CompiledJob, 'steps' | 'input' | 'enrich' | 'reveal' | 'waterfalls'>,
   manifest: InputManifest,
 ): Promise<KeysOf> {
-  const rule = await loadRule(steps, { enrich: waterfalls.enrich?.keys ?? [enrich.by], reveal: waterfalls.reveal?.keys ?? [reveal.by] });
+  // The service takes a name with the domain, else with the name of the company.
+  const usual = reveal.by.flatMap((by): LookupKind[] => (by === 'name' ? [by, 'company'] : [by]));
+  const rule = await loadRule(steps, { enrich: waterfalls.enrich?.keys ?? [enrich.by], reveal: waterfalls.reveal?.keys ?? [usual] });
   const isWanted = rowFilter(manifest, input.where);
   return (record) => (isWanted(record) ? rule(record) : 'skipped');
 }

@@ -140,11 +140,8 @@ function enrichBy(by: LookupKind, { domain, linkedinUrl, person }: KeyCells, mai
   return found === null ? null : { by, key: found };
 }
 
-/** A name goes with the domain, else with the name of the company. */
 function revealBy(by: LookupKind, cells: KeyCells, mailbox: string | null): RevealLookup | null {
-  if (by === 'domain') return null;
-  const found = enrichBy(by, cells, mailbox) ?? (by === 'name' ? enrichBy('company', cells, mailbox) : null);
-  return found as RevealLookup | null;
+  return by === 'domain' ? null : (enrichBy(by, cells, mailbox) as RevealLookup | null);
 }
 
 function companyName(cell: string): string | null {

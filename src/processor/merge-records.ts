@@ -28,20 +28,28 @@ export function ofOne(record: AnyRecord, provider: string): SourcedRecord {
 
 /** Fills the empty fields of a record from the record of another provider. The company is filled field by field. */
 export function fill(before: SourcedRecord, record: AnyRecord, provider: string): SourcedRecord {
-  const merged: Record<string, unknown> = { ...before.record };
-  const sources: Record<string, string> = { ...before.sources };
   const takesEmail = !hasValue(before.record['email']);
+  const keeps = takesEmail && hasValue(record['email']) ? withoutEmail : copyOf;
+  const merged: Record<string, unknown> = keeps(before.record);
+  const sources: Record<string, string> = keeps(before.sources);
   for (const [field, value] of Object.entries(record)) {
     if (OF_EMAIL.test(field) && !takesEmail) continue;
     if (field === 'company' && isObject(value)) {
       merged[field] = fillCompany(merged[field], value, provider, sources);
-    } else if (!hasValue(merged[field]) || (OF_EMAIL.test(field) && hasValue(value))) {
+    } else if (!hasValue(merged[field])) {
       if (!hasValue(value) && Object.hasOwn(merged, field)) continue;
       merged[field] = value;
       if (hasValue(value)) sources[field] = provider;
     }
   }
   return { record: merged, sources };
+}
+
+const copyOf = <V>(fields: Readonly<Record<string, V>>): Record<string, V> => ({ ...fields });
+
+/** Without what was said of another address. */
+function withoutEmail<V>(fields: Readonly<Record<string, V>>): Record<string, V> {
+  return Object.fromEntries(Object.entries(fields).filter(([field]) => !OF_EMAIL.test(field)));
 }
 
 function fillCompany(before: unknown, company: AnyRecord, provider: string, sources: Record<string, string>): AnyRecord {

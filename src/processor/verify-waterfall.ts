@@ -138,7 +138,7 @@ export class VerifyWaterfall {
     const settled = verdicts.find(({ answer }) => until.includes(answer.record.result));
     const shown = settled ?? verdicts.find(({ answer }) => answer.record.result !== 'unknown') ?? verdicts[0];
     if (last.kind === 'suppressed' || shown === undefined) {
-      turn.done(last.kind === 'verdict' ? last : (progress.failure ?? last), contributions);
+      turn.done(last.kind === 'suppressed' ? last : (progress.failure ?? last), contributions);
       return;
     }
     const record = { ...shown.answer.record, source: shown.provider };

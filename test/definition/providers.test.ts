@@ -167,6 +167,31 @@ describe('a job that names its providers', () => {
     expect(describeDifference(before, print({}, { from: ['bolt', 'acme'] }))).toContain('steps.enrich.from was');
     expect(describeDifference(before, print({ use: './own.yaml' }))).toContain('providers.acme.use was');
   });
+
+  it('may be resumed with a definition that changes pace, credits and waits, and with no other one', () => {
+    const poll = { ticket: 'body.id', request: { path: '/jobs/{ticket}' }, everySeconds: 1, longestSeconds: 60 };
+    const lookup = { ...LOOKUP, answers: { pending: 'status = 202' }, poll, credits: '1' };
+    const print = (more: object, ofLookup: object = {}): Record<string, unknown> =>
+      compileJob({
+        ...sources({ file: { providers: { acme: {} }, steps: ['enrich'] }, flags: LEAST }),
+        definitions: new Map([['acme', definition('acme', { operations: { enrich: { ...lookup, ...ofLookup } }, ...more })]]),
+      }).job.fingerprint;
+    const before = print({});
+    const query = { ...LOOKUP.request.query, quota: '1' };
+    const others: readonly (readonly [object, object])[] = [
+      [{ timeoutMs: 5_000, quota: { plans: { pro: ['9/minute'] } }, defaultPlan: 'pro' }, { credits: '2', creditsAtMost: 2 }],
+      [{}, { poll: { ...poll, everySeconds: 5, longestSeconds: 600 }, quota: { plans: {} } }],
+    ];
+    for (const [more, ofLookup] of others) expect(describeDifference(before, print(more, ofLookup))).toBeNull();
+    const refusedOnes: readonly (readonly [object, object])[] = [
+      [{ headers: { 'x-api-version': '2' } }, {}],
+      [{}, { request: { ...LOOKUP.request, query } }],
+      [{}, { record: { name: 'body.full_name' } }],
+      [{}, { poll: { ...poll, ticket: 'body.ticket' } }],
+    ];
+    for (const [more, ofLookup] of refusedOnes)
+      expect(describeDifference(before, print(more, ofLookup))).toContain('providers.acme: what its definition asks was');
+  });
 });
 
 test('a provider has its API key in a variable of its own', () => {

@@ -1,4 +1,5 @@
 import * as fc from '../support/fast-check.ts';
+import type { LookupKind } from '../../src/definition/steps.ts';
 import { describe, expect, it } from 'vitest';
 import {
   companyKey,
@@ -153,7 +154,7 @@ describe('keysFor', () => {
   const cells = (more: object): Parameters<ReturnType<typeof keysFor>>[0] => ({ email: '', domain: '', linkedinUrl: '', person, ...more });
   const ALL = {
     enrich: [['email', 'linkedin_url', 'phone', 'name', 'domain']],
-    reveal: [['linkedin_url', 'email', 'phone', 'name']],
+    reveal: [['linkedin_url', 'email', 'phone', 'name', 'company']],
   } as const;
   const NAMED = { person: { ...person, name: '  Zo\u00eb  O\u2019NEILL ', company: ' ACME\tGmbH' } };
 
@@ -177,6 +178,13 @@ describe('keysFor', () => {
   ] as const)('enrich by %s', (_, given, expected) => {
     const keys = keysFor(['enrich'], () => false, ALL)(cells(given));
     expect(typeof keys === 'string' ? null : keys.enrich).toEqual(expected === null ? null : [expected]);
+  });
+
+  it('reveal takes a name with a company or with a domain only where the provider takes it', () => {
+    const lookups = (order: readonly LookupKind[]): unknown =>
+      keysFor(['reveal'], () => false, { enrich: [], reveal: [order] })(cells(NAMED));
+    expect(lookups(['name'])).toBe('no_key');
+    expect(lookups(['name', 'company'])).toMatchObject({ reveal: [{ by: 'company' }] });
   });
 
   it('reveal takes the name of a company where no domain is known', () => {

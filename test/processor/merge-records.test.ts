@@ -66,6 +66,12 @@ describe('the merge of the records of several providers', () => {
     expect(fill(merged, { email: 'x@acme.example', verified: false, email_status: 'invalid' }, 'c')).toEqual(merged);
   });
 
+  it('takes nothing that belongs to an address from a provider that has another address or none', () => {
+    const merged = fill(ofOne({ name: 'Ada', email: null, verified: false }, 'a'), { email: 'ada@acme.example', verified: null }, 'b');
+    expect(merged).toEqual({ record: { name: 'Ada', email: 'ada@acme.example', verified: null }, sources: { name: 'a', email: 'b' } });
+    expect(fill(ofOne({ verified: true }, 'a'), { email: 'ada@acme.example' }, 'b').record).toEqual({ email: 'ada@acme.example' });
+  });
+
   it('knows whether all wanted fields have a value, also within the company', () => {
     const one = { email: 'ada@acme.example', title: '', company: { name: 'Acme', stack: [] } };
     expect(hasAll(one, [])).toBe(true);

@@ -101,6 +101,7 @@ describe('verify over several providers', () => {
     ['the first unknown when there is no other', ['unknown', 'unknown', 'failed'], 'unknown', 'a'],
     ['the failure when nobody gave a verdict', ['failed', 'away', 'failed'], 'failed', undefined],
     ['suppressed when a provider says so', ['unknown', 'suppressed', 'deliverable'], 'suppressed', undefined],
+    ['suppressed also after a failure', ['failed', 'suppressed', 'deliverable'], 'suppressed', undefined],
   ])('shows %s where none settles the address', (_, verdicts, result, source) => {
     const bed = new Bed(3, { until: ['deliverable'] });
     bed.take(0, 'a@x.example');

@@ -33,6 +33,8 @@ export interface RunLedger {
    * Call it before each new lookup that `get` does not know. It answers at once or later, after asking other runs that share the ledger.
    */
   ask(scope: number, key: string, onAnswer: LookupListener): void;
+  /** This run asks for none of these after all: other runs may. */
+  release(scope: number, keys: readonly string[]): void;
   /** Stores the answers of one request. */
   put(entries: readonly LedgerEntry[]): void;
   /** Back-pressure: null when more may be asked. */
@@ -80,6 +82,8 @@ export class FileLedger implements RunLedger {
   ask(_scope: number, _key: string, onAnswer: LookupListener): void {
     onAnswer(null);
   }
+
+  release(_scope: number, _keys: readonly string[]): void {}
 
   put(entries: readonly LedgerEntry[]): void {
     this.file.put(entries);

@@ -113,10 +113,16 @@ export class LookupAnswers<L extends { readonly key: string }, R> {
 
   /** Settles every lookup without an answer. A rejected service's answers count as none. */
   giveUp(code: string): void {
-    const { isServiceRejected } = this.#context.quarantine;
-    for (const [key, one] of this.#inFlight) {
-      if (!this.#reading.has(key) && (isServiceRejected || !this.#held.has(key))) this.tell(one, unavailable(code));
-    }
+    const { quarantine, ledger } = this.#context;
+    const open = [...this.#inFlight.values()].filter(
+      ({ lookup: { key } }) => !this.#reading.has(key) && (quarantine.isServiceRejected || !this.#held.has(key)),
+    );
+    for (const [scope, ones] of Map.groupBy(open, (one) => one.scope))
+      ledger.release(
+        scope,
+        ones.map(({ lookup }) => lookup.key),
+      );
+    for (const one of open) this.tell(one, unavailable(code));
   }
 
   /** Answers that are still being read are left to the next run. */

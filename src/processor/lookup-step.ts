@@ -138,6 +138,7 @@ export abstract class LookupStep<L extends StepLookup, R> {
         return;
       }
       if (isOpen && told !== null) this.#answers.tellKept(one, told);
+      if (told === null) ledger.release(scope, [lookup.key]);
       onSettled();
     });
   }

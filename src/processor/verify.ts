@@ -149,6 +149,7 @@ export class VerifyStep {
         return;
       }
       if (isOpen && told !== null) this.#deliver(email, fromLedger(told));
+      if (told === null) this.#context.ledger.release(this.#scope, [email]);
       this.#context.onSettled();
     });
   }
@@ -178,8 +179,9 @@ export class VerifyStep {
     this.#pending.clear();
     this.#rejoined.takeAll();
     this.#sent = 0;
-    for (const email of this.#inFlight.keys()) {
-      if (this.#held.has(email) && !quarantine.isServiceRejected) continue;
+    const open = [...this.#inFlight.keys()].filter((email) => quarantine.isServiceRejected || !this.#held.has(email));
+    ledger.release(this.#scope, open);
+    for (const email of open) {
       const known = ledger.get(this.#scope, email);
       this.#deliver(email, known?.kind === 'unsettled' ? fromLedger(known) : unavailable(code));
     }

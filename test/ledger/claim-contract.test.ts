@@ -111,6 +111,19 @@ describe.each(kinds)('claims of a ledger in $name', ({ make }) => {
     expect((await Promise.all(waits.map(({ answered }) => answered))).filter((known) => known !== null)).toEqual([HIT]);
   });
 
+  it('a run that gives a lookup up leaves it to a run that waits, with the seed of its keys', async () => {
+    const [gives, heir] = await openRuns(await make(), ['gives', 'heir']);
+    expect([await ask(gives, 'k').answered, await ask(gives, 'kept').answered]).toEqual([null, null]);
+    const [waits, other] = [ask(heir, 'k'), ask(heir, 'kept')];
+    await expect.poll(() => heir.waiting).toBe(2);
+    gives.release(scopeOf(gives), ['k']);
+    expect([await waits.answered, waits.seed()]).toEqual([null, 'seed of gives']);
+    expect(other.isAnswered()).toBe(false);
+    const back = ask(gives, 'k');
+    answer(heir, 'k');
+    expect(await back.answered).toEqual(HIT);
+  });
+
   it('a killed run that starts again holds its own claims at once', async () => {
     const site = await make();
     const killed = await site.open({ run: 'r', machine: 'one' });

@@ -52,6 +52,8 @@ export interface Bench {
   /** Entries put into the ledger, one list for each request. */
   readonly kept: LedgerEntry[][];
   readonly ledger: Map<string, LedgerAnswer>;
+  /** Keys that this run is asking for: other runs wait for them. */
+  readonly claims: Set<string>;
   readonly distrusted: string[];
   progress: number;
   /** Addresses that wait, and how long, milliseconds. */
@@ -81,6 +83,7 @@ export function makeBench(options: BenchOptions = {}): Bench {
     bodies: { enrich: [], verify: [], company: [], reveal: [] },
     kept: [],
     ledger,
+    claims: new Set(),
     distrusted: [],
     progress: 0,
     pending: [],
@@ -139,10 +142,19 @@ export function makeBench(options: BenchOptions = {}): Bench {
       } as unknown as StepContext['pool'],
       ledger: {
         get: (scope: number, key: string) => ledger.get(`${scope} ${key}`) ?? null,
-        ask: (_scope: number, _key: string, told: (answer: null) => void) => told(null),
+        ask: (_scope: number, key: string, told: (answer: null) => void) => {
+          bench.claims.add(key);
+          told(null);
+        },
+        release: (_scope: number, keys: readonly string[]) => {
+          for (const key of keys) bench.claims.delete(key);
+        },
         put: (entries: readonly LedgerEntry[]) => {
           bench.kept.push([...entries]);
-          for (const { scope, key, answer } of entries) ledger.set(`${scope} ${key}`, answer);
+          for (const { scope, key, answer } of entries) {
+            ledger.set(`${scope} ${key}`, answer);
+            if (answer.kind !== 'asking') bench.claims.delete(key);
+          }
         },
       },
       quarantine: new MissQuarantine({

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { LookupOutcome } from '../../src/processor/lookup-outcome.ts';
 import { EnrichStep } from '../../src/processor/enrich.ts';
 import { GAVE_UP, ITEMS, items, makeBench, MISS, person, REFUSED, type Bench } from './bench.ts';
@@ -298,7 +298,9 @@ describe('a provider that is given up', () => {
     expect(step.callsPending).toBe(1);
     step.giveUp('down');
     expect([told, step.callsPending]).toEqual([{ a: ['down'] }, 1]);
+    const released = vi.spyOn(bench.context.ledger, 'release');
     for (const claim of claims) claim(null);
     expect([told, step.callsPending, bench.asked, bench.progress]).toEqual([{ a: ['down'] }, 0, [], 2]);
+    expect(released.mock.calls.map(([, keys]) => keys)).toEqual([['a@example.com']]);
   });
 });

@@ -87,6 +87,7 @@ describe('a verify provider that is given up', () => {
       null,
       1,
     ]);
+    expect([...bench.claims]).toEqual([]);
   });
 
   it('settles addresses that the run before was asking for', () => {
@@ -112,11 +113,15 @@ describe('a verify provider that is given up', () => {
   it('does not wait for what other runs ask', () => {
     const { bench, step, ask } = makeStep();
     const claims: ((answer: null) => void)[] = [];
+    const released = vi.spyOn(bench.context.ledger, 'release');
     Object.assign(bench.context.ledger, { ask: (_scope: number, _key: string, told: (answer: null) => void) => claims.push(told) });
     const got = ask('a@example.com');
     step.giveUp('down');
+    released.mockClear();
     expect([inWords(got), step.callsPending]).toEqual(['down', 1]);
     for (const claim of claims) claim(null);
     expect([inWords(got), step.callsPending, step.lookupsWaiting]).toEqual(['down', 0, 0]);
+    // It is claimed now, and this run asks nobody.
+    expect(released.mock.calls).toEqual([[3, ['a@example.com']]]);
   });
 });

@@ -1,3 +1,4 @@
+import type { GivenClaims } from './claims-file.ts';
 import type { ClaimAsk } from './waiting-asks.ts';
 
 /** Lookups that may wait for their claim before the reader waits. */
@@ -5,11 +6,17 @@ const ASKED_AT_ONCE = 64;
 /** Lookups claimed in one transaction: about a millisecond. */
 const EXCHANGED_AT_ONCE = 256;
 
+/** The work of one transaction on the claims file. */
+interface Work extends GivenClaims {
+  readonly asks: readonly ClaimAsk[];
+}
+
 /** The work of the next transaction on the claims file, and when it is due. */
 export class AskQueue {
   readonly #exchange: () => void;
   #asked: ClaimAsk[] = [];
   #released: number[] = [];
+  #left: number[] = [];
   #timer: NodeJS.Timeout | 'soon' | null = null;
   #room: (() => void)[] = [];
   #closed = false;
@@ -35,9 +42,15 @@ export class AskQueue {
     if (this.#released.length > 0) this.soon();
   }
 
+  /** Gives claims up without an answer. */
+  leave(hashes: readonly number[]): void {
+    this.#left.push(...hashes);
+    if (this.#left.length > 0) this.soon();
+  }
+
   /** A transaction is due soon, together with all that the reader starts now. */
   soon(): void {
-    if (this.#timer !== null || this.#closed || this.#asked.length + this.#released.length === 0) return;
+    if (this.#timer !== null || this.#closed || this.#isEmpty) return;
     this.#timer = 'soon';
     queueMicrotask(() => this.#due());
   }
@@ -48,21 +61,21 @@ export class AskQueue {
   }
 
   /** The work of one transaction; null without any. */
-  get next(): { readonly asks: readonly ClaimAsk[]; readonly released: readonly number[] } | null {
-    if (this.#closed || this.#asked.length + this.#released.length === 0) return null;
-    return { asks: this.#asked.slice(0, EXCHANGED_AT_ONCE), released: this.#released };
+  get next(): Work | null {
+    if (this.#closed || this.#isEmpty) return null;
+    return { asks: this.#asked.slice(0, EXCHANGED_AT_ONCE), released: this.#released, left: this.#left };
   }
 
   /** The work of `next` is done. */
-  done({ asks }: { readonly asks: readonly ClaimAsk[] }): void {
+  done({ asks }: Work): void {
     this.#asked = this.#asked.slice(asks.length);
-    this.#released = [];
+    [this.#released, this.#left] = [[], []];
   }
 
   /** Claims are no longer needed. Returns the lookups that waited for one. */
   clear(): readonly ClaimAsk[] {
     const asked = this.#asked;
-    [this.#asked, this.#released] = [[], []];
+    [this.#asked, this.#released, this.#left] = [[], [], []];
     return asked;
   }
 
@@ -83,6 +96,10 @@ export class AskQueue {
     this.#closed = true;
     if (typeof this.#timer === 'object' && this.#timer !== null) clearTimeout(this.#timer);
     this.makeRoom();
+  }
+
+  get #isEmpty(): boolean {
+    return this.#asked.length + this.#released.length + this.#left.length === 0;
   }
 
   #due(): void {

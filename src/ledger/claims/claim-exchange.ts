@@ -85,9 +85,9 @@ export class ClaimExchange {
       register();
       return;
     }
-    const { asks, released } = next;
+    const { asks } = next;
     const hashes = asks.map(({ hash }) => hash);
-    const claimed = holds === null ? null : membership.exchange(released, hashes);
+    const claimed = holds === null ? null : membership.exchange(next, hashes);
     if (claimed === null) {
       this.queue.after((holds === null ? renewals : membership).pauseMs);
       return;

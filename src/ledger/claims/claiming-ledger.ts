@@ -84,6 +84,10 @@ export class ClaimingLedger extends FileLedger {
     this.#claims.ask({ scope, key, hash: lookupHash(scope, key), onAnswer });
   }
 
+  override release(scope: number, keys: readonly string[]): void {
+    this.#claims.release(keys.map((key) => lookupHash(scope, key)));
+  }
+
   override put(entries: readonly LedgerEntry[]): void {
     super.put(entries);
     this.#claims.answered(entries.filter(({ answer }) => answer.kind !== 'asking').map(({ scope, key }) => lookupHash(scope, key)));

@@ -22,6 +22,12 @@ export interface Claim {
 
 const NOT_OWN: Claim = { isOwn: false, seed: null };
 
+/** Claims that a run no longer needs: those with an answer, and those that it gives up without one. */
+export interface GivenClaims {
+  readonly released: readonly number[];
+  readonly left: readonly number[];
+}
+
 /** By hash: the seeds of lookups that an ended run was asking for. */
 export type LeftBehind = ReadonlyMap<number, string>;
 
@@ -36,6 +42,7 @@ export class ClaimsFile {
   readonly #release: StatementSync;
   readonly #seedOf: StatementSync;
   readonly #leave: StatementSync;
+  readonly #leaveOwn: StatementSync;
   readonly #settle: StatementSync;
 
   private constructor(db: DatabaseSync) {
@@ -46,6 +53,7 @@ export class ClaimsFile {
     this.#release = db.prepare('DELETE FROM claims WHERE hash = ? AND holder = ?');
     this.#seedOf = db.prepare('SELECT seed FROM left_behind WHERE hash = ?');
     this.#leave = db.prepare('INSERT OR IGNORE INTO left_behind (hash, seed) VALUES (?, ?)');
+    this.#leaveOwn = db.prepare('INSERT OR IGNORE INTO left_behind (hash, seed) SELECT ?, seed FROM members WHERE holder = ?');
     this.#settle = db.prepare('DELETE FROM left_behind WHERE hash = ?');
   }
 
@@ -100,10 +108,14 @@ export class ClaimsFile {
 
   /**
    * Releases claims, then claims each lookup that no other run holds.
-   * @param released answered lookups @param blocks whether a lookup that this other run has claimed must wait for it
+   * @param blocks whether a lookup that this other run has claimed must wait for it
    */
-  exchange(holder: number, released: readonly number[], asked: readonly number[], blocks: (other: number) => boolean): Claim[] | null {
+  exchange(holder: number, { released, left }: GivenClaims, asked: readonly number[], blocks: (other: number) => boolean): Claim[] | null {
     return this.#write(() => {
+      for (const hash of left) {
+        this.#leaveOwn.run(hash, holder);
+        this.#release.run(hash, holder);
+      }
       for (const hash of released) {
         this.#release.run(hash, holder);
         this.#settle.run(hash);

@@ -104,6 +104,12 @@ export class FileClaims {
     this.#publisher.answered(hashes.filter((hash) => this.#exchange.own.has(hash)));
   }
 
+  /** Leaves lookups without an answer to other runs. */
+  release(hashes: readonly number[]): void {
+    const own = hashes.filter((hash) => this.#exchange.own.delete(hash));
+    if (this.#state !== 'alone') this.#exchange.queue.leave(own);
+  }
+
   /** Another process has written an answer. */
   arrived(hash: number): void {
     this.#exchange.arrived(hash);

@@ -1,6 +1,6 @@
 import type { Wait } from '../../util/waits.ts';
 import { BusyClock } from './busy-clock.ts';
-import { ClaimsFile, type Claim, type LeftBehind } from './claims-file.ts';
+import { ClaimsFile, type Claim, type GivenClaims, type LeftBehind } from './claims-file.ts';
 import type { Presence } from './presence.ts';
 
 interface MembershipOptions {
@@ -39,10 +39,10 @@ export class Membership {
   }
 
   /** See `ClaimsFile.exchange`. @throws 75 */
-  exchange(released: readonly number[], asked: readonly number[]): Claim[] | null {
+  exchange(given: GivenClaims, asked: readonly number[]): Claim[] | null {
     const { presence } = this.#options;
     if (this.#file === null) return null;
-    return this.#busy.unlessBusy(this.#file.exchange(presence.id, released, asked, (id) => presence.isWaitedFor(id)));
+    return this.#busy.unlessBusy(this.#file.exchange(presence.id, given, asked, (id) => presence.isWaitedFor(id)));
   }
 
   /** The seeds of ended runs. */

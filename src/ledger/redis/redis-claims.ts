@@ -3,7 +3,7 @@ import type { LedgerAnswer } from '../answer.ts';
 import type { SharedAnswer } from '../options.ts';
 import type { LookupListener } from '../run-ledger.ts';
 import { unpackAnswer, type RedisNames } from './redis-keys.ts';
-import { CLAIM } from './scripts.ts';
+import { CLAIM, LEAVE } from './scripts.ts';
 
 /** Lookups in one round trip, and lookups on their way to Redis before the reader waits. */
 export const ASKED_AT_ONCE = 64;
@@ -81,6 +81,16 @@ export class RedisClaims {
   /** The lookup is answered in Redis. */
   answered(digest: string): void {
     this.#own.delete(digest);
+  }
+
+  /** Leaves lookups without an answer to other runs. An outage leaves the claims as they are, and the run hears of it by other calls. */
+  async release(digests: readonly string[]): Promise<void> {
+    const { redis, names, holder } = this.#options;
+    const own = digests.filter((digest) => this.#own.delete(digest));
+    for (let from = 0; from < own.length && !this.#closed; from += LOOKED_AT_ONCE) {
+      const claims = own.slice(from, from + LOOKED_AT_ONCE).map((digest) => names.claim(digest));
+      await redis.ask((client) => client.eval(LEAVE, claims.length, ...claims, holder, CLAIM_MS)).catch(() => undefined);
+    }
   }
 
   /** Claims again, after the lease had ended, what no other run has taken over. */

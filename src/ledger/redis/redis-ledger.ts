@@ -114,6 +114,11 @@ export class RedisLedger extends FileLedger {
     this.#claims.ask({ scope, named, key, digest: digestOf(named, key), onAnswer });
   }
 
+  override release(scope: number, keys: readonly string[]): void {
+    const named = this.#named(scope);
+    void this.#claims.release(keys.map((key) => digestOf(named, key)));
+  }
+
   override put(entries: readonly LedgerEntry[]): void {
     super.put(entries);
     const { job, run, now, failedUpTo = 0 } = this.#options;

@@ -32,6 +32,14 @@ for i = 1, #KEYS / 2 do
 end
 return out`;
 
+/** Takes the holder out of its claims, and leaves the seed to whoever asks next. KEYS: claims. ARGV: the holder, the TTL of a claim. */
+export const LEAVE = `
+for i = 1, #KEYS do
+  local holder, seed = string.match(redis.call('GET', KEYS[i]) or '', '^([^\\n]*)\\n(.*)$')
+  if holder == ARGV[1] then redis.call('SET', KEYS[i], '\\n' .. seed, 'PX', ARGV[2]) end
+end
+return 1`;
+
 /**
  * KEYS: the run, then answer, claim, answer, claim ... ARGV: the holder, the run's job, lookups, reused and latest time ('': as they were),
  * then each answer.

@@ -32,7 +32,10 @@ for i = 1, #KEYS / 2 do
 end
 return out`;
 
-/** Takes the holder out of its claims, and leaves the seed to the next run that asks. KEYS: claims. ARGV: the holder, the TTL of a claim. */
+/**
+ * Takes the holder out of its claims, and leaves the seed to the next run that asks. KEYS: claims. ARGV: the holder, the TTL of a claim in
+ * milliseconds.
+ */
 export const LEAVE = `
 for i = 1, #KEYS do
   local holder, seed = string.match(redis.call('GET', KEYS[i]) or '', '^([^\\n]*)\\n(.*)$')

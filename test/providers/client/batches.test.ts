@@ -53,7 +53,7 @@ describe('a batch', () => {
     expect(declaredClient('http://127.0.0.1:1', { operations: { verify: { batch: {} } } }).batches).toBeUndefined();
   });
 
-  it('that is answered later is unreadable, because asking again would pay again', async () => {
+  it('fails when its answer comes later, because asking again would pay again', async () => {
     const promised: Answering = () => ({ status: 202, body: { id: 'job-1' } });
     const poll = { poll: { ticket: 'body.id' }, batch: { answers: { pending: 'status = 202' } } };
     expect(await callWith(promised, poll)).toMatchObject({

@@ -158,17 +158,23 @@ function compileWaterfall(
   if (step !== 'verify') checkFields(step, until, context);
   return {
     from,
-    keys: from.map((name) =>
-      keysOf(
-        step,
-        able.find((one) => one.name === name),
-        raw,
-        context,
-      ),
-    ),
+    keys: from.map((name) => {
+      const provider = able.find((one) => one.name === name);
+      const keys = keysOf(step, provider, raw, context);
+      if (keys.length === 0) throw noKey(step, name, provider?.definition.operations[step]?.keys ?? [], raw, context);
+      return keys;
+    }),
     until: step === 'verify' && until.length === 0 ? ['deliverable', 'undeliverable', 'risky'] : until,
     fields: rule?.fields ?? 'merge',
   };
+}
+
+function noKey(step: Step, name: string, own: readonly ProviderKey[], raw: RawJob, context: ProviderContext): Error {
+  const chosen = step === 'reveal' ? raw.reveal.by : raw.enrich.by;
+  const message = `${step}.from: ${name} takes none of the keys in ${step}.by (${chosen.join(', ')}), and so would never be asked`;
+  return refuse(context, `${step}.by`, 'bad_value', message, {
+    hint: `It takes ${own.join(', ')}. Add one of them, or leave it out of from.`,
+  });
 }
 
 function checkFields(step: Step, until: readonly string[], context: ProviderContext): void {

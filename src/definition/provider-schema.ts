@@ -6,7 +6,7 @@ import { windowList } from './service-schema.ts';
 
 const MOST_PROVIDERS = 16;
 /** As in a variable: `my-pdl` has its key in `MILLRACE_MY_PDL_API_KEY`. */
-const NAME = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
+const NAME = /^(?!constructor$)[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
 const LONGEST_NAME = 40;
 const count = z.int().min(1).max(Number.MAX_SAFE_INTEGER).nullable();
 

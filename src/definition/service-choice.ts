@@ -53,7 +53,6 @@ export interface ServiceChoice {
   readonly rpm: number | null;
 }
 
-/** Exactly one service, at one pace. `originOf` returns the origin of a path's value. */
 /** Refuses keys of `service` in a job that names its providers. @throws ConfigError, UsageError */
 export function refuseService(originOf: (path: string) => Origin | null, paths: Iterable<string>): void {
   for (const path of paths) {
@@ -71,6 +70,7 @@ export function refuseService(originOf: (path: string) => Origin | null, paths: 
 /** The settings of `service` in a job that names its providers: nobody is asked by them. */
 export const NO_SERVICE: ServiceChoice = { baseUrl: null, embedded: false, plan: null, rpm: null };
 
+/** Exactly one service, at one pace. `originOf` returns the origin of a path's value. */
 export function chooseService(service: RawJob['service'], originOf: (path: string) => Origin | null, warnings: string[]): ServiceChoice {
   const pace = choosePace(service, warnings);
   if (service.embedded) return { baseUrl: null, embedded: true, ...pace };

@@ -11,8 +11,11 @@ export type LookupDone<R> = (outcome: LookupOutcome<R>, key: string, contributio
 
 /** A step as a record meets it: one provider or several. */
 export interface LookupAsker<L, R> {
-  /** @param lookups one for each provider, see `RecordKeys`. At least one is not null */
-  ask(lookups: Lookups<L>, done: LookupDone<R>, origin: RecordOrigin | null): void;
+  /**
+   * @param lookups one for each provider, see `RecordKeys`. At least one is not null
+   * @param retained characters that wait in memory before `done`; negative when they are given back
+   */
+  ask(lookups: Lookups<L>, done: LookupDone<R>, origin: RecordOrigin | null, retained?: (chars: number) => void): void;
 }
 
 /** The part of `LookupStep` that a waterfall calls. */
@@ -35,12 +38,15 @@ interface Progress<L, R> {
   readonly lookups: Lookups<L>;
   readonly done: LookupDone<R>;
   readonly origin: RecordOrigin | null;
+  readonly retained: (chars: number) => void;
   readonly contributions: Contribution[];
   /** The record so far; null before a match. */
   found: SourcedRecord | null;
   failure: { readonly outcome: LookupOutcome<R>; readonly key: string } | null;
   /** The key that was asked last. */
   key: string;
+  /** Characters of the answers that `found` is made of. */
+  chars: number;
 }
 
 export class LookupWaterfall<L extends { readonly key: string }, R> implements LookupAsker<L, R> {
@@ -55,8 +61,8 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
     this.#providers = providers;
   }
 
-  ask(lookups: Lookups<L>, done: LookupDone<R>, origin: RecordOrigin | null): void {
-    this.#next({ lookups, done, origin, contributions: [], found: null, failure: null, key: '' }, 0);
+  ask(lookups: Lookups<L>, done: LookupDone<R>, origin: RecordOrigin | null, retained: (chars: number) => void = () => undefined): void {
+    this.#next({ lookups, done, origin, retained, contributions: [], found: null, failure: null, key: '', chars: 0 }, 0);
   }
 
   #next(progress: Progress<L, R>, from: number): void {
@@ -80,6 +86,8 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
       case 'hit':
         note('matched');
         this.#take(progress, outcome.answer.record as Readonly<Record<string, unknown>>, provider);
+        progress.chars += outcome.answer.text.length;
+        progress.retained(outcome.answer.text.length);
         if (hasAll(progress.found?.record ?? {}, this.#rule.until)) this.#end(progress);
         else this.#next(progress, index + 1);
         return;
@@ -89,6 +97,7 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
         return;
       case 'suppressed':
         note('suppressed');
+        progress.retained(-progress.chars);
         progress.done(outcome, key, progress.contributions);
         return;
       case 'failed':
@@ -108,7 +117,8 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
     else if (hasAll(record, this.#rule.until)) progress.found = ofOne(record, provider);
   }
 
-  #end({ found, failure, done, key, contributions }: Progress<L, R>): void {
+  #end({ found, failure, done, key, contributions, retained, chars }: Progress<L, R>): void {
+    retained(-chars);
     if (found === null) {
       done(failure?.outcome ?? { kind: 'miss' }, failure?.key ?? key, contributions);
       return;

@@ -13,7 +13,7 @@ import { VerifyWaterfall, type VerifyGroups } from './verify-waterfall.ts';
 
 /** Follows one record through the steps. */
 export interface RecordListener {
-  /** An answer stays in memory from now until the row is written. @param bytes approximate size */
+  /** An answer stays in memory from now until the row is written. @param bytes approximate size; negative for one that is dropped before */
   retained(bytes: number): void;
   /** Called once, when no step is left to ask. */
   done(result: RecordResult): void;
@@ -21,6 +21,11 @@ export interface RecordListener {
 
 /** An answer's text and its parsed form. */
 const BYTES_PER_CHAR = 3;
+
+const retainedFor =
+  (listener: RecordListener) =>
+  (chars: number): void =>
+    listener.retained(chars * BYTES_PER_CHAR);
 
 type DraftResult = { -readonly [K in keyof RecordResult]: RecordResult[K] };
 
@@ -82,6 +87,7 @@ export class RecordProcessor {
         }
       },
       record,
+      retainedFor(listener),
     );
   }
 
@@ -136,7 +142,7 @@ export class RecordProcessor {
       if (this.#apply(inProgress, 'company', key, outcome, contributions)) this.#reveal(inProgress);
       else inProgress.listener.done(inProgress.result);
     };
-    company.ask(companyLookups(this.#job, key), done, inProgress.record);
+    company.ask(companyLookups(this.#job, key), done, inProgress.record, retainedFor(inProgress.listener));
   }
 
   #reveal(inProgress: RecordInProgress): void {
@@ -150,7 +156,7 @@ export class RecordProcessor {
       this.#apply(inProgress, 'reveal', key, outcome, contributions);
       inProgress.listener.done(inProgress.result);
     };
-    reveal.ask(lookups, done, inProgress.record);
+    reveal.ask(lookups, done, inProgress.record, retainedFor(inProgress.listener));
   }
 
   /** Applies a step's outcome to the result. Returns whether later steps go on. */
@@ -168,7 +174,7 @@ export class RecordProcessor {
     if (contributions !== undefined) result.contributions = [...(result.contributions ?? []), ...contributions];
     switch (outcome.kind) {
       case 'hit':
-        if (step !== 'verify') inProgress.listener.retained(outcome.answer.text.length * BYTES_PER_CHAR);
+        if (step !== 'verify') retainedFor(inProgress.listener)(outcome.answer.text.length);
         result[step] = outcome.answer as DraftResult[S];
         if (inProgress.keys.decides === step) result.outcome = 'matched';
         return true;

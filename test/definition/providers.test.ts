@@ -122,6 +122,12 @@ describe('a job that names its providers', () => {
     expect(job({ providers: { acme: {} }, steps: ['enrich'] }).warnings).toEqual([expect.stringContaining('taking the plan free')]);
   });
 
+  it('asks no provider in vain: one without a key that the job chooses is refused', () => {
+    expect(
+      refused({ providers: { acme: {}, millrace: { baseUrl: 'https://m.example' } }, steps: ['enrich'], enrich: { by: ['phone'] } }),
+    ).toBe('78 enrich.from: acme takes none of the keys in enrich.by (phone), and so would never be asked (jobs/nightly.yaml)');
+  });
+
   it('counts operations with a quota of their own apart', () => {
     const { job: made } = job({ providers: { bolt: {} }, steps: ['enrich', 'verify'] });
     const [bolt] = made.providers;
@@ -179,7 +185,10 @@ describe('a job that names its providers', () => {
     const before = print({});
     const query = { ...LOOKUP.request.query, quota: '1' };
     const others: readonly (readonly [object, object])[] = [
-      [{ timeoutMs: 5_000, quota: { plans: { pro: ['9/minute'] } }, defaultPlan: 'pro' }, { credits: '2', creditsAtMost: 2 }],
+      [
+        { timeoutMs: 5_000, quota: { plans: { pro: ['9/minute'] } }, defaultPlan: 'pro' },
+        { credits: '2', creditsAtMost: 2 },
+      ],
       [{}, { poll: { ...poll, everySeconds: 5, longestSeconds: 600 }, quota: { plans: {} } }],
     ];
     for (const [more, ofLookup] of others) expect(describeDifference(before, print(more, ofLookup))).toBeNull();

@@ -301,6 +301,6 @@ describe('a provider that is given up', () => {
     const released = vi.spyOn(bench.context.ledger, 'release');
     for (const claim of claims) claim(null);
     expect([told, step.callsPending, bench.asked, bench.progress]).toEqual([{ a: ['down'] }, 0, [], 2]);
-    expect(released.mock.calls.map(([, keys]) => keys)).toEqual([['a']]);
+    expect(released.mock.calls.map(([, keys]) => keys)).toEqual([['a@example.com']]);
   });
 });

@@ -88,6 +88,30 @@ describe('a lookup over several providers', () => {
     expect(ask([AWAY, MISS]).outcome).toMatchObject({ kind: 'failed', code: 'unavailable' });
   });
 
+  it('counts the memory of a match that waits for the next provider, and no longer', () => {
+    const open: ((outcome: Outcome) => void)[] = [];
+    const rule: Waterfall = { from: ['a', 'b', 'c'], keys: [], until: ['title'], fields: 'merge' };
+    const provider = { ask: (_: unknown, done: (outcome: Outcome) => void) => void open.push(done) };
+    const waterfall = new LookupWaterfall<{ readonly key: string }, AnyRecord>('enrich', rule, [provider, provider, provider]);
+    let held = 0;
+    const heldAtTheEnd: number[] = [];
+    const lookup = { key: 'k' };
+    for (const last of [MISS, { kind: 'suppressed' } as const]) {
+      waterfall.ask(
+        [lookup, lookup, lookup],
+        () => heldAtTheEnd.push(held),
+        null,
+        (chars) => (held += chars),
+      );
+      open.pop()?.(hit({ name: 'Ada' }));
+      expect(held).toBe('{"name":"Ada"}'.length);
+      open.pop()?.(hit({ phone: '+1' }));
+      expect(held).toBe('{"name":"Ada"}{"phone":"+1"}'.length);
+      open.pop()?.(last);
+    }
+    expect(heldAtTheEnd).toEqual([0, 0]);
+  });
+
   it('asks each provider at most once, in order, and no one after the record is complete', () => {
     const outcome = fc.constantFrom(
       MISS,

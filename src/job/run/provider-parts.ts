@@ -216,7 +216,7 @@ function bothBudgets(run: CallBudget, own: CallBudget, name: string): ProviderPa
   };
 }
 
-/** Whether every step that asks the provider asks another one before it: it gets only what others did not know. */
-function isFallback({ waterfalls }: Pick<CompiledJob, 'waterfalls'>, name: string): boolean {
-  return Object.values(waterfalls).every(({ from }) => from[0] !== name);
+/** Whether each lookup step that asks the provider asks another one before it: it gets only what others did not know. */
+function isFallback({ waterfalls: { verify: _, ...lookups } }: Pick<CompiledJob, 'waterfalls'>, name: string): boolean {
+  return Object.values(lookups).every(({ from }) => from[0] !== name);
 }

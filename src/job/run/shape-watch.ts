@@ -35,7 +35,8 @@ export class ShapeWatch {
 
   #count(result: CallAnswer<unknown>, lookups: number): void {
     if (result.kind === 'ok' || result.kind === 'miss' || result.kind === 'suppressed') this.#inARow = 0;
-    if (result.kind !== 'rejected' || !UNEXPECTED.has(result.code)) return;
+    // Without a status no request was made: the definition is at fault, and not the answer.
+    if (result.kind !== 'rejected' || result.meta.status === 0 || !UNEXPECTED.has(result.code)) return;
     this.#inARow += lookups;
     if (this.#inARow < CHANGED_AFTER || this.#hasTold) return;
     this.#hasTold = true;

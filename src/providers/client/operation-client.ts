@@ -127,8 +127,9 @@ export class OperationClient<T> {
       ({ meta } = 'input' in said ? said.answer : said);
       if (!('input' in said)) return this.#settled(said, exchanged.keyVersion);
       const judgement = await judge(batch.answers, said, exchanged.options, this.#context.watch);
+      // Paid for, and without a ticket: another attempt would pay again.
       if (judgement.kind === 'pending')
-        return { kind: 'retryable', code: 'pending', detail: 'the answer comes later', retryAfterMs: null, meta };
+        throw new Refusal('bad_shape', `operations.${name}.batch: the answer comes later, and only a lookup by itself is asked for again`);
       if (judgement.kind !== 'match' && judgement.kind !== 'undecided') return this.#settled(judgement, exchanged.keyVersion);
       const listed = await evaluate(batch.items, said.input);
       const value = await this.#items(await matchItems(batch, listOf(batch.items, listed), lookups), said, lookups, exchanged.options);

@@ -96,6 +96,14 @@ function compileAnswers(source: Source, key: string, raw: RawAnswers = {}): Answ
 function compileBatch(source: Source, operation: string, keys: readonly ProviderKey[], answers: AnswerRules, raw: RawBatch): ProviderBatch {
   const key = `${operation}.batch`;
   if (raw.request === undefined) throw refusalAt(source.definition, key, 'missing_key', `${key}.request is missing`);
+  if (raw.answers?.pending !== undefined)
+    throw refusalAt(
+      source.definition,
+      `${key}.answers.pending`,
+      'bad_value',
+      `${key}.answers.pending: a batch cannot be answered later`,
+      'Leave batch out, and let poll ask for each lookup.',
+    );
   const request = compileRequest(source, `${key}.request`, raw.request);
   checkKeysUsed(source, operation, keys, `${key}.request`, request);
   return {

@@ -18,7 +18,13 @@ export function digestOf(value: unknown): string {
  */
 export function requestDigest(operation: ProviderOperation, headers: Readonly<Record<string, string>>): string {
   const { name, keys, request, batch } = operation;
-  const asked = { name, keys, headers, request: request && askedBy(request), batch: batch && askedBy(batch.request) };
+  const asked = {
+    name,
+    keys,
+    headers,
+    request: request && askedBy(request),
+    batch: batch && { ...askedBy(batch.request), ...matchedBy(batch) },
+  };
   return digestOf(name === 'verify' ? { ...asked, read: readBy(operation) } : asked);
 }
 
@@ -28,7 +34,10 @@ const texts = (mappings: Readonly<Record<string, Mapping>>): Record<string, stri
 const rules = (answers: AnswerRules): unknown =>
   Object.fromEntries(Object.entries(answers).map(([name, mapping]) => [name, text(mapping as Mapping | null)]));
 
-function askedBy({ method, path, query, headers, body, bodyType }: ProviderRequest): unknown {
+/** They decide which answer belongs to which lookup: by wrong ones the ledger would keep one person's answer for another. */
+const matchedBy = ({ items, itemId }: ProviderBatch): Record<string, unknown> => ({ items: text(items), itemId: text(itemId) });
+
+function askedBy({ method, path, query, headers, body, bodyType }: ProviderRequest): Record<string, unknown> {
   return {
     method,
     path: path.map((part) => (typeof part === 'string' ? part : { expression: part.text })),
@@ -43,6 +52,6 @@ function readBy({ record, answers, batch }: ProviderOperation): unknown {
   return { record: text(record), answers: rules(answers), batch: batch && readByBatch(batch) };
 }
 
-function readByBatch({ items, itemStatus, itemId, answers }: ProviderBatch): unknown {
-  return { items: text(items), itemStatus: text(itemStatus), itemId: text(itemId), answers: rules(answers) };
+function readByBatch({ itemStatus, answers }: ProviderBatch): unknown {
+  return { itemStatus: text(itemStatus), answers: rules(answers) };
 }

@@ -28,6 +28,11 @@ describe('a provider whose answers change', () => {
     expect(see(times(20, unfit))).toEqual(['the last 100 answers were not as acme.yaml says: record.name: expected text, got a list']);
   });
 
+  it('a mapping that makes no request is no changed answer', () => {
+    const unmade: CallResult<unknown> = { kind: 'rejected', code: 'bad_mapping', detail: 'x', meta: { ...meta, status: 0 } };
+    expect(see(times(200, unmade))).toEqual([]);
+  });
+
   it.each([good, miss])('the count begins anew after an answer of the kind $kind', (result) => {
     expect(see([...times(99, unfit), result, ...times(99, unfit)])).toEqual([]);
   });

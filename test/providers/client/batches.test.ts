@@ -53,6 +53,17 @@ describe('a batch', () => {
     expect(declaredClient('http://127.0.0.1:1', { operations: { verify: { batch: {} } } }).batches).toBeUndefined();
   });
 
+  it('fails when its answer comes later, because asking again would pay again', async () => {
+    const promised: Answering = () => ({ status: 202, body: { id: 'job-1' } });
+    const poll = { poll: { ticket: 'body.id' }, batch: { answers: { pending: 'status = 202' } } };
+    expect(await callWith(promised, poll)).toMatchObject({
+      kind: 'rejected',
+      code: 'bad_shape',
+      detail: 'operations.enrich.batch: the answer comes later, and only a lookup by itself is asked for again',
+      meta: { status: 202 },
+    });
+  });
+
   it('has the options of the job, for each lookup and for all', async () => {
     let seen: unknown;
     const url = await serve(async (request, response) => {

@@ -44,6 +44,8 @@ test.each([
   ['[email, phone]', '[phone, email]', ['enrich']],
   ['path: /b,', 'path: /b2,', ['enrich']],
   ['body: lookups,', 'body: lookups, bodyType: form,', ['enrich']],
+  ['items: body}\n  verify', 'items: body.list}\n  verify', ['enrich']],
+  ['items: body}\n  verify', 'items: body, itemId: id}\n  verify', ['enrich']],
   ['request: {path: /v', 'request: {method: PUT, path: /v', ['verify']],
   ['"/c/{domain}"', '"/d/{domain}"', ['company']],
   ['X-Version: "1"', 'X-Version: "2"', ['enrich', 'verify', 'company']],

@@ -107,6 +107,12 @@ describe('a definition is refused for', () => {
       /^operations\.enrich\.answers\.pending needs poll, .* \(acme\.yaml, line 7\)$/,
     ],
     [
+      'a batch that is answered later',
+      `${LEAST}    batch: {size: 2, request: {path: /b, body: lookups}, items: body, answers: {pending: status = 202}}`,
+      'bad_value',
+      /^operations\.enrich\.batch\.answers\.pending: a batch cannot be answered later.* \(acme\.yaml, line 7\)$/,
+    ],
+    [
       'a poll that never comes',
       `${LEAST}    answers: {pending: status = 202}\n    poll: {everySeconds: 60, longestSeconds: 10}`,
       'bad_value',

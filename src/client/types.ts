@@ -64,7 +64,7 @@ export type CallResult<T> =
   /** 451: the person asked to be removed. */
   | { readonly kind: 'suppressed'; readonly meta: CallMeta }
   /** 400, 413, 422 and other 4xx of this one request: asking again would not help. `code` is the service's own, else `http_<status>`. */
-  | { readonly kind: 'rejected'; readonly code: string; readonly detail: string; readonly meta: CallMeta; readonly page?: true }
+  | Rejected
   /** 401, 402, 403, 421: key refused or out of credits. `keyVersion`: which key the call carried, where it may change. */
   | { readonly kind: 'denied'; readonly code: string; readonly detail: string; readonly keyVersion?: number; readonly meta: CallMeta }
   /** A 404 that is no miss: this is not such a service. Ends the job. */
@@ -76,6 +76,16 @@ export type CallResult<T> =
    * `http_500`, `timeout`, `network`, `bad_body`.
    */
   | Retryable;
+
+export interface Rejected {
+  readonly kind: 'rejected';
+  readonly code: string;
+  readonly detail: string;
+  readonly meta: CallMeta;
+  readonly page?: true;
+  /** A match that the provider's definition cannot map, for the ledger: it is paid for, and a corrected mapping may read it. */
+  readonly stored?: string;
+}
 
 export interface Retryable {
   readonly kind: 'retryable';

@@ -67,7 +67,7 @@ function providersOf({ providers, waterfalls }: Pick<CompiledJob, 'providers' | 
       [`providers.${name}.use`, definition.name],
       [`providers.${name}.baseUrl`, baseUrl],
       [`providers.${name}.embedded`, embedded],
-      [`providers.${name}: what its definition asks`, digestOf(definition)],
+      ...Object.keys(definition.operations).map((step) => [`providers.${name}, ${step} in its definition`, digestOf(definition, step)]),
     ]),
     ...Object.entries(waterfalls).flatMap(([step, { from, until, fields, keys }]) => [
       [`steps.${step}.from`, from],
@@ -79,12 +79,14 @@ function providersOf({ providers, waterfalls }: Pick<CompiledJob, 'providers' | 
 }
 
 /** Credits, quotas and the times of polls decide no answer. */
-function digestOf({ client, headers, operations }: CompiledProvider): string {
-  const asked = Object.values(operations).map(({ quota: _quota, credits: _credits, creditsAtMost: _most, batch, poll, ...own }) => ({
-    ...own,
-    batch: batch && { ...batch, credits: null, quota: null },
-    poll: poll && { ticket: poll.ticket, request: poll.request },
-  }));
+function digestOf({ client, headers, operations }: CompiledProvider, step: string): string {
+  const asked = [operations[step as keyof typeof operations]]
+    .flatMap((one) => one ?? [])
+    .map(({ quota: _quota, credits: _credits, creditsAtMost: _most, batch, poll, ...own }) => ({
+      ...own,
+      batch: batch && { ...batch, credits: null, quota: null },
+      poll: poll && { ticket: poll.ticket, request: poll.request },
+    }));
   return hash('sha256', JSON.stringify([client, headers, asked]), 'hex').slice(0, 16);
 }
 

@@ -112,8 +112,8 @@ export function checkUrl(text: string, origin: Origin | null, name = origin === 
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw refuse('must begin with http:// or https://', 'Write it whole: https://api.example.com');
   if (url.username !== '' || url.password !== '')
-    throw refuse('must not hold a user name or password', 'The API key comes from MILLRACE_API_KEY.');
+    throw refuse('must not hold a user name or password', 'The API key has a variable of its own, such as MILLRACE_API_KEY.');
   if (url.search !== '' || url.hash !== '')
-    throw refuse('must end after its path, without ? or #', 'The API key comes from MILLRACE_API_KEY.');
+    throw refuse('must end after its path, without ? or #', 'The API key has a variable of its own, such as MILLRACE_API_KEY.');
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }

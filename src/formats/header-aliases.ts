@@ -74,7 +74,8 @@ export function findKeyColumns(
 export function keysOr(names: KeyNames, others: KeyNames): KeyNames {
   const keys = { ...others };
   for (const key of [...KEY_COLUMNS, ...PERSON_COLUMNS]) {
-    const name = names[key] ?? others[key];
+    // A column that is looked for and not found is null: the job uses it.
+    const name = names[key] ?? others[key] ?? names[key];
     if (name !== undefined) keys[key] = name;
   }
   return keys;

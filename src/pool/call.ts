@@ -18,7 +18,11 @@ export type SettledCall<T> =
       readonly code: string;
       readonly attempts: number;
       readonly requestId: string | null;
+      /** A paid answer that the provider's definition cannot map, for the ledger. */
+      readonly stored?: string;
     };
+
+type FailedCall = Extract<SettledCall<never>, { readonly kind: 'failed' }>;
 
 export interface PoolCall<T> {
   readonly step: Step;
@@ -81,11 +85,14 @@ export function settledCall(
 ): SettledCall<unknown> {
   const { status, requestId } = result.meta;
   if (result.kind === 'ok') return { kind: 'ok', value: result.value, attempts, requestId };
-  if (result.kind === 'rejected') return failedCall(result.meta, result.code, attempts, true);
+  if (result.kind === 'rejected') {
+    const failed = failedCall(result.meta, result.code, attempts, true);
+    return result.stored === undefined ? failed : { ...failed, stored: result.stored };
+  }
   return { kind: result.kind, status, attempts, requestId };
 }
 
 /** @param rejected whether the service refused this request itself (4xx) */
-export function failedCall({ status, requestId }: CallMeta, code: string, attempts: number, rejected = false): SettledCall<never> {
+export function failedCall({ status, requestId }: CallMeta, code: string, attempts: number, rejected = false): FailedCall {
   return { kind: 'failed', rejected, status, code, attempts, requestId };
 }

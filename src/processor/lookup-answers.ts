@@ -70,6 +70,11 @@ export class LookupAnswers<L extends { readonly key: string }, R> {
       case 'failed': {
         const { code, attempts, requestId } = settled;
         const failed = { kind: 'failed', code, attempts, requestId } as const;
+        if (settled.stored !== undefined) {
+          gate.confirm();
+          this.#deliver(one, { kind: 'hit', text: settled.stored }, failed);
+          return;
+        }
         if (settled.rejected) this.quarantine(one, { step, key, said: `${settled.status} ${code}`, refused: true, answer: failed });
         else this.#deliver(one, failed, failed);
         return;

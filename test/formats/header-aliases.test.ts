@@ -6,6 +6,7 @@ import {
   ALIASES,
   describeAliases,
   findKeyColumns,
+  keysOr,
   KEY_COLUMNS,
   listNames,
   meantColumn,
@@ -58,6 +59,15 @@ describe('aliases', () => {
     const ofPerson = Object.values(PERSON_ALIASES).flat().map(normaliseColumnName);
     expect(new Set(ofPerson).size).toBe(ofPerson.length);
     for (const alias of ofPerson) expect(all.filter((one) => one === alias)).toHaveLength(1);
+  });
+
+  it('a first and a last name are columns of a person without a column of the full name', () => {
+    const found = findKeyColumns(['First Name', 'Last Name', 'Website'], {}, true, ['name', 'first_name', 'last_name']);
+    expect(keysOr(found, { email: null, domain: null, linkedin_url: null })).toMatchObject({
+      name: null,
+      first_name: 'First Name',
+      last_name: 'Last Name',
+    });
   });
 
   it('aliases are tried in the order of the list, not of the header; the first of several equal columns is used', () => {

@@ -197,6 +197,14 @@ describe('a provider whose kept answers are read again each time', () => {
     expect(bench.kept.flat().map(({ answer }) => answer)).toEqual([{ kind: 'hit', text: 'raw' }]);
   });
 
+  it('keeps an answer that the definition cannot map, although the record fails', () => {
+    const { bench, ask, told } = make({ trusted: false });
+    ask('a');
+    bench.next().settle({ kind: 'failed', rejected: true, status: 200, code: 'bad_shape', attempts: 1, requestId: null, stored: 'raw' });
+    expect(told).toEqual({ a: ['bad_shape'] });
+    expect(bench.kept.flat().map(({ answer }) => answer)).toEqual([{ kind: 'hit', text: 'raw' }]);
+  });
+
   it('reads it for all records that wait for it, and counts it as pending meanwhile', async () => {
     const read: string[] = [];
     const { bench, step, ask, told } = make({

@@ -35,7 +35,7 @@ test.each([
   await Promise.all([writePeople(folder, RECORDS), writeJob(folder, job)]);
   const { code, stderr } = await run(folder, job);
   expect(code).toBe(78);
-  expect(stderr).toMatch(/^millrace: vendor: the last 1\d\d answers were not as .*\.yaml says: .*record\.title.*expected text, got a list/);
+  expect(stderr).toMatch(/^millrace: vendor: the last 1\d\d answers were not as .*\.yaml says: .*record\.title.*expected text, got a list/m);
   const { outcomes, errors } = (await checkpoint(folder)).mark.tally;
   expect(outcomes.matched).toBe(GOOD);
   expect(errors).toEqual({ 'enrich:bad_shape': outcomes.failed });
@@ -58,7 +58,7 @@ test('verdicts that change in batches stop the job after two requests', async ()
   await Promise.all([writePeople(folder, RECORDS), writeJob(folder, job)]);
   const { code, stderr } = await run(folder, job);
   expect(code).toBe(78);
-  expect(stderr).toMatch(/^millrace: vendor: the last 1\d\d answers were not as .*\.yaml says: .*record\.result.*expected text/);
+  expect(stderr).toMatch(/^millrace: vendor: the last 1\d\d answers were not as .*\.yaml says: .*record\.result.*expected text/m);
   // Four good requests, and no more addresses than make a hundred without a verdict.
   expect(vendor.counts.lookups).toBeLessThanOrEqual(4 * 25 + 100 + 25);
 });

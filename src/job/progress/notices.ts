@@ -57,6 +57,11 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
     this.#reporter.warn('provider_skipped', `${why}; the run goes on without this provider`);
   }
 
+  /** An answer that the provider's definition does not fit. @param text names the field, what was expected and what came */
+  unfit(text: string): void {
+    this.#reporter.warn('provider_unfit', text);
+  }
+
   /** A provider that is asked after others has answered with nothing but misses so far. */
   missesAlone(answers: number): void {
     this.#reporter.warn(

@@ -97,7 +97,10 @@ export class RunProvider {
       trusted: known.trusted || job.limits.trustMisses,
       onDistrust: (answers, kind) => this.#distrust(answers, kind),
     });
-    if (part.watch !== undefined) part.watch.onChange = (error) => this.#fatal(error);
+    if (part.watch !== undefined) {
+      part.watch.onChange = (error) => this.#fatal(error);
+      part.watch.onFirst = (text) => notices.unfit(text);
+    }
     this.calls = openCalls({
       settings: job,
       service: part.access,

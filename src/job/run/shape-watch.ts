@@ -3,7 +3,7 @@ import type { BatchItem } from '../../client/provider-client.ts';
 import type { CallAnswer } from '../../pool/call.ts';
 import { ConfigError } from '../../util/errors.ts';
 
-/** A run stops after this many lookups in a row whose answers are not as the definition says. */
+/** A run stops after this many lookups whose answers are not as the definition says, without a match between them. */
 const CHANGED_AFTER = 100;
 /** One answer that is unfit as a whole ends no run, however many lookups it was for: it may be another server's. */
 const MOST_OF_ONE = CHANGED_AFTER / 2;
@@ -15,6 +15,9 @@ export class ShapeWatch {
   readonly #file: string;
   #inARow = 0;
   #hasTold = false;
+  #hasWarned = false;
+  /** Shows the first such answer; set once the provider is open. */
+  onFirst: (text: string) => void = () => undefined;
   /** Ends the run; set once the provider is open. */
   onChange: (error: ConfigError) => void = () => undefined;
 
@@ -24,7 +27,7 @@ export class ShapeWatch {
   }
 
   /**
-   * Any answer that is as the definition says ends a row. Answers that say nothing of the shape, such as a 500, leave it.
+   * A match ends a row. Answers that say nothing of a record's shape, such as a miss or a 500, leave it.
    * @param keys lookups of the call
    */
   answered({ keys }: { readonly keys: number }, result: CallAnswer<unknown>): void {
@@ -34,9 +37,13 @@ export class ShapeWatch {
   }
 
   #count(result: CallAnswer<unknown>, lookups: number): void {
-    if (result.kind === 'ok' || result.kind === 'miss' || result.kind === 'suppressed') this.#inARow = 0;
+    if (result.kind === 'ok') this.#inARow = 0;
     // Without a status no request was made: the definition is at fault, and not the answer.
     if (result.kind !== 'rejected' || result.meta.status === 0 || !UNEXPECTED.has(result.code)) return;
+    if (this.#inARow === 0 && !this.#hasWarned) {
+      this.#hasWarned = true;
+      this.onFirst(`an answer is not as ${this.#file} says: ${result.detail}`);
+    }
     this.#inARow += lookups;
     if (this.#inARow < CHANGED_AFTER || this.#hasTold) return;
     this.#hasTold = true;

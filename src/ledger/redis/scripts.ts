@@ -32,14 +32,6 @@ for i = 1, #KEYS / 2 do
 end
 return out`;
 
-/** Takes the holder out of its claims, and leaves the seed to whoever asks next. KEYS: claims. ARGV: the holder, the TTL of a claim. */
-export const LEAVE = `
-for i = 1, #KEYS do
-  local holder, seed = string.match(redis.call('GET', KEYS[i]) or '', '^([^\\n]*)\\n(.*)$')
-  if holder == ARGV[1] then redis.call('SET', KEYS[i], '\\n' .. seed, 'PX', ARGV[2]) end
-end
-return 1`;
-
 /**
  * Takes the holder out of its claims, and leaves the seed to the next run that asks. KEYS: claims. ARGV: the holder, the TTL of a claim in
  * milliseconds.

@@ -7,7 +7,7 @@ import { oneLine } from '../../client/problem.ts';
 import type { LookupOptions, PendingAnswer } from '../../client/provider-client.ts';
 import type { Redactor } from '../../client/redactor.ts';
 import type { RotatingKey } from '../../client/rotating-key.ts';
-import type { CallMeta, CallResult } from '../../client/types.ts';
+import type { CallMeta, CallResult, Rejected } from '../../client/types.ts';
 import type { CompiledProvider, Mapping, ProviderOperation, ProviderRequest } from '../compiled-provider.ts';
 import type { CallWatch, Sender } from './call-watch.ts';
 import { quotaReader } from './declared-quota.ts';
@@ -16,6 +16,7 @@ import type { LookupInput } from './lookup-text.ts';
 import { mapRecord, type MappedRecord } from './map-record.ts';
 import { matchItems } from './match-items.ts';
 import { evaluate, inWords, Refusal } from './refusal.ts';
+import { storedAnswer } from './stored-answer.ts';
 import type { RequestTemplate } from './request-template.ts';
 
 /** A request that is ready to be filled, and the way to its address. */
@@ -184,9 +185,15 @@ export class OperationClient<T> {
     // With rules for both, an answer that is neither has a shape that the definition does not know. As a miss nobody would notice it.
     if (judgement.kind === 'undecided' && answers.match !== null && answers.miss !== null)
       throw new Refusal('bad_shape', `operations.${name}.answers: this ${said.input.status} is neither a match nor a miss`);
-    const record = await mapRecord(this.operation, said.input);
-    if (record === null && judgement.kind === 'undecided') return { kind: 'miss', meta };
-    return { kind: 'ok', value: this.#toValue(record ?? {}, said, text, lookup), meta };
+    try {
+      const record = await mapRecord(this.operation, said.input);
+      if (record === null && judgement.kind === 'undecided') return { kind: 'miss', meta };
+      return { kind: 'ok', value: this.#toValue(record ?? {}, said, text, lookup), meta };
+    } catch (error) {
+      const refused = this.#refused(error, meta);
+      // Verdicts are kept as they are mapped, so that there is nothing to keep.
+      return name === 'verify' ? refused : { ...refused, stored: storedAnswer(this.operation, said.input, text) };
+    }
   }
 
   async #pending({ input, answer }: Said, before: string | null): Promise<PendingAnswer | Unsuccessful> {
@@ -248,7 +255,7 @@ export class OperationClient<T> {
     return result;
   }
 
-  #refused(error: unknown, meta: CallMeta): Unsuccessful {
+  #refused(error: unknown, meta: CallMeta): Rejected {
     if (!(error instanceof Refusal)) throw error;
     const { code, message } = error;
     return { kind: 'rejected', code, detail: oneLine(this.#context.redactor.words(message)), meta };

@@ -74,7 +74,12 @@ function wrongValue(definition: DefinitionFile, issue: z.core.$ZodIssue, key: st
   if (value === undefined) return refusalAt(definition, key, 'missing_key', `${key} is missing: ${expectedOf(schema)}`);
   const words = schema === null ? [] : wordsOf(schema);
   const suggestion = typeof value === 'string' ? nearest(value, words) : null;
-  return refusalAt(definition, key, 'bad_value', `${key} must be ${expectedOf(schema)}, got ${show(value)}${didYouMean(suggestion)}`);
+  return refusalAt(
+    definition,
+    key,
+    'bad_value',
+    `${key} must be ${expectedOf(schema)}${isAuthentication(key) ? '' : `, got ${show(value)}`}${didYouMean(suggestion)}`,
+  );
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
@@ -124,4 +129,9 @@ function wordsOf(schema: z.ZodType): readonly string[] {
 
 function expectedOf(schema: z.ZodType | null): string {
   return (schema === null ? undefined : expectations.get(schema)?.expected) ?? 'a JSONata expression as text';
+}
+
+/** What stands there by mistake may be the API key itself. */
+function isAuthentication(key: string): boolean {
+  return key === 'authentication' || key.startsWith('authentication.');
 }

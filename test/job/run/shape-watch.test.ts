@@ -33,8 +33,16 @@ describe('a provider whose answers change', () => {
     expect(see(times(200, unmade))).toEqual([]);
   });
 
-  it.each([good, miss])('the count begins anew after an answer of the kind $kind', (result) => {
-    expect(see([...times(99, unfit), result, ...times(99, unfit)])).toEqual([]);
+  it('the count begins anew after a match, and goes on after a miss', () => {
+    expect(see([...times(99, unfit), good, ...times(99, unfit)])).toEqual([]);
+    expect(see([miss, unfit])).toHaveLength(1);
+  });
+
+  it('the first unfit answer is shown at once, and only that one', () => {
+    const first: string[] = [];
+    watch.onFirst = (text) => void first.push(text);
+    see([unfit, good, unfit]);
+    expect(first).toEqual(['an answer is not as acme.yaml says: record.name: expected text, got a list']);
   });
 
   it('the count goes on after answers that say nothing of the shape', () => {

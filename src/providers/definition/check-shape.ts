@@ -131,7 +131,7 @@ function expectedOf(schema: z.ZodType | null): string {
   return (schema === null ? undefined : expectations.get(schema)?.expected) ?? 'a JSONata expression as text';
 }
 
-/** What stands there by mistake may be the API key itself. */
+/** A value that stands there by mistake may be the API key itself. */
 function isAuthentication(key: string): boolean {
   return key === 'authentication' || key.startsWith('authentication.');
 }

@@ -320,9 +320,9 @@ describe('rows of a job that names its providers', () => {
   const record = { values: ['a@b.example'], json: null, bad: null, raw: null } as unknown as InputRecord;
 
   it('say in a column for each step where the values of its columns come from', () => {
-    const { header, row } = rowFormat(job('csv'), manifest);
-    const names = String(header).trimEnd().split(',');
-    const cells = String(row(record, result)).trimEnd().split(',');
+    const format = rowFormat(job('csv'), manifest);
+    const names = String(format.header).trimEnd().split(',');
+    const cells = String(format.row(record, result)).trimEnd().split(',');
     const cell = (name: string): string | undefined => cells[names.indexOf(name)];
     expect(names.slice(-3)).toEqual(['enrich.source', 'verify.source', 'company.source']);
     expect(cell('enrich.source')).toBe('email=pdl;title=hunter;company.name=pdl');
@@ -335,10 +335,10 @@ describe('rows of a job that names its providers', () => {
   });
 
   it('may have the source of one field in a column of its own', () => {
-    const { row } = rowFormat(
+    const format = rowFormat(
       { ...job('csv'), output: { ...job('csv').output, fields: { Who: 'enrich.source.title', All: 'enrich.source' } } },
       manifest,
     );
-    expect(String(row(record, result))).toBe('a@b.example,hunter,email=pdl;title=hunter;company.name=pdl\n');
+    expect(String(format.row(record, result))).toBe('a@b.example,hunter,email=pdl;title=hunter;company.name=pdl\n');
   });
 });

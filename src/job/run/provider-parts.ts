@@ -217,6 +217,6 @@ function bothBudgets(run: CallBudget, own: CallBudget, name: string): ProviderPa
 }
 
 /** Whether each lookup step that asks the provider asks another one before it: it gets only what others did not know. */
-function isFallback({ waterfalls: { verify: _, ...lookups } }: Pick<CompiledJob, 'waterfalls'>, name: string): boolean {
-  return Object.values(lookups).every(({ from }) => from[0] !== name);
+function isFallback({ waterfalls: { enrich, company, reveal } }: Pick<CompiledJob, 'waterfalls'>, name: string): boolean {
+  return [enrich, company, reveal].every((lookup) => lookup?.from[0] !== name);
 }

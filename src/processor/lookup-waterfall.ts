@@ -2,9 +2,10 @@
 import type { RecordOrigin } from '../formats/input-record.ts';
 import type { Step, Waterfall } from '../definition/steps.ts';
 import type { Contribution } from './contribution.ts';
+import type { StepAnswer } from './result.ts';
 import type { LookupOutcome } from './lookup-step.ts';
 import type { Lookups } from './lookup-keys.ts';
-import { fill, hasAll, ofOne, type SourcedRecord } from './merge-records.ts';
+import { fill, hasAll, ofOne, type FieldSources, type SourcedRecord } from './merge-records.ts';
 
 /** The outcome of a step for a record. @param contributions absent for a job without providers */
 export type LookupDone<R> = (outcome: LookupOutcome<R>, key: string, contributions?: readonly Contribution[]) => void;
@@ -13,7 +14,7 @@ export type LookupDone<R> = (outcome: LookupOutcome<R>, key: string, contributio
 export interface LookupAsker<L, R> {
   /**
    * @param lookups one for each provider, see `RecordKeys`. At least one is not null
-   * @param retained characters that wait in memory before `done`; negative when they are given back
+   * @param retained characters of answers that stay in memory until the row is written; negative when they are given back
    */
   ask(lookups: Lookups<L>, done: LookupDone<R>, origin: RecordOrigin | null, retained?: (chars: number) => void): void;
 }
@@ -26,9 +27,13 @@ interface OneProvider<L, R> {
 /** Asks the one service of a job. */
 export function oneService<L extends { readonly key: string }, R>(step: OneProvider<L, R>): LookupAsker<L, R> {
   return {
-    ask: ([lookup], done, origin) => {
+    ask: ([lookup], done, origin, retained) => {
       if (lookup === null || lookup === undefined) throw new Error('a record without a key is not looked up');
-      step.ask(lookup, (outcome) => done(outcome, lookup.key), origin);
+      const answered = (outcome: LookupOutcome<R>): void => {
+        if (outcome.kind === 'hit') retained?.(outcome.answer.text.length);
+        done(outcome, lookup.key);
+      };
+      step.ask(lookup, answered, origin);
     },
   };
 }
@@ -42,6 +47,8 @@ interface Progress<L, R> {
   readonly contributions: Contribution[];
   /** The record so far; null before a match. */
   found: SourcedRecord | null;
+  /** The JSON of `found`, where it is the whole record of one provider. */
+  text: string | null;
   failure: { readonly outcome: LookupOutcome<R>; readonly key: string } | null;
   /** The key that was asked last. */
   key: string;
@@ -62,7 +69,7 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
   }
 
   ask(lookups: Lookups<L>, done: LookupDone<R>, origin: RecordOrigin | null, retained: (chars: number) => void = () => undefined): void {
-    this.#next({ lookups, done, origin, retained, contributions: [], found: null, failure: null, key: '', chars: 0 }, 0);
+    this.#next({ lookups, done, origin, retained, contributions: [], found: null, text: null, failure: null, key: '', chars: 0 }, 0);
   }
 
   #next(progress: Progress<L, R>, from: number): void {
@@ -85,7 +92,7 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
     switch (outcome.kind) {
       case 'hit':
         note('matched');
-        this.#take(progress, outcome.answer.record as Readonly<Record<string, unknown>>, provider);
+        this.#take(progress, outcome.answer, provider);
         progress.chars += outcome.answer.text.length;
         progress.retained(outcome.answer.text.length);
         if (hasAll(progress.found?.record ?? {}, this.#rule.until)) this.#end(progress);
@@ -110,24 +117,52 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
     }
   }
 
-  #take(progress: Progress<L, R>, record: Readonly<Record<string, unknown>>, provider: string): void {
+  #take(progress: Progress<L, R>, answer: StepAnswer<R>, provider: string): void {
     const { found } = progress;
-    if (found === null) progress.found = ofOne(record, provider);
-    else if (this.#rule.fields === 'merge') progress.found = fill(found, record, provider);
-    else if (hasAll(record, this.#rule.until)) progress.found = ofOne(record, provider);
+    const record = answer.record as Readonly<Record<string, unknown>>;
+    if (found !== null && this.#rule.fields === 'merge') {
+      progress.found = fill(found, record, provider);
+      progress.text = null;
+    } else if (found === null || hasAll(record, this.#rule.until)) {
+      progress.found = ofOne(record, provider);
+      progress.text = answer.text;
+    }
   }
 
-  #end({ found, failure, done, key, contributions, retained, chars }: Progress<L, R>): void {
-    retained(-chars);
-    if (found === null) {
-      done(failure?.outcome ?? { kind: 'miss' }, failure?.key ?? key, contributions);
-      return;
-    }
-    const record = { ...found.record, source: found.sources };
-    const counted = contributions.map((one) => ({
-      ...one,
-      fields: one.kind === 'matched' ? Object.values(found.sources).filter((name) => name === one.provider).length : 0,
-    }));
-    done({ kind: 'hit', answer: { record: record as R, text: JSON.stringify(record) } }, key, counted);
+  #end({ found, text, failure, done, key, contributions }: Progress<L, R>): void {
+    if (found === null) done(failure?.outcome ?? { kind: 'miss' }, failure?.key ?? key, contributions);
+    else done({ kind: 'hit', answer: new SourcedAnswer<R>(found, text) }, key, withFields(contributions, found.sources));
   }
+}
+
+/** A record with its sources in the field `source`. Its text is made when it is asked for: the rows of a table need none. */
+class SourcedAnswer<R> implements StepAnswer<R> {
+  readonly record: R;
+  readonly #found: SourcedRecord;
+  readonly #text: string | null;
+
+  /** @param text the JSON of the record where it is the whole record of one provider */
+  constructor(found: SourcedRecord, text: string | null) {
+    this.record = { ...found.record, source: found.sources } as R;
+    this.#found = found;
+    this.#text = text;
+  }
+
+  get text(): string {
+    const { record, sources } = this.#found;
+    const end = this.#text?.lastIndexOf('}') ?? -1;
+    if (this.#text === null || end < 1 || Object.hasOwn(record, 'source') || Object.keys(record).length === 0)
+      return JSON.stringify(this.record);
+    return `${this.#text.slice(0, end)},"source":${JSON.stringify(sources)}}`;
+  }
+}
+
+/** The contributions to a match, with the number of fields that are from each provider. */
+function withFields(contributions: readonly Contribution[], sources: FieldSources): readonly Contribution[] {
+  const names = Object.values(sources);
+  const isAll = contributions.length === 1;
+  return contributions.map((one) => {
+    if (one.kind !== 'matched') return one;
+    return { ...one, fields: isAll ? names.length : names.filter((name) => name === one.provider).length };
+  });
 }

@@ -1,4 +1,5 @@
 /** Merges the records that several providers have of one person or company. Pure. */
+import { COMPANY_FIELDS } from '../client/answer-fields.ts';
 import { isObject } from '../util/is-object.ts';
 
 type AnyRecord = Readonly<Record<string, unknown>>;
@@ -21,9 +22,36 @@ export function hasValue(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : Object.values(value).some(hasValue);
 }
 
-/** A record with each of its fields from one provider. Fields without a value are left out of the sources. */
+/** The latest sources of `ofOne`, by provider. */
+const latest = new Map<string, FieldSources>();
+
+/**
+ * A record with each of its fields from one provider. Fields without a value are left out of the sources. The records of a provider mostly
+ * have the same fields, and then the same sources: a reader may keep what it has made of them.
+ */
 export function ofOne(record: AnyRecord, provider: string): SourcedRecord {
-  return fill({ record: {}, sources: {} }, record, provider);
+  const paths = pathsOf(record);
+  const before = latest.get(provider);
+  if (before !== undefined && isEqual(Object.keys(before), paths)) return { record, sources: before };
+  const sources = Object.fromEntries(paths.map((path) => [path, provider]));
+  latest.set(provider, sources);
+  return { record, sources };
+}
+
+/** The paths of the fields with a value. */
+function pathsOf(record: AnyRecord): readonly string[] {
+  const paths: string[] = [];
+  for (const field of Object.keys(record)) {
+    const value = record[field];
+    if (field === 'company' && isObject(value)) {
+      for (const inner of Object.keys(value)) if (hasValue(value[inner])) paths.push(companyPath(inner));
+    } else if (hasValue(value)) paths.push(field);
+  }
+  return paths;
+}
+
+function isEqual(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((one, index) => one === others[index]);
 }
 
 /** Fills the empty fields of a record from the record of another provider. The company is filled field by field. */
@@ -57,9 +85,16 @@ function fillCompany(before: unknown, company: AnyRecord, provider: string, sour
   for (const [field, value] of Object.entries(company)) {
     if (hasValue(merged[field]) || (!hasValue(value) && Object.hasOwn(merged, field))) continue;
     merged[field] = value;
-    if (hasValue(value)) sources[`company.${field}`] = provider;
+    if (hasValue(value)) sources[companyPath(field)] = provider;
   }
   return merged;
+}
+
+const COMPANY_PATHS = new Map(COMPANY_FIELDS.map((field) => [field, `company.${field}`]));
+
+/** The dotted path of a company's field. Each record has the same few, and a text made anew costs more than the rest of a merge. */
+function companyPath(field: string): string {
+  return COMPANY_PATHS.get(field) ?? `company.${field}`;
 }
 
 /** Whether a record has a value in each of these fields. @param paths dotted, such as `company.name` */

@@ -171,10 +171,10 @@ export class RecordProcessor {
     const asked = contributions?.filter(({ kind }) => kind !== 'unavailable').length ?? 1;
     const lookups = (result.lookups ?? 0) + asked;
     result.lookups = lookups;
-    if (contributions !== undefined) result.contributions = [...(result.contributions ?? []), ...contributions];
+    if (contributions !== undefined)
+      result.contributions = result.contributions === undefined ? contributions : [...result.contributions, ...contributions];
     switch (outcome.kind) {
       case 'hit':
-        if (step !== 'verify') retainedFor(inProgress.listener)(outcome.answer.text.length);
         result[step] = outcome.answer as DraftResult[S];
         if (inProgress.keys.decides === step) result.outcome = 'matched';
         return true;

@@ -56,12 +56,24 @@ const SOURCES: Readonly<Record<Step, readonly [string, Read]>> = {
   reveal: ['reveal.source', (r) => sourceText('reveal', r.reveal?.record['source'])],
 };
 
+/** The texts of sources, by step: most records of a provider share theirs. */
+const sourceTexts: Readonly<Record<Step, WeakMap<object, readonly string[]>>> = {
+  enrich: new WeakMap(),
+  verify: new WeakMap(),
+  company: new WeakMap(),
+  reveal: new WeakMap(),
+};
+
 /** `title=pdl;company.name=hunter`, for the fields that a row of a table shows. */
-function sourceText(step: Step, sources: unknown): unknown {
+function sourceText(step: Step, sources: unknown): readonly string[] | undefined {
   if (!isObject(sources)) return undefined;
-  return Object.entries(sources)
-    .filter(([field]) => SHOWN_PATHS.has(`${step}.${field}`))
-    .map(([field, provider]) => `${field}=${String(provider)}`);
+  let texts = sourceTexts[step].get(sources);
+  if (texts === undefined) {
+    const shown = Object.keys(sources).filter((field) => SHOWN_FIELDS[step].has(field));
+    texts = shown.map((field) => `${field}=${String(sources[field])}`);
+    sourceTexts[step].set(sources, texts);
+  }
+  return texts;
 }
 
 /** Separates the items of a list in one cell. */
@@ -147,8 +159,18 @@ function standardColumns(steps: readonly Step[], waterfalls: Waterfalls): readon
   return [...STANDARD, ...steps.flatMap((step) => OF_STEP[step]), ...sources];
 }
 
-/** Paths that have a column of their own. */
-const SHOWN_PATHS: ReadonlySet<string> = new Set([...STANDARD, ...Object.values(OF_STEP).flat()].map(([name]) => name));
+/** Fields of each step that have a column of their own. */
+const SHOWN_FIELDS: Readonly<Record<Step, ReadonlySet<string>>> = {
+  enrich: shownFields('enrich'),
+  verify: shownFields('verify'),
+  company: shownFields('company'),
+  reveal: shownFields('reveal'),
+};
+
+function shownFields(step: Step): ReadonlySet<string> {
+  const names = [...STANDARD, ...OF_STEP[step]].map(([name]) => name);
+  return new Set(names.filter((name) => name.startsWith(`${step}.`)).map((name) => name.slice(step.length + 1)));
+}
 
 /**
  * Reads a dotted path such as `enrich.company.hq.city`, `verify.flags.role`, `result.outcome` or `input.<column>`.

@@ -88,15 +88,15 @@ describe('a lookup over several providers', () => {
     expect(ask([AWAY, MISS]).outcome).toMatchObject({ kind: 'failed', code: 'unavailable' });
   });
 
-  it('counts the memory of a match that waits for the next provider, and no longer', () => {
+  it('counts the memory of the answers that a row is made of, and gives back those of a suppressed person', () => {
     const open: ((outcome: Outcome) => void)[] = [];
     const rule: Waterfall = { from: ['a', 'b', 'c'], keys: [], until: ['title'], fields: 'merge' };
     const provider = { ask: (_: unknown, done: (outcome: Outcome) => void) => void open.push(done) };
     const waterfall = new LookupWaterfall<{ readonly key: string }, AnyRecord>('enrich', rule, [provider, provider, provider]);
-    let held = 0;
     const heldAtTheEnd: number[] = [];
     const lookup = { key: 'k' };
     for (const last of [MISS, { kind: 'suppressed' } as const]) {
+      let held = 0;
       waterfall.ask(
         [lookup, lookup, lookup],
         () => heldAtTheEnd.push(held),
@@ -109,7 +109,18 @@ describe('a lookup over several providers', () => {
       expect(held).toBe('{"name":"Ada"}{"phone":"+1"}'.length);
       open.pop()?.(last);
     }
-    expect(heldAtTheEnd).toEqual([0, 0]);
+    expect(heldAtTheEnd).toEqual(['{"name":"Ada"}{"phone":"+1"}'.length, 0]);
+  });
+
+  it('has the same record as its text, whatever the fields are', () => {
+    const record = fc.dictionary(fc.oneof(fc.constantFrom('source', 'company', 'email'), fc.string()), fc.jsonValue(), { maxKeys: 5 });
+    fc.assert(
+      fc.property(fc.array(record, { minLength: 1, maxLength: 3 }), fc.constantFrom('merge', 'whole'), (records, fields) => {
+        const { outcome } = ask(records.map(hit), { until: ['email'], fields });
+        if (outcome.kind !== 'hit') throw new Error(outcome.kind);
+        expect(JSON.parse(outcome.answer.text)).toEqual(JSON.parse(JSON.stringify(outcome.answer.record)));
+      }),
+    );
   });
 
   it('asks each provider at most once, in order, and no one after the record is complete', () => {

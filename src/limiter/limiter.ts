@@ -40,8 +40,6 @@ export class Limiter {
   /** Windows beside the model's: seconds, hours, days. */
   readonly #windows: QuotaWindows;
   readonly #pause: ThrottlePause;
-  /** When calls in flight were sent, while there are windows. */
-  readonly #sentAt = new Map<CallTicket, number>();
   /** null on an unlimited plan, until the service's headers state a quota. */
   #gate: Gate | null;
   readonly #leaseSize: number;
@@ -90,8 +88,7 @@ export class Limiter {
   observe(answer: AnsweredCall): void {
     const now = this.#options.monotonicNow();
     const { plan, reading, windows } = this.#reader.read(answer, now);
-    this.#windows.answered(answer.ticket, this.#sentAt.get(answer.ticket) ?? null, windows, now);
-    this.#sentAt.delete(answer.ticket);
+    this.#windows.answered(answer.ticket, windows, now, answer.failed);
     const usedUp = answer.throttled ? this.#windows.usedUpBy(windows) : null;
     const throttleMs = answer.throttled
       ? Math.max(MIN_THROTTLE_MS, answer.retryAfterMs ?? usedUp ?? reading?.resetMs ?? DEFAULT_THROTTLE_MS)
@@ -215,7 +212,6 @@ export class Limiter {
     const now = this.#options.monotonicNow();
     const ticket = this.#model.sent(now);
     this.#windows.sent(ticket, now);
-    if (this.#windows.active) this.#sentAt.set(ticket, now);
     this.#pause.granted(ticket);
     if (this.#gate !== null && --this.#permits === 0) this.#lease();
     return ticket;

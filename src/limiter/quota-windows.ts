@@ -10,6 +10,8 @@
  */
 import type { StatedWindow } from '../definition/compiled-job.ts';
 import type { WindowReading } from '../client/quota/quota-reading.ts';
+import { CallLog } from './call-log.ts';
+import { Latencies } from './latencies.ts';
 import type { SavedWindow } from './saved-quota.ts';
 import { SpentSlots } from './spent-slots.ts';
 
@@ -45,13 +47,19 @@ export function addUncountedCalls(windows: readonly SavedWindow[], calls: number
 /** Whole seconds may be rounded up or down. */
 const ROUNDING_MS = 1_000;
 
+/** A call that hangs for longer is taken as one that the service has decided on by then. */
+const LONGEST_SPREAD_MS = 2_000;
+/** Calls are dropped when they are older than the slowest answer by far. */
+const KEPT_MS = 30_000;
+
 interface Window {
   readonly periodMs: number;
   limit: number | null;
   readonly isStated: boolean;
+  /** Our own answered calls, each at the latest moment at which the service can have decided on it. */
   readonly own: SpentSlots;
-  /** The statement of the answer to call `ticket`; null without one, or when its reset is over. */
-  stated: { ticket: number; left: number; untilMs: number } | null;
+  /** The statement of the answer to call `ticket`, until its reset; null without one. Without a stated reset it holds for a period. */
+  stated: { ticket: number; left: number; untilMs: number; hasReset: boolean } | null;
   /** Another client was observed. */
   hasOtherClients: boolean;
   /** The call that probes the window after its reset; null when none is in flight. */
@@ -60,10 +68,10 @@ interface Window {
 
 export class QuotaWindows {
   readonly #windows = new Map<number, Window>();
-  readonly #inFlight = new Set<number>();
-  #last = 0;
-  #spreadMs = 0;
-  #leastLatencyMs = Infinity;
+  readonly #log = new CallLog();
+  readonly #latencies = new Latencies();
+  /** The numbers of calls in flight in `#log`, by ticket. */
+  readonly #inFlight = new Map<number, number>();
 
   /** @param stated the windows that the job states */
   constructor(stated: readonly StatedWindow[] = []) {
@@ -109,22 +117,28 @@ export class QuotaWindows {
   }
 
   sent(ticket: number, nowMs: number): void {
-    this.#last = ticket;
-    if (!this.active) return;
-    this.#inFlight.add(ticket);
+    // Without a window, only the calls in flight matter: there may be ten thousand a second.
+    this.#inFlight.set(ticket, this.#log.sent(nowMs, nowMs - KEPT_MS, this.active ? nowMs - KEPT_MS : nowMs));
     for (const window of this.#windows.values()) {
-      window.own.add(nowMs);
       if (window.stated !== null && nowMs < window.stated.untilMs) window.stated.left--;
       else window.probe ??= ticket;
     }
   }
 
-  /** @param windows the windows that the answer states; empty without an answer */
-  answered(ticket: number, sentMs: number | null, windows: readonly WindowReading[], nowMs: number): void {
+  /**
+   * @param windows the windows that the answer states; empty without an answer
+   * @param failed the call brought no answer of the service: its duration is no latency
+   */
+  answered(ticket: number, windows: readonly WindowReading[], nowMs: number, failed = false): void {
+    const sentMs = this.#log.answered(this.#inFlight.get(ticket) ?? 0, nowMs);
     this.#inFlight.delete(ticket);
-    if (sentMs !== null) this.#noteLatency(nowMs - sentMs);
-    for (const window of this.#windows.values()) if (window.probe === ticket) window.probe = null;
-    for (const reading of windows) this.#applyReading(reading, ticket, sentMs ?? nowMs, nowMs);
+    if (!failed) this.#latencies.add(nowMs - sentMs, nowMs);
+    const decidedMs = Math.max(sentMs, Math.min(nowMs - this.#latencies.leastMs, sentMs + this.#spreadMs));
+    for (const window of this.#windows.values()) {
+      window.own.add(decidedMs);
+      if (window.probe === ticket) window.probe = null;
+    }
+    for (const reading of windows) this.#applyReading(reading, ticket, { sentMs, decidedMs }, nowMs);
   }
 
   /** The windows for the checkpoint. @param wallMs wall clock of `nowMs` */
@@ -137,7 +151,7 @@ export class QuotaWindows {
         limit,
         left: told === null || nowMs >= told.untilMs ? null : Math.max(0, told.left),
         resetAtMs: told === null || nowMs >= told.untilMs ? null : Math.round(told.untilMs - nowMs + wallMs),
-        spent: own.save(nowMs, wallMs),
+        spent: own.save(nowMs, wallMs, this.#log.inFlight),
         ...(opensMs === Infinity ? {} : { opensAtMs: Math.round(opensMs - nowMs + wallMs) }),
       };
     });
@@ -149,7 +163,7 @@ export class QuotaWindows {
       const told =
         left === null || resetAtMs === null
           ? null
-          : { ticket: 0, left, untilMs: nowMs + Math.min(resetAtMs - wallMs, periodMs + ROUNDING_MS) };
+          : { ticket: 0, left, untilMs: nowMs + Math.min(resetAtMs - wallMs, periodMs + ROUNDING_MS), hasReset: true };
       const isValid = told !== null && told.untilMs > nowMs;
       const window = this.#windows.get(periodMs) ?? (isValid ? newWindow(periodMs, false) : null);
       if (window === null) continue;
@@ -163,49 +177,56 @@ export class QuotaWindows {
     }
   }
 
-  #applyReading({ periodMs, limit, remaining, resetMs }: WindowReading, ticket: number, sentMs: number, nowMs: number): void {
+  #applyReading(
+    { periodMs, limit, remaining, resetMs }: WindowReading,
+    ticket: number,
+    { sentMs, decidedMs }: { readonly sentMs: number; readonly decidedMs: number },
+    nowMs: number,
+  ): void {
     const window = this.#windows.get(periodMs) ?? newWindow(periodMs, false);
     if (!this.#windows.has(periodMs)) {
       this.#windows.set(periodMs, window);
-      for (let sent = this.#inFlight.size + 1; sent > 0; sent--) window.own.add(nowMs);
+      window.own.add(decidedMs);
     }
     if (window.stated !== null && ticket < window.stated.ticket && nowMs < window.stated.untilMs) return;
     if (!window.isStated || (limit !== null && window.limit !== null && limit < window.limit)) window.limit = limit ?? window.limit;
-    let below = 0;
-    for (const other of this.#inFlight) {
-      if (other >= ticket) break;
-      below++;
-    }
-    const left = remaining - (this.#last - ticket) - below;
+    // The service may have decided after this call on each other one that was not answered when it decided on this one.
+    const left = remaining - (this.#log.unansweredAt(sentMs + this.#latencies.leastMs) - 1);
     // A stated window ends a period after the answer at the latest.
     const untilMs = nowMs + Math.min(resetMs === null ? Infinity : resetMs + ROUNDING_MS, periodMs + (resetMs === null ? 0 : ROUNDING_MS));
-    window.stated = { ticket, left, untilMs };
+    window.stated = { ticket, left, untilMs, hasReset: resetMs !== null };
     // The service may have counted, at any moment since the call was sent, calls that have left the period by now.
-    const mayCountMs = nowMs - sentMs + periodMs + this.#spreadMs;
-    if (limit !== null && limit - remaining > window.own.within(nowMs, mayCountMs)) window.hasOtherClients = true;
+    if (limit !== null && limit - remaining > this.#ownWithin(window, nowMs, nowMs - sentMs + periodMs + this.#spreadMs))
+      window.hasOtherClients = true;
   }
 
   #left(window: Window, nowMs: number): number {
-    const { stated: told, limit, own, periodMs, isStated, hasOtherClients: others, probe } = window;
-    const byOwn = limit === null ? 0 : limit - own.within(nowMs, periodMs + this.#spreadMs);
+    const { stated: told, limit, periodMs, isStated, hasOtherClients: others, probe } = window;
+    const byOwn = limit === null ? 0 : limit - this.#ownWithin(window, nowMs, periodMs);
     if (told !== null && nowMs < told.untilMs) return others || (limit === null && !isStated) ? told.left : Math.max(told.left, byOwn);
     if (told === null && isStated) return byOwn;
-    if (!others && byOwn >= 1) return byOwn;
+    // All calls from before a statement without a reset have left the period by now.
+    if (!others && (byOwn >= 1 || (limit !== null && told?.hasReset === false))) return byOwn;
     // The reset is over: one call probes the window.
     return probe === null ? 1 : 0;
   }
 
   #opensAt(window: Window, nowMs: number): number {
     const { stated: told, limit, own, periodMs, isStated, hasOtherClients: others } = window;
-    const byOwn = limit === null || others ? Infinity : own.freeAt(nowMs, periodMs + this.#spreadMs, limit);
+    const inFlight = this.#log.inFlightSince(nowMs - periodMs - this.#spreadMs);
+    const byOwn = limit === null || others ? Infinity : own.freeAt(nowMs, periodMs, limit - inFlight);
     if (told !== null && nowMs < told.untilMs) return Math.min(told.untilMs, byOwn);
-    return isStated || told === null ? byOwn : Infinity;
+    return isStated || told === null || !told.hasReset ? byOwn : Infinity;
   }
 
-  /** Calls sent a period apart may arrive closer together, by the spread of latencies. */
-  #noteLatency(ms: number): void {
-    this.#leastLatencyMs = Math.min(this.#leastLatencyMs, ms);
-    this.#spreadMs = Math.min(2_000, Math.max(this.#spreadMs * 0.999, ms - this.#leastLatencyMs));
+  /** Our own calls of the last `ms`, and those in flight. */
+  #ownWithin({ own }: Window, nowMs: number, ms: number): number {
+    return own.within(nowMs, ms) + this.#log.inFlightSince(nowMs - ms - this.#spreadMs);
+  }
+
+  /** How much later than another call the service may have decided on a call, milliseconds. */
+  get #spreadMs(): number {
+    return Math.min(LONGEST_SPREAD_MS, this.#latencies.spreadMs);
   }
 }
 

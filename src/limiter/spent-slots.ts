@@ -56,13 +56,11 @@ export class SpentSlots {
     return nowMs;
   }
 
-  save(nowMs: number, wallMs: number): SavedSlots {
+  /** @param inFlight calls that may be decided on at any moment from now */
+  save(nowMs: number, wallMs: number, inFlight: number): SavedSlots {
     const recent = this.#slots.filter(({ endMs }) => endMs > nowMs - this.#spanMs / 2);
-    return saveSlots(
-      recent.map(({ endMs, calls }) => [endMs, calls]),
-      nowMs,
-      wallMs,
-    );
+    const slots = recent.map(({ endMs, calls }) => [endMs, calls] as const);
+    return saveSlots(inFlight === 0 ? slots : [...slots, [nowMs, inFlight]], nowMs, wallMs);
   }
 
   restore(saved: SavedSlots, nowMs: number, wallMs: number): void {

@@ -120,6 +120,64 @@ describe('several quota windows at once', () => {
     },
   );
 
+  // A call counts for a period and the time that it took longer than the fastest: half of the spread, on average.
+  it.each([
+    ['kong', 0, 0.995],
+    ['none', 0, 0.995],
+    ['kong', 40, 0.96],
+    ['none', 40, 0.96],
+    ['kong', 200, 0.89],
+    ['none', 200, 0.89],
+  ] as const)(
+    'a second is used as far as latencies allow it (headers: %s, spread over %d ms), and no call is refused',
+    async (family, jitterMs, share) => {
+      for (const kind of ['fixed', 'sliding'] as const) {
+        const windows: TestWindow[] = [{ limit: 20, ms: second, kind }];
+        const service = new WindowedService(windows);
+        const limiter = makeLimiter(null, { windows: stated(windows) ?? [] });
+        const calls = callAlways(limiter, service, FAMILIES[family] as (typeof FAMILIES)[string], { jitterMs, callers: 60 });
+        await vi.advanceTimersByTimeAsync(20 * second);
+        const before = service.taken.length;
+        await vi.advanceTimersByTimeAsync(minute);
+        const taken = service.taken.length - before;
+        await calls.stop();
+        expect(calls.refused(), kind).toBe(0);
+        expect(taken / (60 * 20), kind).toBeGreaterThanOrEqual(share);
+      }
+    },
+  );
+
+  it('causes no refusal in any window, whatever the latencies are and whenever the service decides', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          kind: fc.constantFrom('fixed', 'sliding'),
+          family: fc.constantFrom('kong', 'json', 'ietf', 'none'),
+          perSecond: fc.integer({ min: 1, max: 60 }),
+          perMinute: fc.integer({ min: 30, max: 2_000 }),
+          latencyMs: fc.integer({ min: 2, max: 400 }),
+          jitterMs: fc.integer({ min: 0, max: 900 }),
+          callers: fc.integer({ min: 1, max: 80 }),
+          seed: fc.integer(),
+        }),
+        async ({ kind, family, perSecond, perMinute, latencyMs, jitterMs, callers, seed }) => {
+          const windows: TestWindow[] = [
+            { limit: perSecond, ms: second, kind },
+            { limit: perMinute, ms: minute, kind },
+          ];
+          const service = new WindowedService(windows);
+          const limiter = makeLimiter(null, { windows: stated(windows) ?? [] });
+          const calls = callAlways(limiter, service, FAMILIES[family] as (typeof FAMILIES)[string], { latencyMs, jitterMs, callers, seed });
+          await vi.advanceTimersByTimeAsync(2.5 * minute);
+          await calls.stop();
+          expect(calls.refused()).toBe(0);
+          expect(service.taken.length).toBeGreaterThan(0);
+        },
+      ),
+      { numRuns: casesOf(20, 100) },
+    );
+  });
+
   it('never sends more than a stated window allows in any such period, for any windows and any number of stops and resumes', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -1,6 +1,7 @@
 /** A service that keeps several fixed or sliding windows at once, and calls of a limiter to it, in virtual time. */
 import { vi } from 'vitest';
 import type { Limiter } from '../../src/limiter/limiter.ts';
+import { seeded } from '../support/leads.ts';
 import { quotaOf } from './virtual.ts';
 
 export interface TestWindow {
@@ -66,12 +67,16 @@ export function callAlways(
   headersOf: (state: readonly Stated[], now: number) => Record<string, string>,
   options: {
     readonly callers?: number;
+    /** The shortest latency, and what comes on top of it at random, half of it before the service decides. */
     readonly latencyMs?: number;
+    readonly jitterMs?: number;
+    readonly seed?: number;
     readonly retryAfterMs?: (state: readonly Stated[]) => number | null;
     readonly most?: number;
   } = {},
 ): Calls {
-  const { callers = 8, latencyMs = 40, retryAfterMs = () => null, most = Infinity } = options;
+  const { callers = 8, latencyMs = 40, jitterMs = 0, seed = 1, retryAfterMs = () => null, most = Infinity } = options;
+  const random = seeded(seed);
   const sent: number[] = [];
   let refused = 0;
   const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
@@ -80,12 +85,12 @@ export function callAlways(
       const ticket = await limiter.take();
       if (ticket === 0) return;
       sent.push(Date.now());
-      await sleep(latencyMs / 2);
+      await sleep(latencyMs / 2 + random() * (jitterMs / 2));
       const ok = service.take(Date.now());
       if (!ok) refused++;
       const state = service.state(Date.now());
       const headers = { date: new Date(Date.now()).toUTCString(), ...headersOf(state, Date.now()) };
-      await sleep(latencyMs / 2);
+      await sleep(latencyMs / 2 + random() * (jitterMs / 2));
       limiter.observe({ ticket, quota: quotaOf(headers), throttled: !ok, retryAfterMs: ok ? null : retryAfterMs(state) });
     }
   };
@@ -95,7 +100,7 @@ export function callAlways(
     refused: () => refused,
     stop: async () => {
       const stopping = limiter.stop();
-      await vi.advanceTimersByTimeAsync(10 * latencyMs + 100);
+      await vi.advanceTimersByTimeAsync(10 * (latencyMs + jitterMs) + 100);
       await stopping;
       await Promise.all(all);
     },

@@ -41,6 +41,8 @@ export class Ledger {
   #othersVersion: number;
   /** Answers were published but not flushed to disk: they survive this process, but not a power cut. */
   #unsynced = false;
+  /** Returns the spending of the run up to now. It is stored with the answers, so that a killed run knows what they cost. */
+  spentNow: (() => string) | null = null;
   /** Called with the hash of each answer that another process has written. */
   #onOthers: (hash: number) => void = () => undefined;
 
@@ -163,7 +165,7 @@ export class Ledger {
 
   #writeAll(): void {
     // SQLite flushes only if a page changes, and then flushes published answers too. The run's row always changes.
-    this.#inserts.write(this.#waitingRows(), () => this.#own.keep(this.#used, this.counts));
+    this.#inserts.write(this.#waitingRows(), () => this.#own.keep(this.#used, this.counts, this.spentNow?.() ?? null));
     this.#used.kept();
     this.#waiting.clear();
     this.counts.written();
@@ -190,6 +192,11 @@ export class Ledger {
   /** Distinct lookups of this run over all its resumes, and how many of them an earlier run had paid for. */
   totals(): Lookups {
     return this.counts.beside(this.#file.guard(() => this.#own.counted()));
+  }
+
+  /** The spending of the run up to its last stored answers; empty when it is unknown. */
+  get spent(): string {
+    return this.#file.guard(() => this.#own.spent);
   }
 
   /** Flushes and closes. */

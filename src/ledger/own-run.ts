@@ -22,6 +22,7 @@ export class OwnRun {
   readonly #keepUsed: StatementSync;
   readonly #count: StatementSync;
   readonly #counted: StatementSync;
+  readonly #spent: StatementSync;
 
   constructor(db: DatabaseSync, runId: number, isShared: boolean) {
     this.#runId = runId;
@@ -29,7 +30,10 @@ export class OwnRun {
     this.#used = db.prepare('SELECT block, bits FROM used WHERE run = ?');
     this.#usedOf = db.prepare('SELECT bits FROM used WHERE run = ? AND block = ?');
     this.#keepUsed = db.prepare('INSERT INTO used (run, block, bits) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET bits = excluded.bits');
-    this.#count = db.prepare('UPDATE runs SET lookups = lookups + ?, reused = reused + ?, writes = writes + 1 WHERE id = ?');
+    this.#count = db.prepare(
+      'UPDATE runs SET lookups = lookups + ?, reused = reused + ?, writes = writes + 1, spent = coalesce(?, spent) WHERE id = ?',
+    );
+    this.#spent = db.prepare('SELECT spent FROM runs WHERE id = ?');
     this.#counted = db.prepare('SELECT lookups, reused FROM runs WHERE id = ?');
     this.#counted.setReturnArrays(true);
   }
@@ -38,13 +42,18 @@ export class OwnRun {
     for (const { block, bits } of this.#used.iterate(this.#runId)) used.load(Number(block), bits as Uint8Array);
   }
 
-  /** Call it within a transaction. It always changes a row. */
-  keep(used: UsedAnswers, counts: LookupCounts): void {
+  /** The stored spending; empty without any, and where several processes are this run. */
+  get spent(): string {
+    return this.#isShared ? '' : String(this.#spent.get(this.#runId)?.['spent'] ?? '');
+  }
+
+  /** Call it within a transaction. It always changes a row. @param spent the spending up to now; null: unknown */
+  keep(used: UsedAnswers, counts: LookupCounts, spent: string | null): void {
     for (const [block, bits] of used.changed()) {
       const all = this.#isShared ? bothUsed(bits, this.#usedOf.get(this.#runId, block)?.['bits']) : bits;
       this.#keepUsed.run(this.#runId, block, all);
     }
-    this.#count.run(...counts.waiting, this.#runId);
+    this.#count.run(...counts.waiting, this.#isShared ? null : spent, this.#runId);
   }
 
   /** The stored counts. */

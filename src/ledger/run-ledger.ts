@@ -49,6 +49,10 @@ export interface RunLedger {
   added(): Lookups;
   /** The value for a later `LedgerOptions.failedUpTo`: the latest answer now. */
   lastAnswer(): number;
+  /** The spending of this run up to its last stored answers; empty when it is unknown. */
+  readonly spent: string;
+  /** Stores the spending of this run together with its answers. @param now the spending up to now */
+  storeSpent(now: () => string): void;
   /** Stores nothing more and releases all claims. */
   close(): Promise<void>;
 }
@@ -111,6 +115,14 @@ export class FileLedger implements RunLedger {
 
   lastAnswer(): number {
     return this.file.lastAnswer();
+  }
+
+  get spent(): string {
+    return this.file.spent;
+  }
+
+  storeSpent(now: () => string): void {
+    this.file.spentNow = now;
   }
 
   async close(): Promise<void> {

@@ -5,7 +5,8 @@ import { transaction } from '../sqlite/transaction.ts';
  * `answers`: rows are added or purged. `places`, `new_places`: the index from hash to answers, up to `placed.up_to`; later answers are
  * indexed in memory (see `AnswerIndex`). `placed.purges` counts purging transactions; `placed.unswept`: the index has entries of purged
  * answers. `used`: the answers of earlier runs that a run has used (see `UsedAnswers`). `runs.writes` counts a run's transactions, so that
- * each of them changes a page and reaches the disk. `holders`: the runs that have the file open now (see `Presence`).
+ * each of them changes a page and reaches the disk; `runs.spent`: the run's spending at the last of them. `holders`: the runs that have the
+ * file open now (see `Presence`).
  *
  * Numbered migrations: `user_version` is the number of them that a file has had. Never edit one that was released.
  */
@@ -28,6 +29,7 @@ const MIGRATIONS: readonly string[] = [
      id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, job TEXT NOT NULL,
      process TEXT NOT NULL, renewed_at INTEGER NOT NULL) STRICT;
    ALTER TABLE runs ADD COLUMN writes INTEGER NOT NULL DEFAULT 0;`,
+  "ALTER TABLE runs ADD COLUMN spent TEXT NOT NULL DEFAULT '';",
 ];
 
 /** No lookup: the scope of a purged row. Scopes are numbered from 1. */

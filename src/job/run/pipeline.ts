@@ -3,6 +3,7 @@
  * `RecordLoop` moves the records through the parts; `RunState` names the states.
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import { spentText, withSpent } from '../../checkpoint/spent-totals.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { readRecords } from '../../formats/read-records.ts';
 import { loadKeys } from '../../processor/load-keys.ts';
@@ -67,7 +68,7 @@ const RETRY_GROUP_ROWS = 8_192;
  * @throws MillraceError the first reason to stop: a signal (75), a lost lock (75), or the failure; the checkpoint is written by then
  */
 export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
-  const { job, checkpoint, retry, service, destination, signals, reporter, waits } = options;
+  const { job, retry, service, destination, signals, reporter, waits } = options;
   const state = new RunState(signals);
   const stopFor = (error: unknown): void => state.stopFor(error);
   const opened = new AsyncDisposableStack();
@@ -76,17 +77,17 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     opened.defer(() => state.close());
 
     // Source
-    const { mark, manifest } = checkpoint;
+    const { mark, manifest } = options.checkpoint;
     const records = retry?.records(mark.position, state.stopping) ?? readRecords(manifest, mark.position, state.stopping);
     const keysOf = await loadKeys(job, manifest);
 
     // Ledger
-    const ledger = opened.adopt(await destination.openLedger({ ...ledgerRights(job, checkpoint), tell: reporter, ...signals }), (part) =>
-      part.close(),
-    );
+    const rights = ledgerRights(job, options.checkpoint);
+    const ledger = opened.adopt(await destination.openLedger({ ...rights, tell: reporter, ...signals }), (part) => part.close());
+    const checkpoint = withSpent(options.checkpoint, ledger.spent);
 
     // Limiters and pools
-    const { counters, budget } = openCounters(options, () => saved.saveTotals());
+    const { counters, budget } = openCounters({ job, checkpoint, destination }, () => saved.saveTotals());
     // Null unless runs share a quota over Redis.
     const quota = opened.adopt(await openRunQuota(job, service.apiKey, reporter, checkpoint), (part) => part?.close());
     const notices = new Notices(reporter, job.limits.maxOutageMs, () => performance.now());
@@ -110,6 +111,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
       (part) => part.close(),
     );
     counters.beyondPlanNow = () => providers.beyondPlan();
+    ledger.storeSpent(() => spentText(counters, providers.spending));
 
     // Steps. Misses of a service that has not yet shown that it knows anybody are held in quarantine.
     const { limiter, pool, quarantine } = providers;

@@ -5,6 +5,7 @@ import type { MissQuarantine } from '../../processor/miss-quarantine.ts';
 import type { Steps } from '../../processor/open-steps.ts';
 import type { NamedPart } from './provider-parts.ts';
 import { RunProvider, type ProviderPart, type SharedParts } from './run-provider.ts';
+import type { Counters } from './counters.ts';
 import { allChannels, type ChannelView, type ProviderView, type RunLimiter, type RunPool } from './channel-views.ts';
 
 /** The state of named providers in the checkpoints of a run. */
@@ -83,6 +84,11 @@ export class RunProviders {
       windows: saved.flatMap(({ windows = [] }) => windows),
       ...(later === undefined ? {} : { later }),
     };
+  }
+
+  /** Calls and credits of the providers that the job names. */
+  get spending(): Readonly<Record<string, Pick<Counters, 'calls' | 'credits' | 'creditsBy'>>> {
+    return Object.fromEntries(this.#named.map(({ name, counters }) => [name, counters]));
   }
 
   /** Sends nothing more; resolves when calls in flight are answered. */

@@ -1,0 +1,61 @@
+/**
+ * The credits that a run has spent, as the ledger stores them together with the answers. Answers after the last checkpoint of a killed run
+ * cost nothing on its resume, so only this record says what they had cost. Pure.
+ */
+import { isObject } from '../util/is-object.ts';
+import type { Checkpoint, RunTotals } from './checkpoint-file.ts';
+
+type Spent = Pick<RunTotals, 'credits' | 'creditsBy'>;
+
+/** @param providers by the job's names; empty for a job with one service */
+export function spentText(run: Spent, providers: Readonly<Record<string, Spent>>): string {
+  const of = ({ credits, creditsBy = {} }: Spent): Spent => ({ credits, creditsBy });
+  return JSON.stringify({ run: of(run), providers: Object.fromEntries(Object.entries(providers).map(([name, one]) => [name, of(one)])) });
+}
+
+/** A checkpoint whose credits are at least what the run had spent. @param text of `spentText`, by this run or an earlier start of it */
+export function withSpent(checkpoint: Checkpoint, text: string): Checkpoint {
+  const spent = parsed(text);
+  if (!isObject(spent)) return checkpoint;
+  const { providers } = checkpoint;
+  const own = isObject(spent['providers']) ? spent['providers'] : {};
+  return {
+    ...checkpoint,
+    totals: atLeast(checkpoint.totals, spent['run']),
+    ...(providers === undefined
+      ? {}
+      : {
+          providers: Object.fromEntries(
+            Object.entries(providers).map(([name, state]) => [name, { ...state, totals: withSteps(state.totals, own[name]) }]),
+          ),
+        }),
+  };
+}
+
+function atLeast(totals: RunTotals, spent: unknown): RunTotals {
+  return isObject(spent) ? { ...totals, credits: Math.max(totals.credits, amount(spent['credits'])) } : totals;
+}
+
+/** The same for a provider, whose credits are counted by step too. */
+function withSteps(totals: RunTotals, spent: unknown): RunTotals {
+  if (!isObject(spent)) return totals;
+  return { ...atLeast(totals, spent), creditsBy: larger(totals.creditsBy ?? {}, spent['creditsBy']) };
+}
+
+function larger(some: Readonly<Record<string, number>>, others: unknown): Readonly<Record<string, number>> {
+  if (!isObject(others)) return some;
+  const names = [...new Set([...Object.keys(some), ...Object.keys(others)])];
+  return Object.fromEntries(names.map((name) => [name, Math.max(some[name] ?? 0, amount(others[name]))]));
+}
+
+function amount(value: unknown): number {
+  return typeof value === 'number' && value > 0 ? value : 0;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -15,6 +15,8 @@ export interface Finished {
   readonly code: number | null;
   readonly seconds: number;
   readonly peakMiB: number;
+  /** CPU of the command up to the last twentieth of a second, s. */
+  readonly cpuSeconds: number;
   readonly stderr: string;
 }
 
@@ -23,16 +25,18 @@ export async function runToEnd(command: readonly string[], env: NodeJS.ProcessEn
   const started = performance.now();
   const child = spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
   let peak = 0;
+  let cpu = 0;
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => {
     stderr = (stderr + chunk.toString()).slice(-20_000);
   });
   const timer = setInterval(() => {
     peak = Math.max(peak, peakMiB(child));
+    cpu = Math.max(cpu, cpuSeconds(child.pid ?? 0));
   }, 50);
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   clearInterval(timer);
-  return { code, seconds: (performance.now() - started) / 1_000, peakMiB: peak, stderr };
+  return { code, seconds: (performance.now() - started) / 1_000, peakMiB: peak, cpuSeconds: cpu, stderr };
 }
 
 function peakMiB(child: ChildProcess): number {

@@ -6,19 +6,22 @@ import { isS3Uri } from '../s3/uri.ts';
 import { STEPS, type Step } from './steps.ts';
 import type { CompiledJob } from './compiled-job.ts';
 import { checkDistinct, URI_CHECKS } from './check-uris.ts';
+import type { CompileContext, JobSources } from './compile-context.ts';
+import { missing } from './compile-context.ts';
+import { compileOutput, delimiterOf, warnOfIdleColumns } from './compile-output.ts';
 import { compileConditions } from './conditions.ts';
 import { compileProviders, definitionOf, keysOfAll } from './compile-providers.ts';
 import { compileService } from './compile-service.ts';
-import { expand, isDate, onEarlierDays, shiftDate } from './expand.ts';
+import { expand, isDate, shiftDate } from './expand.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { envLayer, fileLayer, flagLayer } from './layers.ts';
-import type { FlagValue, JobFile, Layer } from './layers.ts';
+import type { Layer } from './layers.ts';
 import { mergeLayers, nestPaths } from './merge-layers.ts';
 import { expandLedgerUri } from './ledger-uri.ts';
 import { didYouMean } from '../util/nearest.ts';
 import { originName, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
-import { bareName, checkField, outputShape } from './output-shape.ts';
+import { bareName } from './output-shape.ts';
 import { warnOfIdleKeys } from './lookup-schema.ts';
 import { notificationOf } from './notification.ts';
 import { nearestDate } from './run-date.ts';
@@ -27,39 +30,15 @@ import type { RawJob } from './schema.ts';
 import { expandRedisUri } from './redis-address.ts';
 import { dropReplacedChoices, refuseService } from './service-choice.ts';
 import { readSteps } from './step-schema.ts';
-import type { CompiledProvider } from '../providers/compiled-provider.ts';
 
 export { describeDifference, WRITTEN_INPUT } from './fingerprint.ts';
 export { loadJobFile } from './load-job-file.ts';
-
-export interface JobSources {
-  readonly file: JobFile | null;
-  readonly env: NodeJS.ProcessEnv;
-  /** By flag name as typed, without the leading `--`. The flags of one execution (`fresh`, `date`, ...) are left out. */
-  readonly flags: ReadonlyMap<string, FlagValue>;
-  /** `--date`, YYYY-MM-DD, or null. */
-  readonly date: string | null;
-  /** YYYY-MM-DD in UTC. */
-  readonly today: string;
-  /** The definitions that `definitionsNamed` returns the names of. Absent for a job without providers. */
-  readonly definitions?: ReadonlyMap<string, CompiledProvider>;
-}
+export type { JobSources } from './compile-context.ts';
 
 /** The suffix of the default checkpoint: the output's name and this. */
 export const CHECKPOINT_SUFFIX = '.checkpoint.json';
 
 const EVERY_MS = { disk: 1_000, s3: 10_000 };
-
-/** The context of the relation checks: the origin of each value, and the date and variables for its placeholders. */
-interface CompileContext {
-  readonly sources: JobSources;
-  readonly warnings: string[];
-  readonly originOf: (path: string) => Origin | null;
-  /** Paths of all keys that a layer sets. */
-  readonly paths: readonly string[];
-  /** `daysAgo`: what {date} stood for then; 0 when left out. */
-  readonly expand: (uri: string, path: string, daysAgo?: number) => string;
-}
 
 /**
  * Compiles layers into a deeply frozen job. A flag wins over the environment, which wins over the file. Warnings are for the user; the job
@@ -182,74 +161,6 @@ function compileInput(raw: RawJob, context: CompileContext): readonly string[] {
   return uris;
 }
 
-function compileOutput(raw: RawJob, context: CompileContext): CompiledJob['output'] {
-  const origin = context.originOf('output.uri');
-  if (raw.output.uri === undefined || origin === null) throw missing('no_output', 'output.uri', '--output FILE', context);
-  const uri = context.expand(raw.output.uri, 'output.uri');
-  const { format, compression } = outputShape(uri, raw.output.format, origin);
-  const input = context.originOf('output.fields.input');
-  if (format === 'jsonl' && input !== null)
-    throw refusal(
-      input,
-      'bad_fields',
-      'output.fields: a row of a jsonl output has its record under "input" already',
-      'Give that column another name.',
-    );
-  const table = (['delimiter', 'bom', 'lineEnds'] as const).map((key) => context.originOf(`output.${key}`)).find((one) => one !== null);
-  if (format !== 'csv' && format !== 'tsv' && table !== undefined && table !== null)
-    throw refusal(
-      table,
-      'bad_value',
-      `${originName(table)} is for csv and tsv, and the output is ${format}`,
-      'Leave it out, or end output.uri in .csv.',
-    );
-  const split = context.originOf('output.split');
-  if (raw.output.split !== null && split !== null && format === 'parquet')
-    throw refusal(
-      split,
-      'bad_value',
-      `${originName(split)} is for csv, tsv and jsonl, and the output is parquet`,
-      'Leave it out, and select by the column verify.result, or end output.uri in .csv.',
-    );
-  if (raw.output.split !== null && split !== null) {
-    const wanted =
-      raw.output.fields === null
-        ? readSteps(raw.steps).names.includes('verify')
-        : Object.values(raw.output.fields).includes('verify.result');
-    if (!wanted || uri === '-')
-      throw refusal(
-        split,
-        'bad_value',
-        `${originName(split)} needs ${uri === '-' ? 'a file as the output' : 'the verdicts in the output'}`,
-        'Add the step verify, and verify.result to output.fields where that is set; name a file as --output.',
-      );
-  }
-  const marker = raw.output.marker === null ? null : context.expand(raw.output.marker, 'output.marker');
-  return {
-    uri,
-    earlier: onEarlierDays(uri, (daysAgo) => context.expand(raw.output.uri ?? uri, 'output.uri', daysAgo)),
-    format,
-    compression,
-    fields: raw.output.fields,
-    escapeFormulas: raw.output.escapeFormulas,
-    delimiter: delimiterOf(raw.output.delimiter),
-    bom: raw.output.bom,
-    split: raw.output.split,
-    lineEnds: raw.output.lineEnds,
-    marker,
-  };
-}
-
-function missing(code: string, key: string, flag: string, context: CompileContext): Error {
-  const { file } = context.sources;
-  const hint = `Say ${flag}, or set ${key} in a job file.`;
-  if (file === null)
-    return new UsageError(code, `There is no job file, and ${flag} is not given`, {
-      hint: `${hint} \`millrace run sample\` runs the sample job.`,
-    });
-  return new ConfigError(code, `${key} is missing (${file.path})`, { hint });
-}
-
 function compileQuota(uri: string | null, context: CompileContext): string | null {
   const origin = context.originOf('service.quota');
   if (uri === null || origin === null) return null;
@@ -330,10 +241,6 @@ function compileNotification(
   return notification;
 }
 
-function delimiterOf(text: string | null): string | null {
-  return text === 'tab' || text === String.raw`\t` ? '\t' : text;
-}
-
 function compileMaxErrors(value: number | string): CompiledJob['limits']['maxErrors'] {
   return typeof value === 'number' ? { count: value } : { share: shareOf(value) };
 }
@@ -341,20 +248,6 @@ function compileMaxErrors(value: number | string): CompiledJob['limits']['maxErr
 /** `40%` as 0.4. Parsed as hundredths, because 0.7 / 100 is less than 0.007. */
 function shareOf(percent: string): number {
   return Number(`${percent.slice(0, -1)}e-2`);
-}
-
-function warnOfIdleColumns(fields: Readonly<Record<string, string>> | null, steps: readonly Step[], context: CompileContext): void {
-  for (const [name, path] of Object.entries(fields ?? {})) {
-    const origin = context.originOf(`output.fields.${name}`);
-    if (origin === null) continue;
-    const { step, isKnown } = checkField(name, path, origin);
-    if (!isKnown)
-      context.warnings.push(
-        `output.fields: the column ${show(name)} is filled only where the service sends ${show(path)}: the specification has no such field`,
-      );
-    if (step !== null && !steps.includes(step))
-      context.warnings.push(`output.fields: the column ${show(name)} stays empty: the step ${step} is not configured`);
-  }
 }
 
 function withoutUndefined(columns: RawJob['input']['columns']): CompiledJob['input']['columns'] {

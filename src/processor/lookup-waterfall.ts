@@ -5,7 +5,7 @@ import type { Contribution } from './contribution.ts';
 import type { StepAnswer } from './result.ts';
 import type { LookupOutcome } from './lookup-step.ts';
 import type { Lookups } from './lookup-keys.ts';
-import { fill, hasAll, ofOne, type FieldSources, type SourcedRecord } from './merge-records.ts';
+import { fill, hasAll, ofOne, type SourcedRecord } from './merge-records.ts';
 
 /** The outcome of a step for a record. @param contributions absent for a job without providers */
 export type LookupDone<R> = (outcome: LookupOutcome<R>, key: string, contributions?: readonly Contribution[]) => void;
@@ -38,13 +38,16 @@ export function oneService<L extends { readonly key: string }, R>(step: OneProvi
   };
 }
 
+/** A contribution whose fields are counted at the end of the step. */
+type Draft = { -readonly [K in keyof Contribution]: Contribution[K] };
+
 /** A record on its way through the providers of one step. */
 interface Progress<L, R> {
   readonly lookups: Lookups<L>;
   readonly done: LookupDone<R>;
   readonly origin: RecordOrigin | null;
   readonly retained: (chars: number) => void;
-  readonly contributions: Contribution[];
+  readonly contributions: Draft[];
   /** The record so far; null before a match. */
   found: SourcedRecord | null;
   /** The JSON of `found`, where it is the whole record of one provider. */
@@ -130,8 +133,15 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
   }
 
   #end({ found, text, failure, done, key, contributions }: Progress<L, R>): void {
-    if (found === null) done(failure?.outcome ?? { kind: 'miss' }, failure?.key ?? key, contributions);
-    else done({ kind: 'hit', answer: new SourcedAnswer<R>(found, text) }, key, withFields(contributions, found.sources));
+    if (found === null) {
+      done(failure?.outcome ?? { kind: 'miss' }, failure?.key ?? key, contributions);
+      return;
+    }
+    const names = Object.values(found.sources);
+    for (const one of contributions) {
+      if (one.kind === 'matched') one.fields = countOf(names, one.provider);
+    }
+    done({ kind: 'hit', answer: new SourcedAnswer<R>(found, text) }, key, contributions);
   }
 }
 
@@ -157,12 +167,8 @@ class SourcedAnswer<R> implements StepAnswer<R> {
   }
 }
 
-/** The contributions to a match, with the number of fields that are from each provider. */
-function withFields(contributions: readonly Contribution[], sources: FieldSources): readonly Contribution[] {
-  const names = Object.values(sources);
-  const isAll = contributions.length === 1;
-  return contributions.map((one) => {
-    if (one.kind !== 'matched') return one;
-    return { ...one, fields: isAll ? names.length : names.filter((name) => name === one.provider).length };
-  });
+function countOf(names: readonly string[], name: string): number {
+  let count = 0;
+  for (const one of names) if (one === name) count++;
+  return count;
 }

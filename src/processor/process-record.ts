@@ -168,8 +168,7 @@ export class RecordProcessor {
     contributions?: readonly Contribution[],
   ): boolean {
     const { result } = inProgress;
-    const asked = contributions?.filter(({ kind }) => kind !== 'unavailable').length ?? 1;
-    const lookups = (result.lookups ?? 0) + asked;
+    const lookups = (result.lookups ?? 0) + askedBy(contributions);
     result.lookups = lookups;
     if (contributions !== undefined)
       result.contributions = result.contributions === undefined ? contributions : [...result.contributions, ...contributions];
@@ -199,6 +198,14 @@ export class RecordProcessor {
         return outcome satisfies never;
     }
   }
+}
+
+/** Lookups that were asked for a record in one step. */
+function askedBy(contributions: readonly Contribution[] | undefined): number {
+  if (contributions === undefined) return 1;
+  let asked = 0;
+  for (const { kind } of contributions) if (kind !== 'unavailable') asked++;
+  return asked;
 }
 
 /** The same domain for each provider that the company step asks. */

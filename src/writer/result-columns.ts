@@ -219,10 +219,16 @@ export function toCell(value: unknown): string {
       return String(value);
     default:
       if (value === null) return '';
-      if (Array.isArray(value))
-        return value
-          .map((member) => (typeof member === 'object' && member !== null ? JSON.stringify(member) : toCell(member)))
-          .join(LIST_SEPARATOR);
+      if (Array.isArray(value)) return listCell(value);
       return JSON.stringify(value) ?? '';
   }
+}
+
+function listCell(members: readonly unknown[]): string {
+  let text = '';
+  for (const [index, member] of members.entries()) {
+    const cell = typeof member === 'object' && member !== null ? JSON.stringify(member) : toCell(member);
+    text = index === 0 ? cell : `${text}${LIST_SEPARATOR}${cell}`;
+  }
+  return text;
 }

@@ -84,3 +84,18 @@ test('plan stopped while it reads standard input leaves no temporary file', asyn
   expect((await started.ended).code).toBe(75);
   expect(await readdir(temporary)).toEqual([]);
 });
+
+test('plan says that a run would end at a limit that is reached, and what the run then says', async () => {
+  const { folder, service } = await makeWorld(toCsv(ROWS));
+  const job = flags({ input: 'in.csv', output: 'out.csv', plan: 'enterprise', steps: 'enrich', 'base-url': service.url, 'max-calls': '5' });
+  const reached = 'limits.maxCalls is reached: 5 of 5 calls were sent';
+  const said = async (more: readonly string[] = []): Promise<string> => {
+    const { stdout } = await folder.run(['plan', ...job, ...more]);
+    return stdout.slice(stdout.indexOf('millrace run')).trimEnd();
+  };
+  expect(await said()).toMatch(/would start$/);
+  for (let run = 0; run < 2; run++)
+    expect(await folder.run(['run', ...job])).toMatchObject({ code: 77, stderr: expect.stringContaining(reached) });
+  expect(await said()).toMatch(new RegExp(`would end with 77: ${reached}$`));
+  expect(JSON.parse((await folder.run(['plan', ...job, '--json'])).stdout)).toMatchObject({ ends: { exitCode: 77, reason: reached } });
+});

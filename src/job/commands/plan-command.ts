@@ -14,6 +14,7 @@ import { jobPaths, type JobPaths } from '../lifecycle/paths.ts';
 import { forecastProviders, type ProvidersForecast } from './forecast-providers.ts';
 import { creditsText, forecastCredits, ledgerMatchRates, type CreditForecast } from './plan-credits.ts';
 import { KeySet, PlanCounting } from './plan-counting.ts';
+import { earlyEnd, type EarlyEnd } from './plan-stops.ts';
 import { providerPlanLines } from './plan-provider-text.ts';
 import { WaterfallCounting } from './plan-waterfall.ts';
 import { planTimes, formatPlanTimes, type PlanTimes } from './plan-times.ts';
@@ -55,6 +56,8 @@ interface RunForecast {
   readonly rpm: number | null;
   readonly seconds: PlanTimes['seconds'];
   readonly secondsWithBurst: PlanTimes['secondsWithBurst'];
+  /** The reason why a run would end before its first request; left out without one. */
+  readonly ends?: EarlyEnd;
   /** Whether a run would have an API key. */
   readonly apiKey: ApiKeyState['state'];
   /** Records that `input.where` leaves out; left out without it. */
@@ -129,6 +132,8 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
     const requests = finished
       ? { enrich: 0, verify: 0, company: 0, reveal: 0, total: 0 }
       : (forecast?.requests ?? counting.requests(start.checkpoint.totals.verifyRequests ?? null));
+    const asked = waterfalls === null ? null : firstAsked(job, requests);
+    const ends = requests.total === 0 ? null : earlyEnd(job, start.checkpoint, asked, Date.now());
     return {
       job: job.name,
       shard: shard === null ? null : shardName(shard),
@@ -156,6 +161,7 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
       rpm,
       ...(forecast?.times ??
         planTimes(requests.total, rpm, start.checkpoint.shard === null || job.service.quota !== null, ownWindows(job, start.checkpoint))),
+      ...(ends === null ? {} : { ends }),
       apiKey: apiKey.state,
       ...(job.input.where === null ? {} : { skipped: counting.skipped }),
       ...(forecast === null ? {} : { providers: forecast.providers, orders: forecast.orders }),
@@ -188,9 +194,15 @@ async function howItWouldStart(
   return { job, start: await decideStart(job, paths, options) };
 }
 
-function describeStart({ start, heldBy }: RunForecast): string {
+/** The first provider of each step that has something to ask. */
+function firstAsked({ waterfalls, steps }: CompiledJob, requests: RunForecast['requests']): readonly string[] {
+  return steps.flatMap((step) => (requests[step] > 0 ? (waterfalls[step]?.from.slice(0, 1) ?? []) : []));
+}
+
+function describeStart({ start, heldBy, ends }: RunForecast): string {
   if (heldBy !== null)
     return `would wait: process ${heldBy.pid} on ${printable(heldBy.host)} has been running this job since ${heldBy.since}`;
+  if (ends !== undefined) return `would end with ${ends.exitCode}: ${printable(ends.reason)}`;
   return start === 'finished'
     ? 'has nothing to do: the job is finished'
     : start === 'resume'

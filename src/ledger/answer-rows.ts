@@ -50,7 +50,10 @@ export class LedgerAnswerRows {
       const [run, at, kind, body, job] = row;
       const answer = decodeAnswer(kind, body);
       const counted = run === this.#runId || this.#used.has(id);
-      if (counted && (answer.kind === 'failed' || answer.kind === 'asking') && this.#isAskedAgain(id, at)) continue;
+      if (counted && (answer.kind === 'failed' || answer.kind === 'asking') && this.#isAskedAgain(id, at)) {
+        if (answer.kind === 'asking' || answer.note === undefined) continue;
+        return { id, answer: { kind: 'asking', text: answer.note }, counted };
+      }
       if (counted) return { id, answer, counted };
       if (reusable === null && mayReuse(answer.kind, at, job, this.#options)) reusable = { id, answer, counted };
       else if (ofNow === null && this.#isOfNow(answer, id, at, job)) ofNow = { id, answer, counted };

@@ -8,7 +8,14 @@ export type LedgerAnswer =
   | { readonly kind: 'suppressed' }
   /** An `unknown` verdict: valid for this run, asked again by later ones. */
   | { readonly kind: 'unsettled'; readonly text: string }
-  | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null }
+  | {
+      readonly kind: 'failed';
+      readonly code: string;
+      readonly attempts: number;
+      readonly requestId: string | null;
+      /** The `text` of `asking`, with which a retry asks again: the request was paid for. */
+      readonly note?: string;
+    }
   /** No answer yet. `text` names the request with which this run asks again after a crash. */
   | { readonly kind: 'asking'; readonly text: string };
 
@@ -27,7 +34,9 @@ export function kindName(kind: number): AnswerKind {
 export function encodeAnswer(answer: LedgerAnswer): { kind: number; body: string } {
   const kind = KINDS.indexOf(answer.kind);
   if ('text' in answer) return { kind, body: answer.text };
-  return { kind, body: answer.kind === 'failed' ? JSON.stringify([answer.code, answer.attempts, answer.requestId]) : '' };
+  if (answer.kind !== 'failed') return { kind, body: '' };
+  const { code, attempts, requestId, note } = answer;
+  return { kind, body: JSON.stringify(note === undefined ? [code, attempts, requestId] : [code, attempts, requestId, note]) };
 }
 
 export function decodeAnswer(kind: number, body: string): LedgerAnswer {
@@ -41,8 +50,8 @@ export function decodeAnswer(kind: number, body: string): LedgerAnswer {
     case 'suppressed':
       return { kind: name };
     case 'failed': {
-      const [code, attempts, requestId] = JSON.parse(body) as [string, number, string | null];
-      return { kind: 'failed', code, attempts, requestId };
+      const [code, attempts, requestId, note] = JSON.parse(body) as [string, number, string | null, string?];
+      return { kind: 'failed', code, attempts, requestId, ...(note === undefined ? {} : { note }) };
     }
     default:
       return name satisfies never;

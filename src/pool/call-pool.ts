@@ -5,7 +5,7 @@ import type { CallTicket } from '../limiter/limiter.ts';
 import { AdaptiveConcurrency, boundsWithin } from './adaptive-concurrency.ts';
 import { wasNeverMade } from './circuit.ts';
 import type { CallPoolOptions } from './call-pool-options.ts';
-import { failedCall, newTask, settledCall, type CallAnswer, type PoolCall, type Task } from './call.ts';
+import { failedCall, newTask, STILL_PENDING, settledCall, type CallAnswer, type PoolCall, type Task } from './call.ts';
 import { deniedError, outageError, waitError, wrongAddressError } from './fatal-errors.ts';
 import { FirstContact } from './first-contact.ts';
 import { PendingAnswers } from './pending-answers.ts';
@@ -269,7 +269,7 @@ export class CallPool {
     const mayWait = this.#pending.note(task, answer);
     if (this.#stopped) return;
     if (mayWait) this.#pending.hold(task, answer);
-    else task.call.settle(failedCall(answer.meta, 'still_pending', 1));
+    else task.call.settle(failedCall(answer.meta, STILL_PENDING, 1));
   }
 
   #throttled(task: Task, { meta }: CallResult<unknown> & { kind: 'throttled' }): void {

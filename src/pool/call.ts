@@ -22,6 +22,9 @@ export type SettledCall<T> =
       readonly stored?: string;
     };
 
+/** The code of a call whose promised answer did not come in time. */
+export const STILL_PENDING = 'still_pending';
+
 type FailedCall = Extract<SettledCall<never>, { readonly kind: 'failed' }>;
 
 export interface PoolCall<T> {

@@ -43,8 +43,11 @@ export class LookupAnswers<L extends { readonly key: string }, R> {
     this.#inFlight.set(one.lookup.key, one);
   }
 
-  /** A call for this lookup alone has ended, or its item of a request for several was answered. */
-  settle(one: LookupInFlight<L, R>, settled: SettledCall<RecordAnswer<R>>): void {
+  /**
+   * A call for this lookup alone has ended, or its item of a request for several was answered.
+   * @param note see `FailedLookup.note`
+   */
+  settle(one: LookupInFlight<L, R>, settled: SettledCall<RecordAnswer<R>>, note?: string): void {
     const { quarantine: gate } = this.#context;
     const { key } = one.lookup;
     const step = this.#step;
@@ -76,7 +79,7 @@ export class LookupAnswers<L extends { readonly key: string }, R> {
           return;
         }
         if (settled.rejected) this.quarantine(one, { step, key, said: `${settled.status} ${code}`, refused: true, answer: failed });
-        else this.#deliver(one, failed, failed);
+        else this.#deliver(one, note === undefined ? failed : { ...failed, note }, failed);
         return;
       }
       default:

@@ -9,6 +9,8 @@ export interface FailedLookup {
   readonly requestId: string | null;
   /** The provider was given up, and the lookup was not answered: nothing is known about it. */
   readonly unavailable?: true;
+  /** For the ledger: the note with which a retry asks for a promised answer that did not come in time. */
+  readonly note?: string;
 }
 
 export type LookupOutcome<R> =

@@ -3,6 +3,7 @@ import type { BatchItem, LookupBatches, LookupOptions, LookupStepName } from '..
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import type { CallAnswer } from '../pool/call.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
+import { STILL_PENDING } from '../pool/call.ts';
 import { answerToOne, settledItem } from './lookup-batch.ts';
 import type { LookupAnswers } from './lookup-answers.ts';
 import type { LookupInFlight } from './lookup-in-flight.ts';
@@ -162,7 +163,9 @@ export class LookupRequests<L extends { readonly key: string }, R> {
           const answer = settled.kind !== 'ok' ? settled : value === null ? null : { ...settled, value };
           if (own === null) {
             if (answer !== null) this.#answers.settle(one, answer);
-          } else if (answer === null) this.#leftOut(own, one, settled);
+          } else if (settled.kind === 'failed' && settled.code === STILL_PENDING)
+            this.#answers.settle(one, settled, writeNote(own.note(this.#keyOf(own))));
+          else if (answer === null) this.#leftOut(own, one, settled);
           else this.#settlePart(own, one, answer);
         }),
     });

@@ -2,8 +2,10 @@
 import type { VerificationResult } from '../client/types.ts';
 import type { LedgerAnswer } from '../ledger/ledger.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
+import { STILL_PENDING } from '../pool/call.ts';
 import type { FailedLookup } from './lookup-outcome.ts';
 import { readGroup } from './pending.ts';
+import { writeNote, type PartNote } from './request-parts.ts';
 import type { StepAnswer } from './result.ts';
 import type { QuarantinedAnswer } from './miss-quarantine.ts';
 
@@ -48,6 +50,11 @@ export function unanswered(
   const { kind } = settled;
   const answer = kind === 'suppressed' ? ({ kind } as const) : ({ kind: 'failed', code: kind, attempts, requestId } as const);
   return { said: `${status} ${kind}`, refused: false, answer };
+}
+
+/** An outcome as it is; where a promised answer did not come in time, with the note by which a retry asks for it. */
+export function withNote<O extends { readonly kind: string }>(outcome: O | FailedLookup, note: PartNote): O | FailedLookup {
+  return 'code' in outcome && outcome.code === STILL_PENDING ? { ...outcome, note: writeNote(note) } : outcome;
 }
 
 /** A success that does not have the shape of the provider's definition. It is paid for, and its parts would be paid for again. */

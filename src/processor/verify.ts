@@ -12,7 +12,7 @@ import { readNote, RequestPart, type PartNote } from './request-parts.ts';
 import { RequestQueue } from './request-queue.ts';
 import type { StepAnswer } from './result.ts';
 import type { QuarantinedAnswer } from './miss-quarantine.ts';
-import { answered, fromLedger, isUnreadable, unanswered, withoutVerdict, type VerifyOutcome } from './verify-outcome.ts';
+import { answered, fromLedger, isUnreadable, unanswered, withNote, withoutVerdict, type VerifyOutcome } from './verify-outcome.ts';
 import { sortVerdicts } from './sort-verdicts.ts';
 import { VerifyBodies } from './verify-bodies.ts';
 import { VerifyEntries } from './verify-entries.ts';
@@ -271,7 +271,7 @@ export class VerifyStep {
       this.#halve(part);
       return;
     }
-    if (said === null) this.#end(emails, answer, part);
+    if (said === null) this.#end(emails, withNote(answer, part.note(id)), part);
     else for (const key of emails) this.#quarantine({ step: 'verify', key, said, refused, answer }, part);
   }
 

@@ -57,7 +57,12 @@ export const RECORD_ERRORS: readonly RecordError[] = [
   {
     codes: ['still_pending'],
     what: 'the provider promised an answer and did not give it in time',
-    next: `${RETRY}; raise \`poll.longestSeconds\` in the definition`,
+    next: `${RETRY}: it pays for none again; raise \`poll.longestSeconds\` in the definition`,
+  },
+  {
+    codes: ['ticket_lost'],
+    what: 'the provider promised an answer, and no longer knows its ticket',
+    next: `${RETRY}: the provider may charge for them again`,
   },
   {
     codes: ['no_result'],

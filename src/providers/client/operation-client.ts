@@ -97,14 +97,18 @@ export class OperationClient<T> {
         if (result.kind !== 'ok') return result;
         return result.value[0] ?? { kind: 'rejected', code: 'no_answer', detail: 'the answer leaves this lookup out', meta: result.meta };
       }
-      const exchanged = await this.#exchange(route, ticket === null ? lookup : { ...lookup, ticket }, options, this.#quota, true);
+      // A request of its own asks for the promise, so that its 404 says nothing of the lookup.
+      const isPoll = ticket !== null && route !== this.#single;
+      const exchanged = await this.#exchange(route, ticket === null ? lookup : { ...lookup, ticket }, options, this.#quota, !isPoll);
       ({ meta } = exchanged.answer);
       const read = await this.#read(exchanged, this.operation.credits);
       ({ meta } = 'input' in read ? read.answer : read);
       if (!('input' in read)) return this.#settled(read, exchanged.keyVersion);
       const judgement = await judge(this.operation.answers, read, exchanged.options, this.#context.watch);
       const result =
-        judgement.kind === 'pending' ? await this.#pending(read, ticket) : await this.#taken(judgement, read, lookup, read.answer.text);
+        judgement.kind === 'pending'
+          ? await this.#pending(read, ticket)
+          : await this.#taken(isPoll ? ofPoll(judgement) : judgement, read, lookup, read.answer.text);
       return this.#settled(result, exchanged.keyVersion);
     } catch (error) {
       return this.#refused(error, meta);
@@ -273,4 +277,12 @@ function statusOf(mapping: Mapping, value: unknown): number {
   const status = typeof value === 'string' ? Number(value) : value;
   if (typeof status === 'number' && Number.isSafeInteger(status) && status >= 100 && status <= 599) return status;
   throw new Refusal('bad_shape', `${mapping.key}: expected a status from 100 to 599, got ${inWords(value, { showText: true })}`);
+}
+
+/** The meaning of a status that no rule knows, where it answers a request of its own for a promised answer. */
+function ofPoll<J extends Exclude<Judgement, { kind: 'pending' }>>(judgement: J): J | Unsuccessful {
+  if (judgement.kind === 'wrong_address' && judgement.meta.status === 404)
+    return { kind: 'rejected', code: 'ticket_lost', detail: judgement.detail, meta: judgement.meta };
+  if (judgement.kind === 'retryable' && judgement.code === 'http_204') return { kind: 'miss', meta: judgement.meta };
+  return judgement;
 }

@@ -1,0 +1,68 @@
+/** A provider that promises its answers and does not give them in time. */
+import { writeFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { makeFolder } from '../support/world.ts';
+import { keys, rowsOf, RUN, start, writeJob, writePeople } from './jobs.ts';
+import { startPromises } from './stand-ins/promises.ts';
+
+const PEOPLE = 5;
+const RETRY = ['retry', 'job.yaml', '--progress', 'none'] as const;
+const env = { env: keys('late') };
+
+const ANSWERS = { pending: 'status = 202', match: 'status = 200 and $exists(body.person)', miss: 'status = 200' };
+const VERDICT = { email: 'body.person.email', result: "'deliverable'" };
+
+/** A job of one step at a provider that is asked at most a second for each promise. */
+async function lateJob(step: 'enrich' | 'verify') {
+  const folder = await makeFolder();
+  const late = await start(startPromises);
+  const operation = {
+    keys: ['email'],
+    request: { method: 'POST', path: '/lookups', body: { email: 'email' } },
+    answers: ANSWERS,
+    record: step === 'verify' ? VERDICT : { email: 'body.person.email', title: 'body.person.title' },
+    credits: 'body.credits',
+    poll: { ticket: 'body.ticket', request: { method: 'GET', path: '/lookups/{ticket}' }, everySeconds: 0.1, longestSeconds: 1 },
+  };
+  const vendor = { name: 'late', baseUrl: late.url, authentication: { bearer: true }, operations: { [step]: operation } };
+  await Promise.all([
+    writeFile(folder.at('late.yaml'), JSON.stringify(vendor)),
+    writePeople(folder, PEOPLE),
+    writeJob(folder, { providers: { late: { use: './late.yaml' } }, steps: [{ [step]: { from: ['late'] } }] }),
+  ]);
+  const errors = async (): Promise<string[]> =>
+    (await folder.read('out.csv.errors.jsonl'))
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => (JSON.parse(line) as { code: string }).code);
+  return { folder, late, errors };
+}
+
+test.each(['enrich', 'verify'] as const)(
+  'a retry of %s asks for late answers with their tickets, and pays for none again',
+  async (step) => {
+    const { folder, late, errors } = await lateJob(step);
+    late.hook = ({ method }) => (method === 'GET' ? { status: 202, body: {} } : null);
+    await folder.run(RUN, env);
+    expect(await errors()).toEqual(Array.from({ length: PEOPLE }, () => 'still_pending'));
+    expect(late.counts.charged).toBe(PEOPLE);
+    // Again too late: the tickets are kept.
+    await folder.run(RETRY, env);
+    expect(await errors()).toEqual(Array.from({ length: PEOPLE }, () => 'still_pending'));
+    late.hook = null;
+    expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+    expect((await rowsOf(folder)).map((row) => row['result.outcome'])).toEqual(Array.from({ length: PEOPLE }, () => 'matched'));
+    expect(late.counts.charged).toBe(PEOPLE);
+  },
+);
+
+test('a ticket that the provider no longer knows is a failure and no miss, and the next retry asks anew', async () => {
+  const { folder, late, errors } = await lateJob('enrich');
+  late.hook = ({ method }) => (method === 'GET' ? { status: 404, body: {} } : null);
+  await folder.run(RUN, env);
+  expect(await errors()).toEqual(Array.from({ length: PEOPLE }, () => 'ticket_lost'));
+  late.hook = null;
+  expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+  expect((await rowsOf(folder)).map((row) => row['result.outcome'])).toEqual(Array.from({ length: PEOPLE }, () => 'matched'));
+  expect(late.counts.charged).toBe(2 * PEOPLE);
+});

@@ -49,6 +49,17 @@ export function prepareLedger(db: DatabaseSync): void {
     `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA ` +
       'synchronous = FULL; PRAGMA secure_delete = FAST; PRAGMA cache_size = -16384;',
   );
+  migrate(db);
+}
+
+/** The same for a file whose answers are only read. One of an older version is brought up to date. */
+export function checkLedger(db: DatabaseSync): void {
+  db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+  checkOwner(db);
+  migrate(db);
+}
+
+function migrate(db: DatabaseSync): void {
   if (isCurrent(db)) return;
   transaction(db, () => {
     const version = pragma(db, 'user_version');
@@ -58,13 +69,6 @@ export function prepareLedger(db: DatabaseSync): void {
     for (const migration of MIGRATIONS.slice(version)) db.exec(migration);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length};`);
   });
-}
-
-/** The same for a file that is only read. */
-export function checkLedger(db: DatabaseSync): void {
-  db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
-  checkOwner(db);
-  if (!isCurrent(db)) throw new Error(TOO_NEW);
 }
 
 const TOO_NEW = 'it was written by a newer version of Millrace';

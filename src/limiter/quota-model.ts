@@ -249,7 +249,8 @@ export class QuotaModel {
       return trusted > 0 ? Math.min(most, refill.permits - reservedOfRefill, trusted) : this.#recheckAt(Infinity, nowMs);
     // The stated reset is over: one call probes the quota.
     if (known === null && idle) return this.#answersWithoutHeaders > 0 && this.#pace !== null ? this.#permitsByPlan(nowMs) : 1;
-    return this.#recheckAt(Math.min(probeMs, idle ? observations.untilMs : Infinity, refill.atMs, refusalUntilMs), nowMs);
+    const statedUntilMs = observations.latest?.untilMs ?? Infinity;
+    return this.#recheckAt(Math.min(probeMs, idle ? statedUntilMs : Infinity, refill.atMs, refusalUntilMs), nowMs);
   }
 
   /** The state of the model, for the message of a test. */

@@ -1,9 +1,9 @@
 /**
  * Several quota windows at once (second, hour, day), beside the minute of the quota model. Headers or the job state a window.
  *
- * - Stated by headers: the permits left, minus the calls sent since and those in flight, until the window's reset. It includes other
+ * - Stated by headers: the permits left, until the window's reset, minus all calls that the answer may not have counted. It includes other
  * clients.
- * - Stated by the job: this job's own calls, at most the limit within any period.
+ * - Own: this job's own calls, at most the limit within any period.
  *
  * With both, and no other client, the larger number counts: either alone keeps to the window. Pure: time is passed in, monotonic
  * milliseconds.
@@ -34,31 +34,36 @@ export function smallestClaimedWindow(windows: readonly StatedWindow[]): number 
 /**
  * Adds the calls that a killed run may have sent without counting them.
  * @param calls the claimed calls
- * @param atMs epoch milliseconds when the last of them was sent
+ * @param atMs epoch milliseconds when the last of them was sent, by the checkpoint
+ * @param nowMs a checkpoint may have been late by more than a window of a second: there the last call counts as sent just now
  */
-export function addUncountedCalls(windows: readonly SavedWindow[], calls: number, atMs: number): SavedWindow[] {
+export function addUncountedCalls(windows: readonly SavedWindow[], calls: number, atMs: number, nowMs: number): SavedWindow[] {
   return windows.map((window) => {
     const { limit, periodMs } = window;
     const most = periodMs > SOON_OVER_MS ? Math.min(calls, limit ?? calls) : (limit ?? calls);
-    return most === 0 ? window : { ...window, spent: [...window.spent, [atMs, most] as const] };
+    const sentMs = periodMs < SOON_OVER_MS ? Math.max(atMs, nowMs) : atMs;
+    return most === 0 ? window : { ...window, spent: [...window.spent, [sentMs, most] as const] };
   });
 }
 
 /** Whole seconds may be rounded up or down. */
 const ROUNDING_MS = 1_000;
 
-/** A call that hangs for longer is taken as one that the service has decided on by then. */
-const LONGEST_SPREAD_MS = 2_000;
-/** Calls are dropped when they are older than the slowest answer by far. */
+/** How long an answered call stays in the log; longer while an older one is in flight, whose answer may not have counted it. */
 const KEPT_MS = 30_000;
+
+/** The first calls of a run also open their connections. Their latencies say nothing of the ways of later calls. */
+const COLD_ANSWERS = 50;
 
 interface Window {
   readonly periodMs: number;
   limit: number | null;
   readonly isStated: boolean;
-  /** Our own answered calls, each at the latest moment at which the service can have decided on it. */
+  /** When our own calls were answered. */
   readonly own: SpentSlots;
-  /** The statement of the answer to call `ticket`, until its reset; null without one. Without a stated reset it holds for a period. */
+  /** From then on `own` has all calls of a period. */
+  readonly completeMs: number;
+  /** The statement of the answer to call `ticket`; null before the first. It holds until its reset, or for a period. */
   stated: { ticket: number; left: number; untilMs: number; hasReset: boolean } | null;
   /** Another client was observed. */
   hasOtherClients: boolean;
@@ -70,12 +75,13 @@ export class QuotaWindows {
   readonly #windows = new Map<number, Window>();
   readonly #log = new CallLog();
   readonly #latencies = new Latencies();
-  /** The numbers of calls in flight in `#log`, by ticket. */
-  readonly #inFlight = new Map<number, number>();
+  #answers = 0;
+  /** The calls in flight by ticket, oldest first: their numbers in `#log`, and when they were sent. */
+  readonly #inFlight = new Map<number, { readonly number: number; readonly sentMs: number }>();
 
   /** @param stated the windows that the job states */
   constructor(stated: readonly StatedWindow[] = []) {
-    for (const { limit, periodMs } of stated) this.#windows.set(periodMs, { ...newWindow(periodMs, true), limit });
+    for (const { limit, periodMs } of stated) this.#windows.set(periodMs, { ...newWindow(periodMs, true, -Infinity), limit });
   }
 
   /** Whether any window is known. */
@@ -117,8 +123,10 @@ export class QuotaWindows {
   }
 
   sent(ticket: number, nowMs: number): void {
+    const [oldest] = this.#inFlight.values();
     // Without a window, only the calls in flight matter: there may be ten thousand a second.
-    this.#inFlight.set(ticket, this.#log.sent(nowMs, nowMs - KEPT_MS, this.active ? nowMs - KEPT_MS : nowMs));
+    const keptFromMs = this.active ? Math.min(nowMs - KEPT_MS, oldest?.sentMs ?? nowMs) : nowMs;
+    this.#inFlight.set(ticket, { number: this.#log.sent(nowMs, keptFromMs), sentMs: nowMs });
     for (const window of this.#windows.values()) {
       if (window.stated !== null && nowMs < window.stated.untilMs) window.stated.left--;
       else window.probe ??= ticket;
@@ -130,15 +138,18 @@ export class QuotaWindows {
    * @param failed the call brought no answer of the service: its duration is no latency
    */
   answered(ticket: number, windows: readonly WindowReading[], nowMs: number, failed = false): void {
-    const sentMs = this.#log.answered(this.#inFlight.get(ticket) ?? 0, nowMs);
+    const { number, sentMs } = this.#inFlight.get(ticket) ?? { number: 0, sentMs: nowMs };
+    this.#log.answered(number, nowMs);
     this.#inFlight.delete(ticket);
-    if (!failed) this.#latencies.add(nowMs - sentMs, nowMs);
-    const decidedMs = Math.max(sentMs, Math.min(nowMs - this.#latencies.leastMs, sentMs + this.#spreadMs));
+    if (!failed) {
+      this.#answers++;
+      this.#latencies.add(nowMs - sentMs, nowMs);
+    }
     for (const window of this.#windows.values()) {
-      window.own.add(decidedMs);
+      window.own.add(nowMs);
       if (window.probe === ticket) window.probe = null;
     }
-    for (const reading of windows) this.#applyReading(reading, ticket, { sentMs, decidedMs }, nowMs);
+    for (const reading of windows) this.#applyReading(reading, { ticket, number, sentMs }, nowMs);
   }
 
   /** The windows for the checkpoint. @param wallMs wall clock of `nowMs` */
@@ -165,7 +176,7 @@ export class QuotaWindows {
           ? null
           : { ticket: 0, left, untilMs: nowMs + Math.min(resetAtMs - wallMs, periodMs + ROUNDING_MS), hasReset: true };
       const isValid = told !== null && told.untilMs > nowMs;
-      const window = this.#windows.get(periodMs) ?? (isValid ? newWindow(periodMs, false) : null);
+      const window = this.#windows.get(periodMs) ?? (isValid ? newWindow(periodMs, false, -Infinity) : null);
       if (window === null) continue;
       this.#windows.set(periodMs, window);
       window.limit ??= limit;
@@ -179,57 +190,78 @@ export class QuotaWindows {
 
   #applyReading(
     { periodMs, limit, remaining, resetMs }: WindowReading,
-    ticket: number,
-    { sentMs, decidedMs }: { readonly sentMs: number; readonly decidedMs: number },
+    { ticket, number, sentMs }: { readonly ticket: number; readonly number: number; readonly sentMs: number },
     nowMs: number,
   ): void {
-    const window = this.#windows.get(periodMs) ?? newWindow(periodMs, false);
-    if (!this.#windows.has(periodMs)) {
+    let window = this.#windows.get(periodMs);
+    if (window === undefined) {
+      window = newWindow(periodMs, false, nowMs + periodMs);
+      window.own.add(nowMs);
       this.#windows.set(periodMs, window);
-      window.own.add(decidedMs);
     }
     if (window.stated !== null && ticket < window.stated.ticket && nowMs < window.stated.untilMs) return;
     if (!window.isStated || (limit !== null && window.limit !== null && limit < window.limit)) window.limit = limit ?? window.limit;
-    // The service may have decided after this call on each other one that was not answered when it decided on this one.
-    const left = remaining - (this.#log.unansweredAt(sentMs + this.#latencies.leastMs) - 1);
+    // Calls that were unanswered when the service decided on this one may be missing in `remaining`. The log has them all, except for those
+    // that were answered before the first window was known.
+    const unanswered = this.#log.unansweredAt(sentMs + this.#leastMs) - 1;
+    const left = remaining - Math.max(unanswered, this.#log.last - number);
     // A stated window ends a period after the answer at the latest.
     const untilMs = nowMs + Math.min(resetMs === null ? Infinity : resetMs + ROUNDING_MS, periodMs + (resetMs === null ? 0 : ROUNDING_MS));
     window.stated = { ticket, left, untilMs, hasReset: resetMs !== null };
     // The service may have counted, at any moment since the call was sent, calls that have left the period by now.
-    if (limit !== null && limit - remaining > this.#ownWithin(window, nowMs, nowMs - sentMs + periodMs + this.#spreadMs))
-      window.hasOtherClients = true;
+    const mayCount = window.own.within(nowMs, nowMs - sentMs + periodMs) + this.#log.inFlight;
+    if (limit !== null && limit - remaining > mayCount && nowMs >= window.completeMs) window.hasOtherClients = true;
   }
 
   #left(window: Window, nowMs: number): number {
-    const { stated: told, limit, periodMs, isStated, hasOtherClients: others, probe } = window;
-    const byOwn = limit === null ? 0 : limit - this.#ownWithin(window, nowMs, periodMs);
+    const { stated: told, limit, isStated, hasOtherClients: others, probe } = window;
+    const byOwn = this.#leftByOwn(window, nowMs);
     if (told !== null && nowMs < told.untilMs) return others || (limit === null && !isStated) ? told.left : Math.max(told.left, byOwn);
     if (told === null && isStated) return byOwn;
-    // All calls from before a statement without a reset have left the period by now.
-    if (!others && (byOwn >= 1 || (limit !== null && told?.hasReset === false))) return byOwn;
+    // A statement without a reset ends after a period, and our own count is complete by then.
+    if (!others && (byOwn >= 1 || (limit !== null && limit >= 1 && told?.hasReset === false))) return byOwn;
     // The reset is over: one call probes the window.
     return probe === null ? 1 : 0;
   }
 
   #opensAt(window: Window, nowMs: number): number {
-    const { stated: told, limit, own, periodMs, isStated, hasOtherClients: others } = window;
-    const inFlight = this.#log.inFlightSince(nowMs - periodMs - this.#spreadMs);
-    const byOwn = limit === null || others ? Infinity : own.freeAt(nowMs, periodMs, limit - inFlight);
+    const { stated: told, isStated, hasOtherClients: others } = window;
+    const byOwn = others ? Infinity : this.#freeByOwnAt(window, nowMs);
     if (told !== null && nowMs < told.untilMs) return Math.min(told.untilMs, byOwn);
     return isStated || told === null || !told.hasReset ? byOwn : Infinity;
   }
 
-  /** Our own calls of the last `ms`, and those in flight. */
-  #ownWithin({ own }: Window, nowMs: number, ms: number): number {
-    return own.within(nowMs, ms) + this.#log.inFlightSince(nowMs - ms - this.#spreadMs);
+  /**
+   * The limit, less our own calls that the service may count with a call that is sent now. It decides on a call before its answer comes, so
+   * an answered call leaves the window a period after its answer. It decides on the next call after its sending. The way back of the one
+   * and the way there of the other take `#leastMs` together, at least.
+   */
+  #leftByOwn({ limit, own, periodMs, completeMs }: Window, nowMs: number): number {
+    if (limit === null || nowMs < completeMs) return 0;
+    return limit - this.#log.inFlight - own.within(nowMs, periodMs - this.#leastMs);
   }
 
-  /** How much later than another call the service may have decided on a call, milliseconds. */
-  get #spreadMs(): number {
-    return Math.min(LONGEST_SPREAD_MS, this.#latencies.spreadMs);
+  /** The least time of one call's way back and another call's way there, milliseconds. */
+  get #leastMs(): number {
+    return this.#answers < COLD_ANSWERS ? 0 : this.#latencies.leastMs;
+  }
+
+  /** When `#leftByOwn` has a permit; Infinity: not before an answer. */
+  #freeByOwnAt({ limit, own, periodMs, completeMs }: Window, nowMs: number): number {
+    const most = (limit ?? 0) - this.#log.inFlight;
+    return most < 1 ? Infinity : Math.max(completeMs, own.freeAt(nowMs, periodMs - this.#leastMs, most));
   }
 }
 
-function newWindow(periodMs: number, isStated: boolean): Window {
-  return { periodMs, limit: null, isStated, own: new SpentSlots(periodMs), stated: null, hasOtherClients: false, probe: null };
+function newWindow(periodMs: number, isStated: boolean, completeMs: number): Window {
+  return {
+    periodMs,
+    limit: null,
+    isStated,
+    own: new SpentSlots(periodMs),
+    completeMs,
+    stated: null,
+    hasOtherClients: false,
+    probe: null,
+  };
 }

@@ -145,7 +145,7 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
   }
 }
 
-/** A record with its sources in the field `source`. Its text is made when it is asked for: the rows of a table need none. */
+/** A record with its sources in the field `source`. Its text is made when it is asked for: CSV rows do not use it. */
 class SourcedAnswer<R> implements StepAnswer<R> {
   readonly record: R;
   readonly #found: SourcedRecord;
@@ -161,7 +161,7 @@ class SourcedAnswer<R> implements StepAnswer<R> {
   get text(): string {
     const { record, sources } = this.#found;
     const end = this.#text?.lastIndexOf('}') ?? -1;
-    if (this.#text === null || end < 1 || Object.hasOwn(record, 'source') || Object.keys(record).length === 0)
+    if (this.#text === null || end < 1 || Object.hasOwn(record, 'source') || /^\{\s*\}$/.test(this.#text))
       return JSON.stringify(this.record);
     return `${this.#text.slice(0, end)},"source":${JSON.stringify(sources)}}`;
   }

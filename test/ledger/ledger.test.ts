@@ -273,4 +273,36 @@ describe('Ledger', () => {
     other.close();
     expect(() => open()).toThrow(/another program/);
   });
+
+  it('a ledger of an older version is brought up to date, also for a reader, and one of a newer version is refused', () => {
+    const path = join(folder, 'answers.ledger');
+    const ledger = open();
+    const scope = ledger.scope('https://api.example', 'enrich', 'by email');
+    ledger.put([{ scope, key: 'a', answer: hit }]);
+    ledger.close();
+    const change = (sql: string): void => {
+      const db = new DatabaseSync(path);
+      db.exec(sql);
+      db.close();
+    };
+    change('ALTER TABLE runs DROP COLUMN spent; PRAGMA user_version = 2;');
+    const reader = open({ readOnly: true });
+    expect([reader.look(scope, 'a'), reader.spent]).toEqual([hit, '']);
+    reader.close();
+    change('PRAGMA user_version = 99;');
+    for (const readOnly of [true, false]) expect(() => open({ readOnly })).toThrow(/newer version/);
+  });
+
+  it('stores the spending of the run with its answers, and none of several shards', () => {
+    for (const shared of [false, true]) {
+      const ledger = open({ run: `run of ${shared}`, shared });
+      const scope = ledger.scope('https://api.example', 'enrich', 'by email');
+      ledger.spentNow = () => '{"run":{"credits":3}}';
+      ledger.put([{ scope, key: `of ${shared}`, answer: hit }]);
+      ledger.close();
+      const again = open({ run: `run of ${shared}`, shared });
+      expect(again.spent).toBe(shared ? '' : '{"run":{"credits":3}}');
+      again.close();
+    }
+  });
 });

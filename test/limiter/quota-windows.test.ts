@@ -1,7 +1,7 @@
 import * as fc from '../support/fast-check.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PERIODS_MS } from '../../src/util/periods.ts';
-import { addUncountedCalls } from '../../src/limiter/quota-windows.ts';
+import { addUncountedCalls, QuotaWindows } from '../../src/limiter/quota-windows.ts';
 import type { LimiterOptions } from '../../src/limiter/limiter-options.ts';
 import { casesOf } from '../support/sample.ts';
 import { makeLimiter, stopTime } from './virtual.ts';
@@ -147,6 +147,73 @@ describe('several quota windows at once', () => {
     },
   );
 
+  it.each([
+    ['the first calls are slow, because they open their connections', (call: number) => (call < 10 ? [1_480, 20] : [25, 25])],
+    ['the service stands still for a moment', (call: number) => (call >= 200 && call < 210 ? [1_500, 25] : [25, 25])],
+    ['one call in fifty is decided on after five seconds', (call: number) => (call % 50 === 0 ? [5_000, 25] : [25, 25])],
+    ['the latencies are from a tenth of a second to five', (call: number) => [25 + ((call * 7_919) % 4_900), 25]],
+  ] as const)('causes no refusal in a window of a second when %s', async (_, ways) => {
+    for (const kind of ['fixed', 'sliding'] as const) {
+      for (const family of ['kong', 'none'] as const) {
+        const windows: TestWindow[] = [{ limit: 10, ms: second, kind }];
+        const service = new WindowedService(windows);
+        const limiter = makeLimiter(null, { windows: stated(windows) ?? [] });
+        const calls = callAlways(limiter, service, FAMILIES[family] as (typeof FAMILIES)[string], {
+          callers: 30,
+          latencyMs: 5_000,
+          ways: (call) => [ways(call)[0] ?? 0, ways(call)[1] ?? 0],
+        });
+        await vi.advanceTimersByTimeAsync(minute);
+        await calls.stop();
+        expect(calls.refused(), `${kind} ${family}`).toBe(0);
+      }
+    }
+  });
+
+  it('a call that hangs counts in an hour until it is answered', async () => {
+    const windows: TestWindow[] = [{ limit: 100, ms: hour }];
+    const service = new WindowedService(windows);
+    const limiter = makeLimiter(null, { windows: stated(windows) ?? [] });
+    const calls = callAlways(limiter, service, FAMILIES['none'] as (typeof FAMILIES)[string], {
+      callers: 21,
+      latencyMs: 9_000,
+      ways: (call) => (call < 20 ? [90_000, 10] : [250, 250]),
+    });
+    await vi.advanceTimersByTimeAsync(5 * minute);
+    await calls.stop();
+    expect([calls.refused(), service.taken.length]).toEqual([0, 100]);
+  });
+
+  it('calls in flight that hold all permits are waited for without asking again and again', () => {
+    const windows = new QuotaWindows([{ limit: 5, periodMs: hour }]);
+    for (let ticket = 1; ticket <= 5; ticket++) windows.sent(ticket, 0);
+    expect([windows.permits(1), windows.nextAt(1), windows.usedUp(1)]).toEqual([0, Infinity, null]);
+    windows.answered(1, [], 2);
+    expect([windows.permits(3), windows.nextAt(3)]).toEqual([0, hour + 2]);
+  });
+
+  it('a stated limit of nothing is asked for again after a period', () => {
+    const windows = new QuotaWindows();
+    windows.sent(1, 0);
+    windows.answered(1, [{ periodMs: hour, limit: 0, remaining: 0, resetMs: null }], 10);
+    expect([windows.permits(20), windows.nextAt(20)]).toEqual([0, hour + 10]);
+    expect(windows.permits(hour + 10)).toBe(1);
+  });
+
+  it('goes on after the wait that a refusal asked for, when other calls of the same moment were taken', async () => {
+    const service = new WindowedService([
+      { limit: 4, ms: second, kind: 'sliding' },
+      { limit: 855, ms: minute, kind: 'sliding' },
+    ]);
+    const calls = callAlways(makeLimiter(null), service, FAMILIES['ietf'] as (typeof FAMILIES)[string], {
+      callers: 37,
+      ways: () => [1_064, 5],
+    });
+    await vi.advanceTimersByTimeAsync(20 * second);
+    expect(service.taken.length).toBeGreaterThan(20);
+    await calls.stop();
+  });
+
   it('causes no refusal in any window, whatever the latencies are and whenever the service decides', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -290,15 +357,15 @@ it('the claim of a killed run counts as spent in each window, up to its limit; a
     { periodMs: hour, limit: 500, left: null, resetAtMs: null, spent: [[1, 3]] as const },
     { periodMs: second, limit: 10, left: null, resetAtMs: null, spent: [] },
   ];
-  expect(addUncountedCalls(kept, 200, 9).map(({ spent }) => spent)).toEqual([
+  expect(addUncountedCalls(kept, 200, 9, 12).map(({ spent }) => spent)).toEqual([
     [
       [1, 3],
       [9, 200],
     ],
-    [[9, 10]],
+    [[12, 10]],
   ]);
-  expect(addUncountedCalls(kept, 0, 9).map(({ spent }) => spent)).toEqual([[[1, 3]], [[9, 10]]]);
-  expect(addUncountedCalls(kept, 700, 9)[0]?.spent).toEqual([
+  expect(addUncountedCalls(kept, 0, 9, 12).map(({ spent }) => spent)).toEqual([[[1, 3]], [[12, 10]]]);
+  expect(addUncountedCalls(kept, 700, 9, 12)[0]?.spent).toEqual([
     [1, 3],
     [9, 500],
   ]);

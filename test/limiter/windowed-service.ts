@@ -71,12 +71,15 @@ export function callAlways(
     readonly latencyMs?: number;
     readonly jitterMs?: number;
     readonly seed?: number;
+    /** The ways there and back of a call, counted from 0, milliseconds; in place of a latency. */
+    readonly ways?: (call: number) => readonly [there: number, back: number];
     readonly retryAfterMs?: (state: readonly Stated[]) => number | null;
     readonly most?: number;
   } = {},
 ): Calls {
   const { callers = 8, latencyMs = 40, jitterMs = 0, seed = 1, retryAfterMs = () => null, most = Infinity } = options;
   const random = seeded(seed);
+  const { ways = () => [latencyMs / 2 + random() * (jitterMs / 2), latencyMs / 2 + random() * (jitterMs / 2)] as const } = options;
   const sent: number[] = [];
   let refused = 0;
   const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
@@ -84,13 +87,14 @@ export function callAlways(
     while (sent.length < most) {
       const ticket = await limiter.take();
       if (ticket === 0) return;
+      const [there, back] = ways(sent.length);
       sent.push(Date.now());
-      await sleep(latencyMs / 2 + random() * (jitterMs / 2));
+      await sleep(there);
       const ok = service.take(Date.now());
       if (!ok) refused++;
       const state = service.state(Date.now());
       const headers = { date: new Date(Date.now()).toUTCString(), ...headersOf(state, Date.now()) };
-      await sleep(latencyMs / 2 + random() * (jitterMs / 2));
+      await sleep(back);
       limiter.observe({ ticket, quota: quotaOf(headers), throttled: !ok, retryAfterMs: ok ? null : retryAfterMs(state) });
     }
   };

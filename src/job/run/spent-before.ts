@@ -15,7 +15,7 @@ export function spentBefore(job: CompiledJob, checkpoint: Checkpoint, wasKilled:
   const rpm = ownRpm(job, checkpoint);
   const { later, windows = [], sent = checkpoint.callsAtMost, ...spent } = checkpoint.spent;
   const killedAtMs = spent.savedAtMs + job.checkpoint.everyMs;
-  const kept = wasKilled ? addUncountedCalls(windows, Math.max(0, checkpoint.callsAtMost - sent), killedAtMs) : windows;
+  const kept = wasKilled ? addUncountedCalls(windows, Math.max(0, checkpoint.callsAtMost - sent), killedAtMs, Date.now()) : windows;
   return {
     ...spent,
     minute: rpm === null ? [] : wasKilled ? [[killedAtMs, rpm]] : spent.minute,

@@ -59,9 +59,9 @@ export interface ProviderClient {
   readonly batches?: LookupBatches;
   /**
    * The record of an answer whose `text` the ledger kept. Absent: the text is the record. A provider that keeps its own answer and maps it
-   * each time lets a corrected mapping cost nothing.
+   * each time lets a corrected mapping cost nothing. Null: the provider knew nobody.
    */
-  readonly readStored?: (step: LookupStepName, text: string) => Promise<RecordAnswer<unknown>>;
+  readonly readStored?: (step: LookupStepName, text: string) => Promise<RecordAnswer<unknown> | null>;
   /** Waits for what is under way, then closes the sockets. */
   close(): Promise<void>;
   /** Cancels what is under way. */

@@ -155,7 +155,8 @@ function compileWaterfall(
       });
   }
   const until = rule?.until ?? [];
-  if (step !== 'verify') checkFields(step, until, context);
+  const asked = able.filter(({ name }) => from.includes(name));
+  if (step !== 'verify') checkFields(step, until, asked, context);
   return {
     from,
     keys: from.map((name) => {
@@ -177,8 +178,9 @@ function noKey(step: Step, name: string, own: readonly ProviderKey[], raw: RawJo
   });
 }
 
-function checkFields(step: Step, until: readonly string[], context: ProviderContext): void {
+function checkFields(step: Step, until: readonly string[], providers: readonly JobProvider[], context: ProviderContext): void {
   for (const field of until) {
+    if (providers.some(({ definition }) => isMapped(definition.operations[step]?.record.text ?? '', field))) continue;
     const { field: found, suggestion } = checkPath(`${step}.${field}`);
     if (found === 'misspelt')
       throw refuse(
@@ -189,6 +191,11 @@ function checkFields(step: Step, until: readonly string[], context: ProviderCont
         { hint: 'A field that is always empty would have every provider asked.' },
       );
   }
+}
+
+/** Whether a record has a field of this name. @param record the expression that a mapping of fields was compiled to */
+function isMapped(record: string, field: string): boolean {
+  return record.includes(`${JSON.stringify(field.split('.').at(-1))}: `);
 }
 
 /** The keys in the provider's own order, unless the job says which keys a step uses. */

@@ -55,6 +55,9 @@ const KEPT_MS = 30_000;
 /** The first calls of a run also open their connections. Their latencies say nothing of the ways of later calls. */
 const COLD_ANSWERS = 50;
 
+/** In place of the ticket of a statement that the run before has heard. */
+const RESTORED = 0;
+
 interface Window {
   readonly periodMs: number;
   limit: number | null;
@@ -174,7 +177,7 @@ export class QuotaWindows {
       const told =
         left === null || resetAtMs === null
           ? null
-          : { ticket: 0, left, untilMs: nowMs + Math.min(resetAtMs - wallMs, periodMs + ROUNDING_MS), hasReset: true };
+          : { ticket: RESTORED, left, untilMs: nowMs + Math.min(resetAtMs - wallMs, periodMs + ROUNDING_MS), hasReset: true };
       const isValid = told !== null && told.untilMs > nowMs;
       const window = this.#windows.get(periodMs) ?? (isValid ? newWindow(periodMs, false, -Infinity) : null);
       if (window === null) continue;
@@ -183,7 +186,6 @@ export class QuotaWindows {
       window.own.restore(spent, nowMs, wallMs);
       if (!isValid) continue;
       window.stated = told;
-      // Other clients may have spent some meanwhile: the first answer shows it.
       window.hasOtherClients = true;
     }
   }
@@ -205,6 +207,8 @@ export class QuotaWindows {
     // that were answered before the first window was known.
     const unanswered = this.#log.unansweredAt(sentMs + this.#leastMs) - 1;
     const left = remaining - Math.max(unanswered, this.#log.last - number);
+    // Until its first answer a resumed run does not know what others have spent meanwhile.
+    if (window.stated?.ticket === RESTORED) window.hasOtherClients = false;
     // A stated window ends a period after the answer at the latest.
     const untilMs = nowMs + Math.min(resetMs === null ? Infinity : resetMs + ROUNDING_MS, periodMs + (resetMs === null ? 0 : ROUNDING_MS));
     window.stated = { ticket, left, untilMs, hasReset: resetMs !== null };

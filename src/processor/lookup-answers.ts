@@ -3,7 +3,7 @@ import type { LookupStepName } from '../client/provider-client.ts';
 import type { LedgerAnswer, LedgerEntry } from '../ledger/ledger.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 import type { LookupInFlight } from './lookup-in-flight.ts';
-import { fromLedger, unavailable, type LookupOutcome } from './lookup-outcome.ts';
+import { fromLedger, unavailable, type FailedLookup, type LookupOutcome } from './lookup-outcome.ts';
 import type { QuarantinedAnswer } from './miss-quarantine.ts';
 import type { StepContext } from './step-context.ts';
 
@@ -143,11 +143,16 @@ export class LookupAnswers<L extends { readonly key: string }, R> {
     const { client, onSettled, onFatal } = this.#context;
     const { key } = one.lookup;
     this.#reading.add(key);
-    let outcome: LookupOutcome<R> = { kind: 'failed', code: 'bad_mapping', attempts: 0, requestId: null };
+    const failed: FailedLookup = { kind: 'failed', code: 'bad_mapping', attempts: 0, requestId: null };
+    let outcome: LookupOutcome<R> = failed;
     try {
       const answer = await client.readStored?.(this.#step, kept);
-      if (answer !== undefined) outcome = { kind: 'hit', answer: { record: answer.record as R, text: answer.text } };
-    } catch {}
+      if (answer === null) outcome = { kind: 'miss' };
+      else if (answer !== undefined) outcome = { kind: 'hit', answer: { record: answer.record as R, text: answer.text } };
+    } catch (error) {
+      // The same code as in the run that got the answer.
+      if (error instanceof Error && 'code' in error && typeof error.code === 'string') outcome = { ...failed, code: error.code };
+    }
     try {
       this.#reading.delete(key);
       if (this.#isStopped) return;

@@ -56,6 +56,17 @@ const refused = (file: unknown, flags: Flags = {}, lines?: ReadonlyMap<string, n
 };
 
 describe('a job that names its providers', () => {
+  it('may want a field that only a definition has, however near a known name is', () => {
+    const own = definition('own', { operations: { enrich: { ...LOOKUP, record: { name: 'body.name', phone: 'body.tel' } } } });
+    const made = (until: string[]) =>
+      compileJob({
+        ...sources({ file: { providers: { own: {} }, steps: [{ enrich: { until } }] }, flags: LEAST }),
+        definitions: new Map([['own', own]]),
+      }).job;
+    expect(made(['phone']).waterfalls.enrich?.until).toEqual(['phone']);
+    expect(refusalOf(() => made(['titel'])).message).toContain('is no field of an answer');
+  });
+
   it('has the settings of each, and for each step whom it asks by which keys', () => {
     const { job: made, warnings } = job({
       providers: {

@@ -200,6 +200,33 @@ describe('several quota windows at once', () => {
     expect(windows.permits(hour + 10)).toBe(1);
   });
 
+  it.each([0, 20, 45])(
+    'a run resumed %d s into a minute of which headers tell without a reset uses each minute after it',
+    async (phaseS) => {
+      await vi.advanceTimersByTimeAsync(phaseS * second);
+      const service = new WindowedService([
+        { limit: 10, ms: second },
+        { limit: 100, ms: minute },
+      ]);
+      const headers = FAMILIES['kong'] as (typeof FAMILIES)[string];
+      const windows = [{ limit: 10, periodMs: second }];
+      const killed = makeLimiter(100, { windows });
+      const before = callAlways(killed, service, headers);
+      await vi.advanceTimersByTimeAsync(4 * second);
+      const saved = JSON.parse(JSON.stringify(killed.save())) as ReturnType<typeof killed.save>;
+      await before.stop();
+      const kept = addUncountedCalls(saved.windows ?? [], 0, saved.savedAtMs, Date.now());
+      const limiter = makeLimiter(100, { windows, restored: { ...saved, minute: [[saved.savedAtMs, 100]], windows: kept } });
+      const calls = callAlways(limiter, service, headers);
+      await vi.advanceTimersByTimeAsync(2 * minute);
+      const first = service.taken.length;
+      await vi.advanceTimersByTimeAsync(4 * minute);
+      expect(service.taken.length - first).toBeGreaterThanOrEqual(0.99 * 400);
+      await calls.stop();
+      expect(calls.refused()).toBe(0);
+    },
+  );
+
   it('goes on after the wait that a refusal asked for, when other calls of the same moment were taken', async () => {
     const service = new WindowedService([
       { limit: 4, ms: second, kind: 'sliding' },

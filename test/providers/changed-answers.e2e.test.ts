@@ -1,4 +1,5 @@
 /** A vendor that changes the shape of its answers while a job runs. */
+import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { makeFolder } from '../support/world.ts';
 import { checkpoint, definition, run, start, writeJob, writePeople, type ProviderJob } from './jobs.ts';
@@ -62,3 +63,34 @@ test('verdicts that change in batches stop the job after two requests', async ()
   // Four good requests, and no more addresses than make a hundred without a verdict.
   expect(vendor.counts.lookups).toBeLessThanOrEqual(4 * 25 + 100 + 25);
 });
+
+test.each(['person', 'people'])(
+  'answers that no rule takes are kept, and cost nothing after a correction of the rules: %s',
+  async (use) => {
+    const folder = await makeFolder();
+    const vendor = await start(startPeopleDataLabs, { knows: (_person: unknown, i: number) => i % 5 !== 0 });
+    const rules = (match: string) => ({
+      name: 'vendor',
+      use: definition(use),
+      operations: { enrich: { answers: { match, miss: '$exists(body.nobody) or status = 404' } } },
+    });
+    const job: ProviderJob = {
+      providers: { vendor: { use: './vendor.yaml', baseUrl: `${vendor.url}/v5`, concurrency: 2 } },
+      steps: [{ enrich: { from: ['vendor'] } }],
+    };
+    await Promise.all([
+      writePeople(folder, 400),
+      writeJob(folder, job),
+      writeFile(folder.at('vendor.yaml'), JSON.stringify(rules('status = 200 and $exists(boddy.data)'))),
+    ]);
+    for (let repeated = 0; repeated < 2; repeated++) {
+      const { code, stderr } = await run(folder, job);
+      expect([code, stderr]).toEqual([78, expect.stringContaining('is neither a match nor a miss')]);
+    }
+    expect([...vendor.paidFor.values()].filter((times) => times > 1)).toEqual([]);
+    await writeFile(folder.at('vendor.yaml'), JSON.stringify(rules('$exists(body.data)')));
+    expect(await run(folder, job, ['--fresh'])).toMatchObject({ code: 0 });
+    expect((await checkpoint(folder)).mark.tally.outcomes).toMatchObject({ matched: 320, no_match: 80, failed: 0 });
+    expect([...vendor.paidFor.values()].filter((times) => times > 1)).toEqual([]);
+  },
+);

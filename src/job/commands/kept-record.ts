@@ -6,7 +6,7 @@ import { isObject } from '../../util/is-object.ts';
 type AnyRecord = Readonly<Record<string, unknown>>;
 
 /**
- * The record by the mapping of today; null where it cannot be read, which a run counts as a failure.
+ * The record by the rules and the mapping of today; null where it is a miss, or cannot be read, which a run counts as a failure.
  * @param text of the ledger's answer: for a declared provider the provider's own answer, else the record
  */
 export async function readKeptRecord({ definition }: Pick<JobProvider, 'definition'>, step: Step, text: string): Promise<AnyRecord | null> {
@@ -18,11 +18,8 @@ export async function readKeptRecord({ definition }: Pick<JobProvider, 'definiti
       const record: unknown = JSON.parse(first);
       return isObject(record) ? record : null;
     }
-    const [{ mapRecord }, { readStoredAnswer }] = await Promise.all([
-      import('../../providers/client/map-record.ts'),
-      import('../../providers/client/stored-answer.ts'),
-    ]);
-    return (await mapRecord(operation, readStoredAnswer(text))) ?? {};
+    const { recordOfStored } = await import('../../providers/client/stored-answer.ts');
+    return await recordOfStored(operation, text);
   } catch {
     return null;
   }

@@ -8,6 +8,9 @@ const CHANGED_AFTER = 100;
 /** One answer that is unfit as a whole ends no run, however many lookups it was for: it may be another server's. */
 const MOST_OF_ONE = CHANGED_AFTER / 2;
 
+/** Codes of lookups of which the definition makes no request. */
+const UNSENT: ReadonlySet<string> = new Set(['bad_mapping', 'bad_request']);
+
 /** Codes of answers that are not as the definition says. */
 const UNEXPECTED: ReadonlySet<string> = new Set(['bad_shape', 'bad_mapping']);
 
@@ -38,12 +41,16 @@ export class ShapeWatch {
 
   #count(result: CallAnswer<unknown>, lookups: number): void {
     if (result.kind === 'ok') this.#inARow = 0;
+    if (result.kind !== 'rejected') return;
     // Without a status no request was made: the definition is at fault, and not the answer.
-    if (result.kind !== 'rejected' || result.meta.status === 0 || !UNEXPECTED.has(result.code)) return;
+    const isUnsent = result.meta.status === 0 && UNSENT.has(result.code);
+    if (!isUnsent && (result.meta.status === 0 || !UNEXPECTED.has(result.code))) return;
     if (this.#inARow === 0 && !this.#hasWarned) {
       this.#hasWarned = true;
-      this.onFirst(`an answer is not as ${this.#file} says: ${result.detail}`);
+      const what = isUnsent ? 'no request can be made of a lookup as' : 'an answer is not as';
+      this.onFirst(`${what} ${this.#file} says: ${result.detail}`);
     }
+    if (isUnsent) return;
     this.#inARow += lookups;
     if (this.#inARow < CHANGED_AFTER || this.#hasTold) return;
     this.#hasTold = true;

@@ -17,10 +17,9 @@ import { emailKey, type VerifyAnswer } from '../../client/verify-answer.ts';
 import type { OperationName } from '../compiled-provider.ts';
 import type { Sender } from './call-watch.ts';
 import { addressesOf, lookupInput, lookupText, type LookupInput, type PersonOptions } from './lookup-text.ts';
-import { mapRecord } from './map-record.ts';
 import { openOperations, type OperationOptions, type Operations } from './operations.ts';
 import { Refusal } from './refusal.ts';
-import { readStoredAnswer } from './stored-answer.ts';
+import { recordOfStored } from './stored-answer.ts';
 import { suppressedVerdict } from './verdict.ts';
 
 /** The codes of answers that the definition does not fit. */
@@ -107,12 +106,12 @@ export class DeclaredClient implements ProviderClient {
     return { ...result, value: { byEmail } };
   }
 
-  /** The record of an answer that the ledger kept, by the mapping of today. @throws Refusal when it cannot be mapped */
-  readonly readStored = async (step: LookupStepName, text: string): Promise<RecordAnswer<unknown>> => {
+  /** See `recordOfStored`. */
+  readonly readStored = async (step: LookupStepName, text: string): Promise<RecordAnswer<unknown> | null> => {
     const operation = this.#records[step]?.operation;
     if (operation === undefined) throw new Refusal('no_operation', `the definition has no operation ${step}`);
-    const record = (await mapRecord(operation, readStoredAnswer(text))) ?? {};
-    return { record, text: JSON.stringify(record), stored: text };
+    const record = await recordOfStored(operation, text);
+    return record === null ? null : { record, text: JSON.stringify(record), stored: text };
   };
 
   /** Waits for what is under way, then closes the sockets. Calls made after it come back as `aborted`. */

@@ -90,7 +90,8 @@ export async function judge(rules: AnswerRules, said: Said, options: ClassifyOpt
   }
 }
 
-async function firstTrue(rules: AnswerRules, input: AnswerInput): Promise<RuleName | null> {
+/** The first rule that is true, or null. @throws Refusal `bad_mapping` */
+export async function firstTrue(rules: AnswerRules, input: AnswerInput): Promise<RuleName | null> {
   for (const name of RULES) {
     const rule = rules[name];
     if (rule !== null && isTrue(rule, await evaluate(rule, input))) return name;

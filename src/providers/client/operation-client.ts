@@ -104,7 +104,7 @@ export class OperationClient<T> {
       const read = await this.#read(exchanged, this.operation.credits);
       ({ meta } = 'input' in read ? read.answer : read);
       if (!('input' in read)) return this.#settled(read, exchanged.keyVersion);
-      const judgement = await judge(this.operation.answers, read, exchanged.options, this.#context.watch);
+      const judgement = await this.#judged(read, exchanged.options, read.answer.text);
       const result =
         judgement.kind === 'pending'
           ? await this.#pending(read, ticket)
@@ -188,15 +188,34 @@ export class OperationClient<T> {
     const { name, answers } = this.operation;
     // With rules for both, an answer that is neither has a shape that the definition does not know. As a miss nobody would notice it.
     if (judgement.kind === 'undecided' && answers.match !== null && answers.miss !== null)
-      throw new Refusal('bad_shape', `operations.${name}.answers: this ${said.input.status} is neither a match nor a miss`);
+      return this.#unfit(
+        new Refusal('bad_shape', `operations.${name}.answers: this ${said.input.status} is neither a match nor a miss`),
+        said,
+        text,
+      );
     try {
       const record = await mapRecord(this.operation, said.input);
       if (record === null && judgement.kind === 'undecided') return { kind: 'miss', meta };
       return { kind: 'ok', value: this.#toValue(record ?? {}, said, text, lookup), meta };
     } catch (error) {
-      const refused = this.#refused(error, meta);
-      // Verdicts are kept as they are mapped, so that there is nothing to keep.
-      return name === 'verify' ? refused : { ...refused, stored: storedAnswer(this.operation, said.input, text) };
+      return this.#unfit(error, said, text, true);
+    }
+  }
+
+  /** An answer that is paid for, and that the definition does not fit. @param isJudged only its record does not fit */
+  #unfit(error: unknown, { input, answer }: Said, text: string | null, isJudged = false): Rejected {
+    const refused = this.#refused(error, answer.meta);
+    // Verdicts are kept as they are mapped, so that there is nothing to keep.
+    const isKept = this.operation.name !== 'verify' && (isJudged || (input.status >= 200 && input.status < 300));
+    return isKept ? { ...refused, stored: storedAnswer(this.operation, input, text, isJudged) } : refused;
+  }
+
+  /** Judges an answer. A rule that fails on a success leaves an answer that is paid for. */
+  async #judged(said: Said, options: ClassifyOptions, text: string | null): Promise<Judgement> {
+    try {
+      return await judge(this.operation.answers, said, options, this.#context.watch);
+    } catch (error) {
+      return this.#unfit(error, said, text);
     }
   }
 
@@ -232,7 +251,7 @@ export class OperationClient<T> {
   }
 
   async #item(body: unknown, whole: Said, lookup: LookupInput, options: ClassifyOptions): Promise<CallResult<T>> {
-    const { batch, credits, answers } = this.operation;
+    const { batch, credits } = this.operation;
     let { meta } = whole.answer;
     meta = { ...meta, credits: 0 };
     try {
@@ -243,7 +262,7 @@ export class OperationClient<T> {
       let said: Said = { input: { ...whole.input, status, body }, answer: { ...whole.answer, status, text, meta } };
       if (credits !== null) said = await this.#withCredits(said, credits);
       ({ meta } = said.answer);
-      const judgement = await judge(answers, said, { ...options, lookup: true }, this.#context.watch);
+      const judgement = await this.#judged(said, { ...options, lookup: true }, text);
       if (judgement.kind === 'pending')
         return { kind: 'retryable', code: 'pending', detail: 'the answer comes later', retryAfterMs: null, meta };
       return await this.#taken(judgement, said, lookup, text);

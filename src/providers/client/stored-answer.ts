@@ -1,23 +1,48 @@
 /**
- * A match as the ledger keeps it: the provider's own status and body, on one line. The record is mapped from it each time, so that a
- * corrected mapping costs nothing. Pure.
+ * An answer as the ledger keeps it: the provider's own status and body, on one line. The record is mapped from it each time, so that a
+ * corrected mapping costs nothing. An answer that no rule took is judged each time, so that corrected rules cost nothing either.
  */
 import type { ResponseHeaders } from '../../client/types.ts';
 import { isObject } from '../../util/is-object.ts';
 import type { ProviderOperation } from '../compiled-provider.ts';
-import type { AnswerInput } from './judge.ts';
+import { firstTrue, type AnswerInput } from './judge.ts';
+import { mapRecord } from './map-record.ts';
 import { Refusal } from './refusal.ts';
 
 /**
  * @param text the body as it came; null for an item of a batch
+ * @param isJudged false for an answer that no rule took
  * @throws Refusal `bad_shape` for a body that is nested too deeply to be written
  */
-export function storedAnswer({ record }: ProviderOperation, { status, headers, body }: AnswerInput, text: string | null): string {
-  // Headers change with each answer, and hardly any record needs them.
-  const kept = /\bheaders\b/.test(record.text) ? `,"headers":${JSON.stringify(headers)}` : '';
+export function storedAnswer(
+  { record }: ProviderOperation,
+  { status, headers, body }: AnswerInput,
+  text: string | null,
+  isJudged = true,
+): string {
+  // Headers change with each answer, and hardly any record needs them. A corrected rule may.
+  const kept = !isJudged || /\bheaders\b/.test(record.text) ? `,"headers":${JSON.stringify(headers)}` : '';
   const line = text === null || /[\r\n]/.test(text) ? oneLine(body) : text.trim();
-  return `{"status":${status}${kept},"body":${line}}`;
+  return `{"status":${status}${isJudged ? '' : ',"judged":false'}${kept},"body":${line}}`;
 }
+
+/**
+ * The record of a stored answer, by the rules and the mapping of today; null when the rules call it a miss.
+ * @throws Refusal when the definition does not fit it
+ */
+export async function recordOfStored(operation: ProviderOperation, text: string): Promise<Readonly<Record<string, unknown>> | null> {
+  const { input, isJudged } = readStoredAnswer(text);
+  if (isJudged) return (await mapRecord(operation, input)) ?? {};
+  const { answers, name } = operation;
+  const rule = await firstTrue(answers, input);
+  if (rule === 'match') return (await mapRecord(operation, input)) ?? {};
+  if (rule === 'miss') return null;
+  if (rule === null && (answers.match === null || answers.miss === null)) return mapRecord(operation, input);
+  throw new Refusal('bad_shape', `operations.${name}.answers: ${rule === null ? NEITHER : `a stored answer is ${rule}`}`);
+}
+
+/** The fault of a success that no rule takes, where there is a rule for both. */
+export const NEITHER = 'an answer is neither a match nor a miss';
 
 function oneLine(body: unknown): string {
   try {
@@ -28,12 +53,12 @@ function oneLine(body: unknown): string {
 }
 
 /** @throws Refusal `bad_shape` for a text that `storedAnswer` did not make */
-export function readStoredAnswer(text: string): AnswerInput {
+function readStoredAnswer(text: string): { readonly input: AnswerInput; readonly isJudged: boolean } {
   const json = parsed(text);
   if (!isObject(json) || typeof json['status'] !== 'number' || !('body' in json))
     throw new Refusal('bad_shape', 'the ledger holds an answer of another client for this provider');
-  const { status, headers = {}, body } = json;
-  return { status, headers: headers as ResponseHeaders, body };
+  const { status, headers = {}, body, judged } = json;
+  return { input: { status, headers: headers as ResponseHeaders, body }, isJudged: judged !== false };
 }
 
 function parsed(text: string): unknown {

@@ -28,9 +28,12 @@ describe('a provider whose answers change', () => {
     expect(see(times(20, unfit))).toEqual(['the last 100 answers were not as acme.yaml says: record.name: expected text, got a list']);
   });
 
-  it('a mapping that makes no request is no changed answer', () => {
+  it('a mapping that makes no request is shown once, and is no changed answer', () => {
+    const first: string[] = [];
+    watch.onFirst = (text) => void first.push(text);
     const unmade: CallResult<unknown> = { kind: 'rejected', code: 'bad_mapping', detail: 'x', meta: { ...meta, status: 0 } };
     expect(see(times(200, unmade))).toEqual([]);
+    expect(first).toEqual(['no request can be made of a lookup as acme.yaml says: x']);
   });
 
   it('the count begins anew after a match, and goes on after a miss', () => {

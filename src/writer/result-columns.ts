@@ -48,32 +48,37 @@ const OF_STEP: Readonly<Record<Step, readonly (readonly [string, Read])[]>> = {
   ],
 };
 
-/** Which provider a step's values are from, where the job names its providers. */
-const SOURCES: Readonly<Record<Step, readonly [string, Read]>> = {
-  enrich: ['enrich.source', (r) => sourceText('enrich', r.enrich?.record['source'])],
-  verify: ['verify.source', (r) => r.verify?.record['source']],
-  company: ['company.source', (r) => sourceText('company', r.company?.record['source'])],
-  reveal: ['reveal.source', (r) => sourceText('reveal', r.reveal?.record['source'])],
-};
+type Sources = Readonly<Record<Step, readonly [string, Read]>>;
 
-/** The texts of sources, by step: most records of a provider share theirs. */
-const sourceTexts: Readonly<Record<Step, WeakMap<object, readonly string[]>>> = {
-  enrich: new WeakMap(),
-  verify: new WeakMap(),
-  company: new WeakMap(),
-  reveal: new WeakMap(),
-};
+/** Which provider a step's values are from, where the job names its providers. @param shown paths of all columns of a row */
+function sourceColumns(shown: readonly string[]): Sources {
+  const of = (step: Step): readonly [string, Read] => {
+    const read = sourceReader(step, shown);
+    return [`${step}.source`, (r) => read(r[step]?.record['source'])];
+  };
+  return {
+    enrich: of('enrich'),
+    verify: ['verify.source', (r) => r.verify?.record['source']],
+    company: of('company'),
+    reveal: of('reveal'),
+  };
+}
 
-/** `title=pdl;company.name=hunter`, for the fields that a row of a table shows. */
-function sourceText(step: Step, sources: unknown): readonly string[] | undefined {
-  if (!isObject(sources)) return undefined;
-  let texts = sourceTexts[step].get(sources);
-  if (texts === undefined) {
-    const shown = Object.keys(sources).filter((field) => SHOWN_FIELDS[step].has(field));
-    texts = shown.map((field) => `${field}=${String(sources[field])}`);
-    sourceTexts[step].set(sources, texts);
-  }
-  return texts;
+/** Reads `title=pdl`, `company.name=hunter`, for the fields that a row of a table shows. Most records of a provider share their sources. */
+function sourceReader(step: Step, shown: readonly string[]): (sources: unknown) => readonly string[] | undefined {
+  const fields = new Set(shown.filter((path) => path.startsWith(`${step}.`)).map((path) => path.slice(step.length + 1)));
+  const known = new WeakMap<object, readonly string[]>();
+  return (sources) => {
+    if (!isObject(sources)) return undefined;
+    let texts = known.get(sources);
+    if (texts === undefined) {
+      texts = Object.keys(sources)
+        .filter((field) => fields.has(field))
+        .map((field) => `${field}=${String(sources[field])}`);
+      known.set(sources, texts);
+    }
+    return texts;
+  };
 }
 
 /** Separates the items of a list in one cell. */
@@ -100,10 +105,8 @@ export function resultColumns(job: Columns, columns: readonly string[]): ResultC
     waterfalls,
     output: { fields },
   } = job;
-  const readers: readonly Read[] =
-    fields === null
-      ? standardColumns(steps, waterfalls).map(([, read]) => read)
-      : Object.values(fields).map((path) => readPath(path, columns));
+  const own = fields === null ? standardColumns(steps, waterfalls) : fieldReaders(fields, columns);
+  const readers = own.map(([, read]) => read);
   return {
     names: resultColumnNames(job),
     read: (result, record) => readers.map((read) => toCell(read(result, record))),
@@ -124,14 +127,13 @@ export function typedResultColumns(
   { columns, types = [] }: Pick<InputManifest, 'columns' | 'types'>,
 ): { readonly columns: readonly WrittenColumn[]; read(result: RecordResult, record: InputRecord): Cell[] } {
   const { steps, waterfalls, output } = job;
-  const paths =
-    output.fields === null ? standardColumns(steps, waterfalls).map(([name]) => [name, name] as const) : Object.entries(output.fields);
-  const made = paths.map(([name, path]) => {
+  const fields = output.fields ?? Object.fromEntries(standardColumns(steps, waterfalls).map(([name]) => [name, name]));
+  const made = fieldReaders(fields, columns).map(([name, value]) => {
+    const path = fields[name] ?? name;
     const at = path.startsWith(INPUT) ? columns.indexOf(path.slice(INPUT.length)) : -1;
     const type = at === -1 ? TYPES[path] : (types[at] ?? undefined);
-    const read = readPath(path, columns);
     const kept = at !== -1 && type !== undefined;
-    return { name, type: type ?? TEXT, read: kept ? ({ cells }: InputRecord): Cell => cells?.[at] ?? null : null, value: read };
+    return { name, type: type ?? TEXT, read: kept ? ({ cells }: InputRecord): Cell => cells?.[at] ?? null : null, value };
   });
   return {
     columns: made.map(({ name, type }) => ({ name, type })),
@@ -159,26 +161,26 @@ function standardColumns(steps: readonly Step[], waterfalls: Waterfalls): readon
   return [...STANDARD, ...steps.flatMap((step) => OF_STEP[step]), ...sources];
 }
 
-/** Fields of each step that have a column of their own. */
-const SHOWN_FIELDS: Readonly<Record<Step, ReadonlySet<string>>> = {
-  enrich: shownFields('enrich'),
-  verify: shownFields('verify'),
-  company: shownFields('company'),
-  reveal: shownFields('reveal'),
-};
+/** Columns that any job may have. */
+const STANDARD_PATHS = [...STANDARD, ...STEPS.flatMap((step) => OF_STEP[step])].map(([name]) => name);
+const SOURCES = sourceColumns(STANDARD_PATHS);
 
-function shownFields(step: Step): ReadonlySet<string> {
-  const names = [...STANDARD, ...OF_STEP[step]].map(([name]) => name);
-  return new Set(names.filter((name) => name.startsWith(`${step}.`)).map((name) => name.slice(step.length + 1)));
+/** Reads the columns that a job has instead of the standard ones. @param fields the path of each column by its name */
+export function fieldReaders(
+  fields: Readonly<Record<string, string>>,
+  columns: readonly string[],
+): readonly (readonly [name: string, read: Read])[] {
+  const sources = sourceColumns([...STANDARD_PATHS, ...Object.values(fields)]);
+  return Object.entries(fields).map(([name, path]) => [name, readPath(path, columns, sources)]);
 }
 
 /**
  * Reads a dotted path such as `enrich.company.hq.city`, `verify.flags.role`, `result.outcome` or `input.<column>`.
  * The path of a standard column reads the value of that column.
  */
-export function readPath(path: string, columns: readonly string[]): Read {
+export function readPath(path: string, columns: readonly string[], sources: Sources = SOURCES): Read {
   if (path.startsWith(INPUT)) return readInput(path.slice(INPUT.length), columns);
-  const standard = [...STANDARD, ...Object.values(SOURCES)].find(([name]) => name === path)?.[1];
+  const standard = [...STANDARD, ...Object.values(sources)].find(([name]) => name === path)?.[1];
   if (standard !== undefined) return standard;
   const [root, ...rest] = path.split('.');
   const step = STEPS.find((name) => name === root);

@@ -7,7 +7,7 @@ import { csvRow } from '../formats/csv/csv-row.ts';
 import { cellJson, TEXT, type Cell } from '../formats/parquet/column-type.ts';
 import type { WrittenColumn } from '../formats/parquet/row-groups.ts';
 import { encodeCells } from '../formats/parquet/written-cells.ts';
-import { readPath, resultColumns, typedResultColumns } from './result-columns.ts';
+import { fieldReaders, resultColumns, typedResultColumns } from './result-columns.ts';
 
 /** Formats a record and its result as one row. */
 export interface RowFormat {
@@ -79,7 +79,7 @@ function jsonlRows(job: CompiledJob, manifest: InputManifest): RowFormat {
     cells === undefined ? JSON.stringify(value) : cellJson(cells[index] ?? null, manifest.types?.[index] ?? TEXT);
   const { fields } = job.output;
   if (fields !== null) {
-    const readers = Object.entries(fields).map(([name, path]) => [JSON.stringify(name), readPath(path, manifest.columns)] as const);
+    const readers = fieldReaders(fields, manifest.columns).map(([name, read]) => [JSON.stringify(name), read] as const);
     return {
       header: null,
       row: (record, result) =>

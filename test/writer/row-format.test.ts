@@ -341,4 +341,10 @@ describe('rows of a job that names its providers', () => {
     );
     expect(String(format.row(record, result))).toBe('a@b.example,hunter,email=pdl;title=hunter;company.name=pdl\n');
   });
+
+  it('names the source of a field that only its own columns show', () => {
+    const fields = { Profile: 'enrich.linkedin_url', All: 'enrich.source' };
+    const format = rowFormat({ ...job('csv'), output: { ...job('csv').output, fields } }, manifest);
+    expect(String(format.row(record, result))).toMatch(/email=pdl;title=hunter;linkedin_url=pdl;company\.name=pdl\n$/);
+  });
 });

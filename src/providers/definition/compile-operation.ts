@@ -12,7 +12,7 @@ import { compileOwnQuota } from './compile-quota.ts';
 import { checkKeysUsed, compileRequest } from './compile-request.ts';
 import { refusalAt } from './definition-file.ts';
 import type { RawAnswers, RawBatch, RawOperation, RawPoll } from './schema.ts';
-import { compileExpressions, tried, type Source } from './source.ts';
+import { compileExpressions, compileForAnswers, tried, type Source } from './source.ts';
 
 /** The steps that take one kind of key. */
 const ONLY_KEY: Readonly<Partial<Record<OperationName, ProviderKey>>> = { verify: 'email', company: 'domain' };
@@ -56,7 +56,7 @@ export function compileOperation(source: Source, name: OperationName, raw: RawOp
     request,
     answers,
     record: compileExpressions(source, `${key}.record`, raw.record),
-    credits: optional(source, `${key}.credits`, raw.credits),
+    credits: optionalOfAnswer(source, `${key}.credits`, raw.credits),
     creditsAtMost: raw.creditsAtMost,
     batch,
     poll,
@@ -88,8 +88,11 @@ function keysOf({ definition }: Source, name: OperationName, { keys }: RawOperat
 const optional = (source: Source, key: string, value: unknown): Mapping | null =>
   value === undefined ? null : compileExpressions(source, key, value);
 
+const optionalOfAnswer = (source: Source, key: string, value: unknown): Mapping | null =>
+  value === undefined ? null : compileForAnswers(source, key, value);
+
 function compileAnswers(source: Source, key: string, raw: RawAnswers = {}): AnswerRules {
-  return Object.fromEntries(RULES.map((rule) => [rule, optional(source, `${key}.${rule}`, raw[rule])])) as unknown as AnswerRules;
+  return Object.fromEntries(RULES.map((rule) => [rule, optionalOfAnswer(source, `${key}.${rule}`, raw[rule])])) as unknown as AnswerRules;
 }
 
 /** Without rules of its own the answer as a whole is judged by those of the operation that are about the request, not about a record. */
@@ -109,14 +112,14 @@ function compileBatch(source: Source, operation: string, keys: readonly Provider
   return {
     size: raw.size,
     request,
-    items: compileExpressions(source, `${key}.items`, raw.items),
+    items: compileForAnswers(source, `${key}.items`, raw.items),
     itemStatus: optional(source, `${key}.itemStatus`, raw.itemStatus),
     itemId: optional(source, `${key}.itemId`, raw.itemId),
     answers:
       raw.answers === undefined
         ? { ...answers, match: null, miss: null, refused: null }
         : compileAnswers(source, `${key}.answers`, raw.answers),
-    credits: optional(source, `${key}.credits`, raw.credits),
+    credits: optionalOfAnswer(source, `${key}.credits`, raw.credits),
     quota: compileOwnQuota(source, `${key}.quota`, raw.quota),
   };
 }
@@ -125,7 +128,7 @@ function compilePoll(source: Source, key: string, raw: RawPoll): ProviderPoll {
   if (raw.everySeconds > raw.longestSeconds)
     throw refusalAt(source.definition, `${key}.everySeconds`, 'bad_value', `${key}.everySeconds is longer than longestSeconds`);
   return {
-    ticket: optional(source, `${key}.ticket`, raw.ticket),
+    ticket: optionalOfAnswer(source, `${key}.ticket`, raw.ticket),
     request: raw.request === undefined ? null : compileRequest(source, `${key}.request`, raw.request),
     everyMs: Math.round(raw.everySeconds * 1_000),
     longestMs: Math.round(raw.longestSeconds * 1_000),

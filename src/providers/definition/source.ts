@@ -1,7 +1,9 @@
 /** A definition under compilation, and the faults that are found in it. Pure. */
+import { show } from '../../util/show.ts';
 import type { Mapping } from '../compiled-provider.ts';
 import { DefinitionError } from '../definition-error.ts';
 import { compileTree, leavesOf } from '../mapping/compile-tree.ts';
+import { rootsOf } from '../mapping/roots.ts';
 import { compileMapping } from '../mapping.ts';
 import { placeText, type DefinitionFile } from './definition-file.ts';
 import type { RawProvider } from './schema.ts';
@@ -33,6 +35,33 @@ export function compileExpressions(source: Source, key: string, value: unknown):
   for (const leaf of leavesOf(key, value))
     isSound = tried(source, null, () => compileMapping(leaf.key, leaf.text, place(leaf.key))) !== null && isSound;
   return isSound ? tried(source, nothing(key), () => compileTree(key, value, place)) : nothing(key);
+}
+
+/** The names that a mapping of an answer may read. */
+const OF_AN_ANSWER = ['status', 'headers', 'body'];
+
+/** The same where the input is an answer. A name that no answer has is refused: such a rule is never true. @throws ConfigError */
+export function compileForAnswers(source: Source, key: string, value: unknown): Mapping {
+  const mapping = compileExpressions(source, key, value);
+  for (const leaf of leavesOf(key, value)) tried(source, null, () => checkRoots(source, leaf));
+  return mapping;
+}
+
+function checkRoots({ definition }: Source, { key, text }: { readonly key: string; readonly text: string }): void {
+  const unknown = [...rootsIn(text)].find((name) => !OF_AN_ANSWER.includes(name));
+  if (unknown === undefined) return;
+  const place = placeText(definition, key);
+  const message = `${key}: an answer has status, headers and body, and no ${show(unknown)}${place === '' ? '' : ` (${place})`}`;
+  throw new DefinitionError(key, 'bad_mapping', message, `Write body.${unknown} for a field of the body.`);
+}
+
+/** Empty for a text that is no expression, which is another fault. */
+function rootsIn(text: string): ReadonlySet<string> {
+  try {
+    return rootsOf(text);
+  } catch {
+    return new Set();
+  }
 }
 
 /** Stands for a mapping with a fault. Its text may read any key, so that no key is called unused for it; it is never evaluated. */

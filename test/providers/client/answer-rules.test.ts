@@ -189,6 +189,13 @@ describe('an answer that comes from something else than the provider', () => {
     expect(await resultOf(canned, { answers: rules })).toMatchObject({ kind: 'retryable', code: 'bad_body', detail });
   });
 
+  it('a 404 that a rule for 404s does not take is tried again, and is no miss', async () => {
+    const answers = { miss: "status = 404 and body.status = 'unknown'" };
+    expect(await resultOf({ status: 404, body: { status: 'unknown' } }, { answers })).toMatchObject({ kind: 'miss' });
+    expect(await resultOf({ status: 404, body: { error: 'no Route matched' } }, { answers })).toMatchObject({ kind: 'retryable' });
+    expect(await resultOf({ status: 404, body: {} }, { answers: { miss: 'status = 200' } })).toMatchObject({ kind: 'miss' });
+  });
+
   it('an HTML page as a 404 is a wrong address, and no miss', async () => {
     const canned = { status: 404, headers: { 'content-type': 'text/html' }, body: '<html><title>404</title></html>' };
     expect(await resultOf(canned, { answers: rules })).toMatchObject({ kind: 'wrong_address' });

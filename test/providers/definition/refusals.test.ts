@@ -95,6 +95,12 @@ describe('a definition is refused for', () => {
       /^operations\.enrich\.answers\.miss.*\(acme\.yaml, line 7\)$/,
     ],
     [
+      'a rule that reads what no answer has',
+      enrich('request: {path: "/{email}"}\nanswers:\n  miss: "status = 200 and boddy.data = null"'),
+      'bad_mapping',
+      /^operations\.enrich\.answers\.miss: an answer has status, headers and body, and no "boddy" \(acme\.yaml, line 7\)$/,
+    ],
+    [
       'poll without pending',
       `${LEAST}    poll: {ticket: body.id}`,
       'missing_key',

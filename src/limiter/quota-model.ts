@@ -249,7 +249,9 @@ export class QuotaModel {
       return trusted > 0 ? Math.min(most, refill.permits - reservedOfRefill, trusted) : this.#recheckAt(Infinity, nowMs);
     // The stated reset is over: one call probes the quota.
     if (known === null && idle) return this.#answersWithoutHeaders > 0 && this.#pace !== null ? this.#permitsByPlan(nowMs) : 1;
-    const statedUntilMs = observations.latest?.untilMs ?? Infinity;
+    // A refusal holds for the wait that it asks for, whatever the answers before it have stated.
+    const { latest } = observations;
+    const statedUntilMs = latest?.throttled === true ? latest.untilMs : observations.untilMs;
     return this.#recheckAt(Math.min(probeMs, idle ? statedUntilMs : Infinity, refill.atMs, refusalUntilMs), nowMs);
   }
 

@@ -81,7 +81,7 @@ test.each(['person', 'people'])(
     await Promise.all([
       writePeople(folder, 400),
       writeJob(folder, job),
-      writeFile(folder.at('vendor.yaml'), JSON.stringify(rules('status = 200 and $exists(boddy.data)'))),
+      writeFile(folder.at('vendor.yaml'), JSON.stringify(rules('status = 200 and $exists(body.dataa)'))),
     ]);
     for (let repeated = 0; repeated < 2; repeated++) {
       const { code, stderr } = await run(folder, job);

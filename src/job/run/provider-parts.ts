@@ -50,7 +50,7 @@ export function servicePart(
         windows: ownWindows(job, checkpoint),
         quota,
         share: shareOfPlan(checkpoint),
-        spent: spentBefore(job, checkpoint, wasKilled),
+        spent: spentBefore(job, checkpoint, wasKilled, Date.now()),
       },
     ],
     known: checkpoint,
@@ -155,7 +155,7 @@ function namedPart(
         windows: ownWindows(channelJob, checkpoint),
         quota: null,
         share: shareOfPlan(checkpoint),
-        spent: spentBefore(channelJob, channelCheckpoint, wasKilled),
+        spent: spentBefore(channelJob, channelCheckpoint, wasKilled, Date.now()),
       };
     }),
     known,

@@ -9,13 +9,14 @@ import { ownRpm } from '../shards/shard-job.ts';
  * Calls that the last run has spent. A killed run may have sent calls after its last checkpoint, until the next one was due.
  * So it counts as if it had spent the whole minute of the plan, and all calls that it had claimed in a longer window (`CallBudget`).
  * @param wasKilled the last run could not write its last checkpoint
+ * @param nowMs epoch milliseconds
  */
-export function spentBefore(job: CompiledJob, checkpoint: Checkpoint, wasKilled: boolean): SavedQuota | null {
+export function spentBefore(job: CompiledJob, checkpoint: Checkpoint, wasKilled: boolean, nowMs: number): SavedQuota | null {
   if (checkpoint.spent === null) return null;
   const rpm = ownRpm(job, checkpoint);
   const { later, windows = [], sent = checkpoint.callsAtMost, ...spent } = checkpoint.spent;
   const killedAtMs = spent.savedAtMs + job.checkpoint.everyMs;
-  const kept = wasKilled ? addUncountedCalls(windows, Math.max(0, checkpoint.callsAtMost - sent), killedAtMs, Date.now()) : windows;
+  const kept = wasKilled ? addUncountedCalls(windows, Math.max(0, checkpoint.callsAtMost - sent), killedAtMs, nowMs) : windows;
   return {
     ...spent,
     minute: rpm === null ? [] : wasKilled ? [[killedAtMs, rpm]] : spent.minute,

@@ -33,7 +33,7 @@ it.each(['enterprise', 'scale'])(
       callsAtMost: 1_700,
       spent: { minute: [[0, 90]], savedAtMs: 0, sent: 1_200, windows: [window] },
     };
-    expect(spentBefore(job, checkpoint, true)?.windows).toEqual([
+    expect(spentBefore(job, checkpoint, true, 0)?.windows).toEqual([
       {
         ...window,
         spent: [
@@ -42,7 +42,7 @@ it.each(['enterprise', 'scale'])(
         ],
       },
     ]);
-    expect(spentBefore(job, checkpoint, false)?.windows).toEqual([window]);
+    expect(spentBefore(job, checkpoint, false, 0)?.windows).toEqual([window]);
   },
 );
 
@@ -84,7 +84,7 @@ class Job {
   }
 
   async run({ ms, isKilled, awayMs }: Run): Promise<void> {
-    const restored = spentBefore(this.#job, this.#checkpoint, this.#checkpoint.state === 'running');
+    const restored = spentBefore(this.#job, this.#checkpoint, this.#checkpoint.state === 'running', Date.now());
     const limiter = makeLimiter(this.#job.service.rpm, { restored });
     const taking = (async () => {
       for (let ticket = await limiter.take(); ticket !== 0; ticket = await limiter.take()) this.#send(limiter, ticket);

@@ -164,7 +164,7 @@ export class LookupRequests<L extends { readonly key: string }, R> {
           if (own === null) {
             if (answer !== null) this.#answers.settle(one, answer);
           } else if (settled.kind === 'failed' && settled.code === STILL_PENDING)
-            this.#answers.settle(one, settled, writeNote(own.note(this.#keyOf(own))));
+            this.#settlePart(own, one, settled, writeNote(own.note(this.#keyOf(own))));
           else if (answer === null) this.#leftOut(own, one, settled);
           else this.#settlePart(own, one, answer);
         }),
@@ -217,10 +217,10 @@ export class LookupRequests<L extends { readonly key: string }, R> {
     for (const next of again) this.#send(next);
   }
 
-  /** Settles a lookup that was asked for alone. */
-  #settlePart(part: RequestPart, one: LookupInFlight<L, R>, settled: SettledCall<RecordAnswer<R>>): void {
+  /** Settles a lookup that was asked for alone. @param note see `FailedLookup.note` */
+  #settlePart(part: RequestPart, one: LookupInFlight<L, R>, settled: SettledCall<RecordAnswer<R>>, note?: string): void {
     this.#answers.together(
-      () => this.#answers.settle(one, settled),
+      () => this.#answers.settle(one, settled, note),
       (hasAnswers) => this.#notesBeside(part, hasAnswers),
     );
   }

@@ -86,8 +86,8 @@ export class RunProviders {
     };
   }
 
-  /** Calls and credits of the providers that the job names. */
-  get spending(): Readonly<Record<string, Pick<Counters, 'calls' | 'credits' | 'creditsBy'>>> {
+  /** The credits of the providers that the job names. */
+  get spending(): Readonly<Record<string, Pick<Counters, 'credits' | 'creditsBy'>>> {
     return Object.fromEntries(this.#named.map(({ name, counters }) => [name, counters]));
   }
 

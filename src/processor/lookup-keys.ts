@@ -189,7 +189,7 @@ function keyOfPerson(mailbox: string | null, email: string, domain: string): Enr
   return isBlank(email) ? 'no_key' : 'bad_email';
 }
 
-/** The key of `verify`: also a bad address, trimmed and in lower case; null without one. */
+/** The key of `verify`: also a bad address, trimmed and in lower case; null for text without a local part and an `@`. */
 export function verifyKey(email: string): string | null {
   return verifyKeyAsSpelled(email)?.key ?? null;
 }
@@ -201,13 +201,17 @@ export function verifyKeyAsSpelled(email: string): { readonly key: string; reado
   return key === null ? null : { key, spelled: spellingOf(address, key) };
 }
 
+/** A local part and an `@`. Full-width characters count. */
+const MEANT_AS_ADDRESS = /^[\s@\uff20\ufe6b]*[^\s@\uff20\ufe6b][^@\uff20\ufe6b]*[@\uff20\ufe6b]/;
+
 /** Answers are matched by the lower-case key. A spelling that does not normalise to it is not sent. */
 function spellingOf(address: AddressInText | null, key: string): string {
   return address !== null && address.spelled.toLowerCase() === key ? address.spelled : key;
 }
 
+/** A text that is meant as an address: the service says what is wrong with it. Any other text, such as `N/A`, is not paid for. */
 function badAddress(email: string): string | null {
-  if (isBlank(email)) return null;
+  if (!MEANT_AS_ADDRESS.test(email)) return null;
   // An unpaired surrogate (JSON can carry one) would return from the service and the ledger as another character.
   const text = email.trim().toLowerCase().toWellFormed();
   return text.length > LONGEST_SENT ? null : text;

@@ -1,7 +1,6 @@
 import type { CompanyRecord, ContactRecord } from '../client/types.ts';
 import type { CompiledJob, Step } from '../definition/compiled-job.ts';
 import type { InputRecord } from '../formats/input-record.ts';
-import { isBlank } from '../verification/clean-keys.ts';
 import { shownKey, verifyKeyAsSpelled, type KeysOf, type Lookups, type RecordKeys } from './lookup-keys.ts';
 import type { Contribution } from './contribution.ts';
 import type { LookupDone } from './lookup-waterfall.ts';
@@ -113,10 +112,10 @@ export class RecordProcessor {
   }
 
   /** The record's own address, else the one that enrich found. */
-  #addressToVerify({ record, keys, result: { enrich } }: RecordInProgress): { key: string; spelled: string } | null {
+  #addressToVerify({ keys, result: { enrich } }: RecordInProgress): { key: string; spelled: string } | null {
     if (this.#job.verify.when === 'unverified' && enrich?.record.verified === true) return null;
     const found = enrich?.record.email;
-    if (typeof found === 'string' && isBlank(record.email)) return verifyKeyAsSpelled(found);
+    if (typeof found === 'string' && keys.verify === null) return verifyKeyAsSpelled(found);
     return keys.verify === null ? null : { key: keys.verify, spelled: keys.spelled ?? keys.verify };
   }
 

@@ -45,6 +45,9 @@ describe('a record', () => {
     [['enrich'], record(' ', 'localhost'), 'no_key'],
     [['verify'], record('', 'example.com'), 'no_key'],
     [['verify'], record('x'.repeat(2_000), ''), 'bad_email'],
+    ...['N/A', '-', 'none', 'TBD', '#N/A', 'Ann Example', 'www.x.com', '@acme', ' @', '@@', '\uff20acme'].map(
+      (cell) => [['verify'], record(cell, ''), 'bad_email'] as const,
+    ),
   ] as const)('with the steps %j and the input %j is invalid, and costs no call', (steps, input, code) => {
     const { result, asked } = through(steps, input, null, null);
     expect(result).toEqual({
@@ -55,6 +58,17 @@ describe('a record', () => {
     });
     expect(asked).toEqual([]);
   });
+});
+
+describe('verify alone', () => {
+  it.each(['ada@', 'ada@home', 'a b@acme.com', 'Ada <ada@acme>', 'ada\uff20home', '@ada@acme'])(
+    'asks about %j, which has a local part and an @',
+    (cell) => {
+      const { result, asked } = through(['verify'], record(cell, ''), null, 'verdict');
+      expect(asked).toHaveLength(1);
+      expect(result.outcome).toBe('matched');
+    },
+  );
 });
 
 describe('a record with all four steps', () => {

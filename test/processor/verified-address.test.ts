@@ -8,7 +8,13 @@ describe('the address to verify', () => {
   it.each([
     ['its own, before the one found', record('Ada@Example.com'), person(FOUND), ['Ada@example.com']],
     ['the one found, without its own', record(' ', 'example.com'), person({ ...FOUND, email: 'Found@Example.com' }), ['Found@example.com']],
-    ['its own bad one, though a domain was looked up', record('ada at home', 'example.com'), person(FOUND), ['ada at home']],
+    ['its own bad one, though a domain was looked up', record('Ada@home', 'example.com'), person(FOUND), ['ada@home']],
+    [
+      'the one found, where its own cell is no address',
+      record('N/A', 'example.com'),
+      person({ ...FOUND, email: 'f@b.example' }),
+      ['f@b.example'],
+    ],
     ['its own, though nobody was found', record('ada@example.com'), MISS, ['ada@example.com']],
     ['none, where neither has one', record('', 'example.com'), MISS, []],
     ['none, where an empty one was found', record('', 'example.com'), person({ name: 'Ada', email: '' }), []],

@@ -10,7 +10,6 @@ import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { InputRecord } from '../../formats/input-record.ts';
 import type { PaidLookups } from './plan-credits.ts';
 import type { WaterfallCounting } from './plan-waterfall.ts';
-import { isBlank } from '../../verification/clean-keys.ts';
 import type { Step } from '../../definition/steps.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 
@@ -67,7 +66,7 @@ export class PlanCounting {
     if (ask === null) return;
     const known = records.flatMap((record) => {
       const keys = record.bad === null ? this.#keysOf(record) : 'bad_row';
-      return typeof keys === 'string' ? [] : [{ record, keys }];
+      return typeof keys === 'string' ? [] : [{ keys }];
     });
     if (this.#waterfalls !== null) {
       await this.#waterfalls.fetch(known, ask);
@@ -81,8 +80,8 @@ export class PlanCounting {
       ]),
     );
     await ask(
-      known.flatMap(({ record, keys }) => {
-        const email = this.#addressOf(record, keys, this.#enriched(keys));
+      known.flatMap(({ keys }) => {
+        const email = this.#addressOf(keys, this.#enriched(keys));
         return email === null ? [] : [{ scope: this.#scopes.verify, key: email }];
       }),
     );
@@ -100,23 +99,23 @@ export class PlanCounting {
     else if (typeof keys === 'string') this.invalid++;
     else {
       if (keys.cleanedEmail !== null) this.cleaned++;
-      if (this.#waterfalls !== null) return this.#waterfalls.follow(record, keys);
-      this.#follow(record, keys);
+      if (this.#waterfalls !== null) return this.#waterfalls.follow(keys);
+      this.#follow(keys);
     }
     return null;
   }
 
   /** A lookup that the ledger does not know counts as if it were answered with a match. */
-  #follow(record: InputRecord, keys: RecordKeys): void {
+  #follow(keys: RecordKeys): void {
     const [enrich = null] = keys.enrich;
     const isNew = enrich !== null && this.#count('enrich', this.#scopes.enrich[enrich.by], enrich.key);
     const person = this.#enriched(keys);
     if (endsRecord(person)) return;
-    const email = this.#addressOf(record, keys, person);
+    const email = this.#addressOf(keys, person);
     if (email !== null) {
       this.#count('verify', this.#scopes.verify, email);
       if (endsRecord(this.#look(this.#scopes.verify, email))) return;
-    } else if (isNew && person === null && this.#job.steps.includes('verify') && isBlank(record.email)) {
+    } else if (isNew && person === null && this.#job.steps.includes('verify') && keys.verify === null) {
       // The lookup counts as if it found an address, which no other record has.
       this.#asked.verify++;
       this.#verifyFound++;
@@ -130,12 +129,12 @@ export class PlanCounting {
   }
 
   /** The address that the record's verify step will ask about, as far as known. */
-  #addressOf({ email }: InputRecord, keys: RecordKeys, answer: LedgerAnswer | null): string | null {
+  #addressOf(keys: RecordKeys, answer: LedgerAnswer | null): string | null {
     if (!this.#job.steps.includes('verify') || endsRecord(answer)) return null;
     if (answer === null || answer.kind === 'miss') return keys.verify;
     const person = 'text' in answer ? (JSON.parse(answer.text) as Partial<PersonRecord> | null) : null;
     if (this.#job.verify.when === 'unverified' && person?.verified === true) return null;
-    return isBlank(email) && typeof person?.email === 'string' ? verifyKey(person.email) : keys.verify;
+    return keys.verify === null && typeof person?.email === 'string' ? verifyKey(person.email) : keys.verify;
   }
 
   /** Lookups that would be paid for. */

@@ -5,13 +5,11 @@
 import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
 import type { JobProvider } from '../../definition/job-provider.ts';
 import type { Waterfall } from '../../definition/steps.ts';
-import type { InputRecord } from '../../formats/input-record.ts';
 import type { LedgerAnswer } from '../../ledger/answer.ts';
 import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
 import { verifyKey, type RecordKeys } from '../../processor/lookup-keys.ts';
 import { fill, hasAll, ofOne, type SourcedRecord } from '../../processor/merge-records.ts';
 import type { LookupScopes } from '../../processor/scopes.ts';
-import { isBlank } from '../../verification/clean-keys.ts';
 import { providerScopes } from '../lifecycle/provider-scopes.ts';
 import { readKeptRecord } from './kept-record.ts';
 import type { Seen } from './plan-counting.ts';
@@ -119,10 +117,7 @@ export class WaterfallCounting {
   }
 
   /** Fetches the answers for these records from a ledger on a network. */
-  async fetch(
-    records: readonly { readonly record: InputRecord; readonly keys: RecordKeys }[],
-    ask: (lookups: readonly LedgerLookup[]) => Promise<void>,
-  ): Promise<void> {
+  async fetch(records: readonly { readonly keys: RecordKeys }[], ask: (lookups: readonly LedgerLookup[]) => Promise<void>): Promise<void> {
     await ask(
       records.flatMap(({ keys }) =>
         [this.#enrich(keys), this.#about('verify', keys.verify), this.#about('company', keys.company), this.#reveal(keys)].flatMap(
@@ -131,8 +126,8 @@ export class WaterfallCounting {
       ),
     );
     const found: LedgerLookup[] = [];
-    for (const { record, keys } of records) {
-      if (!isBlank(record.email) || !this.#steps.has('verify')) continue;
+    for (const { keys } of records) {
+      if (keys.verify !== null || !this.#steps.has('verify')) continue;
       for (const person of await this.#knownPeople(keys))
         found.push(...this.#about('verify', emailOf(person)).filter((one) => one !== null));
     }
@@ -140,11 +135,11 @@ export class WaterfallCounting {
   }
 
   /** Takes a record through the steps. */
-  async follow(record: InputRecord, keys: RecordKeys): Promise<void> {
-    const needsPerson = this.#steps.has('verify') && (isBlank(record.email) || this.#job.verify.when === 'unverified');
+  async follow(keys: RecordKeys): Promise<void> {
+    const needsPerson = this.#steps.has('verify') && (keys.verify === null || this.#job.verify.when === 'unverified');
     const person = await this.#walk('enrich', this.#enrich(keys), needsPerson);
     if (person.ends) return;
-    if ((await this.#verify(record, keys, person)).ends) return;
+    if ((await this.#verify(keys, person)).ends) return;
     if ((await this.#walk('company', this.#about('company', keys.company))).ends) return;
     await this.#walk('reveal', this.#reveal(keys));
   }
@@ -162,11 +157,11 @@ export class WaterfallCounting {
     );
   }
 
-  async #verify({ email }: InputRecord, keys: RecordKeys, person: Walked): Promise<Walked> {
+  async #verify(keys: RecordKeys, person: Walked): Promise<Walked> {
     if (!this.#steps.has('verify')) return NOTHING;
     const record = person.found?.record ?? {};
     if (this.#job.verify.when === 'unverified' && person.unknown === 0 && record['verified'] === true) return NOTHING;
-    const address = isBlank(email) ? (emailOf(record) ?? keys.verify) : keys.verify;
+    const address = keys.verify ?? emailOf(record);
     if (address !== null) return this.#walk('verify', this.#about('verify', address));
     // A lookup without an answer counts as if it may find an address, which no other record has.
     if (person.unknown !== 0 && person.isNew) this.#countFound(person.unknown);

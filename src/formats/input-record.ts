@@ -101,7 +101,7 @@ export interface InputRecord {
   readonly json: string | null;
   /** JSONL, only for good rows and on request: the parsed `json`. */
   readonly object?: Record<string, unknown>;
-  /** The values of the key columns, unchanged. In JSONL only strings count; other values are ''. */
+  /** The values of the key columns, unchanged. In JSONL as `keyText` has them. */
   readonly email: string;
   readonly domain: string;
   readonly linkedinUrl: string;

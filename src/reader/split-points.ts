@@ -2,6 +2,7 @@
 import { CHUNK_BYTES } from '../formats/limits.ts';
 import { splitFile, type Filled } from '../formats/split-file.ts';
 import { SplitPoints, type SplitPoint } from './split-candidates.ts';
+import type { Codec } from '../formats/encodings/codec.ts';
 import type { Splitter } from '../formats/csv/splitter.ts';
 import type { InputFile, InputManifest, Position } from '../formats/input-record.ts';
 
@@ -26,6 +27,10 @@ interface SplitOptions {
 
 /** The white space of JSON (RFC 8259, 2). */
 const JSON_SPACES: readonly number[] = [0x20, 0x09, 0x0d, 0x0a];
+
+/** A byte order mark in UTF-8, to which the other encodings that have one are converted. */
+const FIRST_OF_BOM = 0xef;
+const BOM_BYTES = 3;
 
 /** Ranges with fewer groups than this begin anywhere. Whole groups would make their lengths too different. */
 const LEAST_GROUPS = 10;
@@ -102,19 +107,20 @@ class Beginnings {
     this.#offset = start.offset;
   }
 
-  *of({ splitter, frames }: Filled): Generator<Position, void, void> {
+  *of({ splitter, codec, frames }: Filled): Generator<Position, void, void> {
     while (splitter.next()) {
       // Only with the record itself is the frame known that begins with it.
       const begin = { file: this.#file, line: this.#line, offset: this.#offset, frame: frames.at(this.#offset) };
       this.#line = splitter.nextLine;
       this.#offset = splitter.nextOffset;
-      if (!this.#json || !isBlankJson(splitter)) yield begin;
+      if (!this.#json || !isBlankJson(splitter, codec)) yield begin;
     }
   }
 }
 
-/** True for white space alone, which `readJsonlRecords` does not count as a record. */
-function isBlankJson(splitter: Splitter): boolean {
+/** True for white space alone, also behind a byte order mark, which `readJsonlRecords` does not count as a record. */
+function isBlankJson(splitter: Splitter, codec: Codec): boolean {
   const bytes = splitter.kind === 'overlong' ? splitter.head : splitter.buffer.subarray(splitter.start, splitter.end);
-  return bytes.every((byte) => JSON_SPACES.includes(byte));
+  const from = bytes[0] === FIRST_OF_BOM && codec.text(bytes, 0, BOM_BYTES) === '\ufeff' ? BOM_BYTES : 0;
+  return bytes.subarray(from).every((byte) => JSON_SPACES.includes(byte));
 }

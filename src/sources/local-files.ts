@@ -3,7 +3,7 @@ import { glob, opendir, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { InputError } from '../util/errors.ts';
 import { sourceError, statSource } from './local-source.ts';
-import { formatOfName, GLOB } from './file-names.ts';
+import { formatOfName, GLOB, isPassedOver } from './file-names.ts';
 import type { Found, LookOptions } from './source.ts';
 
 /** A directory stands for its own csv, tsv and jsonl files, without subfolders. @throws InputError `input_missing`, `input_unreadable` */
@@ -33,7 +33,10 @@ async function kindOf(uri: string, mayLack: boolean): Promise<'file' | 'director
 async function listDirectory(uri: string): Promise<string[]> {
   try {
     const entries = await readdir(uri, { withFileTypes: true });
-    return entries.filter((entry) => !entry.isDirectory() && formatOfName(entry.name) !== null).map((entry) => join(uri, entry.name));
+    return entries
+      .filter(({ name }) => formatOfName(name) !== null && !isPassedOver(name, ''))
+      .filter((entry) => !entry.isDirectory())
+      .map(({ name }) => join(uri, name));
   } catch (error) {
     throw sourceError(error, uri);
   }
@@ -44,7 +47,7 @@ async function matchGlob(pattern: string, signal: AbortSignal | undefined): Prom
   const names: string[] = [];
   for await (const name of glob(pattern)) {
     signal?.throwIfAborted();
-    if (await isFile(name)) names.push(name);
+    if (!isPassedOver(name, pattern) && (await isFile(name))) names.push(name);
   }
   await checkFolders(pattern, signal);
   return names;

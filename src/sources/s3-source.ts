@@ -7,7 +7,7 @@ import { RETRY_POLICY } from '../s3/retry.ts';
 import { readObject } from '../s3/read-object.ts';
 import { parseS3Uri, s3Uri, type S3Location } from '../s3/uri.ts';
 import { InputError } from '../util/errors.ts';
-import { formatOfName, GLOB } from './file-names.ts';
+import { formatOfName, GLOB, isPassedOver } from './file-names.ts';
 import type { Found, Source, SourceFile } from './source.ts';
 
 /** A source on the S3 that the environment configures. */
@@ -29,7 +29,10 @@ export function sourceOn(access: S3Access): Source {
         const keys = await allKeys(access, bucket, prefix, signal);
         // S3 has no folders, so an empty prefix does not exist.
         if (keys.length === 0 && !mayLack) throw nothingThere(uri);
-        return { named: false, files: keys.filter((one) => formatOfName(one) !== null).map((one) => fileAt(bucket, one)) };
+        return {
+          named: false,
+          files: keys.filter((one) => formatOfName(one) !== null && !isPassedOver(one, prefix)).map((one) => fileAt(bucket, one)),
+        };
       } catch (error) {
         throw signal?.aborted === true ? signal.reason : inputError(error, uri);
       }
@@ -60,7 +63,8 @@ function fileAt(bucket: string, key: string): SourceFile {
 function matching(keys: readonly string[], uri: string, { bucket, key }: S3Location): Found {
   if (keys.includes(key)) return { named: true, files: [{ uri, path: uri }] };
   // A key that ends in a slash is a folder marker of some tools, not a file.
-  return { named: false, files: keys.filter((one) => !one.endsWith('/') && matchesGlob(one, key)).map((one) => fileAt(bucket, one)) };
+  const files = keys.filter((one) => !one.endsWith('/') && matchesGlob(one, key) && !isPassedOver(one, key));
+  return { named: false, files: files.map((one) => fileAt(bucket, one)) };
 }
 
 async function allKeys(access: S3Access, bucket: string, prefix: string, signal: AbortSignal | undefined): Promise<string[]> {

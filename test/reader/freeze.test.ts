@@ -34,6 +34,17 @@ describe('finding files', () => {
     expect(manifest.files.map(({ start }) => start.file)).toEqual([0, 1, 2]);
   });
 
+  it('passes over hidden files and the folders of unfinished writes, which are taken where they are named', async () => {
+    for (const name of ['a.csv', '.b.csv', '_temporary/0/c.csv', 'deep/.d.csv', '.git/e.csv', 'deep/f.csv'])
+      await put(folder, `hidden/${name}`, ROW);
+    const found = async (uri: string): Promise<string[]> =>
+      (await freeze(join(folder, 'hidden', uri))).files.map(({ uri: name }) => name.slice(folder.length + '/hidden/'.length));
+    expect(await found('')).toEqual(['a.csv']);
+    expect(await found('**/*.csv')).toEqual(['a.csv', 'deep/f.csv']);
+    expect(await found('_temporary/**/*.csv')).toEqual(['_temporary/0/c.csv']);
+    expect(await found('.b.csv')).toEqual(['.b.csv']);
+  });
+
   it('fails when a match of a glob cannot be inspected', async () => {
     await put(folder, 'partly/1.csv', ROW);
     await symlink('2.csv', join(folder, 'partly/2.csv'));

@@ -2,6 +2,7 @@
 import { detached, type FramedRecord } from '../framed-records.ts';
 import { MAX_RAW_CHARS } from '../limits.ts';
 import { personCells } from '../person-cells.ts';
+import { keyText } from './key-text.ts';
 import type { InputRecord, KeyNames } from '../input-record.ts';
 
 /** JSON's own white space (RFC 8259, 2). `trim` removes more characters. */
@@ -11,10 +12,13 @@ const MAX_DEPTH = 100;
 
 type JsonObject = Record<string, unknown>;
 
-/** The text without surrounding white space; '' for a blank line. */
+/** Begins each part of a file that was made of several files, one after the other. */
+const BYTE_ORDER_MARK = '\ufeff';
+
+/** The text without a byte order mark at its start and without surrounding white space; '' for a blank line. */
 export function trimJson(text: string): string {
   // Without a regular expression: one for the end would try every run of spaces, which is quadratic for a hostile line.
-  let from = 0;
+  let from = text.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
   let to = text.length;
   while (from < to && SPACES.includes(text.charAt(from))) from += 1;
   while (to > from && SPACES.includes(text.charAt(to - 1))) to -= 1;
@@ -95,7 +99,7 @@ function isNestedDeeply(json: string): boolean {
 function keyOf(object: JsonObject | null, name: string | null): string {
   if (object === null || name === null || !Object.hasOwn(object, name)) return '';
   const value = object[name];
-  return typeof value === 'string' ? value : '';
+  return typeof value === 'string' ? value : keyText(value);
 }
 
 /**

@@ -52,6 +52,7 @@ describe('trimJson', () => {
     expect(trimJson(' \t{"a":1}\r')).toBe('{"a":1}');
     expect(trimJson('\u00a0x ')).toBe('\u00a0x');
     expect(trimJson('  \r')).toBe('');
+    expect(trimJson('\ufeff {"a":1}')).toBe('{"a":1}');
     const gap = ' '.repeat(4_000_000);
     expect(trimJson(`a${gap}b`)).toBe(`a${gap}b`);
   });

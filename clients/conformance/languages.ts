@@ -4,23 +4,10 @@ import { goRunner } from './go.ts';
 import { phpRunner } from './php.ts';
 import { pythonRunner } from './python.ts';
 import { rubyRunner } from './ruby.ts';
+import type { Language } from './runner.ts';
 
-export interface Runner {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-export interface Language {
-  readonly name: string;
-  /** Runs of each scenario, such as a synchronous and an asynchronous one. */
-  readonly variants: readonly string[];
-  /** Scenarios that a variant cannot have, with the reason in a comment. */
-  readonly unsupported: Readonly<Record<string, readonly string[]>>;
-  readonly runner: Runner;
-}
-
+/** Neither Node nor Go has a fork. */
+const WITHOUT_FORK = ['a process that was forked opens connections of its own'];
 const CLIENTS = join(import.meta.dirname, '..');
 
 /** A language before its tools are there. `prepare` gets them, or returns the reason why they cannot be had. */
@@ -36,7 +23,7 @@ export const LANGUAGES: readonly Prepared[] = [
       Promise.resolve({
         name: 'node',
         variants: ['promises'],
-        unsupported: {},
+        unsupported: { promises: WITHOUT_FORK },
         // Node collects garbage late unless its heap is small.
         runner: {
           command: process.execPath,
@@ -61,7 +48,7 @@ export const LANGUAGES: readonly Prepared[] = [
     name: 'go',
     async prepare() {
       const runner = await goRunner(join(CLIENTS, 'go'));
-      return typeof runner === 'string' ? runner : { name: 'go', variants: ['contexts'], unsupported: {}, runner };
+      return typeof runner === 'string' ? runner : { name: 'go', variants: ['contexts'], unsupported: { contexts: WITHOUT_FORK }, runner };
     },
   },
   {

@@ -6,7 +6,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { lackingPackages } from '../../test/services/debian.ts';
-import type { Runner } from './languages.ts';
+import type { Runner } from './runner.ts';
 
 const run = promisify(execFile);
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache/millrace-clients');

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { lackingPackages } from '../../test/services/debian.ts';
-import type { Runner } from './languages.ts';
+import type { Runner } from './runner.ts';
 
 const run = promisify(execFile);
 

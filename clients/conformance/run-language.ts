@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FaultProxy, type Fault, type Relayed } from '../../test/services/fault-proxy.ts';
 import { problem } from '../../src/service/http/problem.ts';
 import { differences } from './check.ts';
-import type { Language } from './languages.ts';
+import type { Language } from './runner.ts';
 import { operationOf } from './operations.ts';
 import type { Report, Scenario, ScenarioFault, Task } from './scenario.ts';
 import type { World } from './world.ts';
@@ -37,7 +37,7 @@ export async function runLanguage(language: Language, scenarios: readonly Scenar
   try {
     for (const variant of language.variants) {
       for (const scenario of scenarios) {
-        const isSecond = scenario.alone === true && variant !== language.variants[0];
+        const isSecond = scenario.memory_mib !== undefined && variant !== language.variants[0];
         if (!isSecond && language.unsupported[variant]?.includes(scenario.name) !== true)
           sets.push(await setUp(scenario, variant, world, forward));
       }

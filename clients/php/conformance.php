@@ -122,6 +122,8 @@ function call(Client $client, string $name, array $args): mixed
             return forms($client->webhooks->create(...named($args)));
         case 'verify_webhook':
             return WebhookEvent::verify($args['body'], $args['headers'], $args['secrets']);
+        case 'forked':
+            return forked($client, $args);
         case 'cancelled':
             $end = Transport::now() + $args['after'];
             $bound = $client->withCancellation(static fn (): bool => Transport::now() >= $end);
@@ -142,6 +144,30 @@ function call(Client $client, string $name, array $args): mixed
         return ['items' => array_map(plain(...), $items), 'last_event_id' => $answer->lastEventId()];
     }
     return $answer instanceof Traversable ? taken($answer, $take) : $answer;
+}
+
+/** The different names that each child gets. */
+function forked(Client $client, array $args): array
+{
+    $outputs = [];
+    foreach ($args['each'] as $each) {
+        [$ours, $theirs] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+        if (pcntl_fork() === 0) {
+            $names = [];
+            for ($i = 0; $i < $args['repeat']; $i++) {
+                $names[] = call($client, $args['call'], $each)->name;
+            }
+            fwrite($theirs, json_encode(array_values(array_unique($names))));
+            exit(0);
+        }
+        fclose($theirs);
+        $outputs[] = $ours;
+    }
+    $found = array_map(static fn ($output): array => json_decode(stream_get_contents($output)), $outputs);
+    foreach ($outputs as $_) {
+        wait();
+    }
+    return $found;
 }
 
 /** @return Generator<int, array<string, string>> */

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import os
 import sys
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import millrace
 
 JSON = dict[str, Any]
+T = TypeVar("T")
 
 
 def main() -> None:
@@ -91,6 +93,9 @@ async def call(client: Any, name: str, args: JSON) -> Any:
         return repr(await maybe(client.webhooks.create(**args)))
     if name == "verify_webhook":
         return millrace.verify_webhook(args["body"], args["headers"], args["secrets"])
+    if name == "forked":
+        # A thread that runs no event loop: each child starts one of its own.
+        return await asyncio.to_thread(forked, client, args) if is_async(client) else forked(client, args)
     if name == "cancelled":
         pending = asyncio.ensure_future(call(client, args["call"], args["args"]))
         asyncio.get_running_loop().call_later(args["after"], pending.cancel)
@@ -123,6 +128,39 @@ async def call(client: Any, name: str, args: JSON) -> Any:
     return items
 
 
+def is_async(client: Any) -> bool:
+    return isinstance(client, millrace.AsyncClient)
+
+
+def forked(client: Any, args: JSON) -> list[list[str]]:
+    """The different names that each child gets."""
+    children = [fork(client, args["call"], each, args["repeat"]) for each in args["each"]]
+    found = []
+    for child, output in children:
+        with os.fdopen(output) as text:
+            found.append(json.load(text))
+        os.waitpid(child, 0)
+    return found
+
+
+def fork(client: Any, name: str, args: JSON, repeat: int) -> tuple[int, int]:
+    output, names = os.pipe()
+    child = os.fork()
+    if child != 0:
+        os.close(names)
+        return child, output
+
+    async def calls() -> list[str]:
+        return sorted({(await call(client, name, dict(args))).name for _ in range(repeat)})
+
+    try:
+        found = asyncio.run(calls()) if is_async(client) else finish(calls())
+        os.write(names, json.dumps(found).encode())
+    except BaseException as error:
+        os.write(names, json.dumps([repr(error)]).encode())
+    os._exit(0)
+
+
 PRINTING = Lock()
 STREAMS = (millrace.Pager, millrace.AsyncPager, millrace.Stream, millrace.AsyncStream)
 
@@ -149,13 +187,13 @@ async def maybe(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value
 
 
-def finish(work: Coroutine[Any, Any, list[JSON]]) -> list[JSON]:
+def finish(work: Coroutine[Any, Any, T]) -> T:
     """Runs a coroutine that never waits."""
     try:
         work.send(None)
     except StopIteration as end:
-        outcomes: list[JSON] = end.value
-        return outcomes
+        result: T = end.value
+        return result
     raise RuntimeError("a synchronous scenario waits")
 
 

@@ -50,6 +50,7 @@ class Scenario
     when "describe" then forms(@client) + forms(@client.webhooks) + forms(@client.batches)
     when "webhooks.create.describe" then forms(@client.webhooks.create(**symbols(args)))
     when "verify_webhook" then Millrace.verify_webhook(*args.values_at("body", "headers", "secrets"))
+    when "forked" then forked(args)
     when "cancelled" then cancel(args)
     when "batches.create_big" then create_big(args)
     when "batches.count_results" then count_results(args["id"])
@@ -76,6 +77,19 @@ class Scenario
     call(args["call"], args["args"])
   ensure
     timer&.kill
+  end
+
+  # The different names that each child gets.
+  def forked(args)
+    children = args["each"].map do |each|
+      IO.popen("-") || begin
+        names = Array.new(args["repeat"]) { call(args["call"], each).name }
+        puts JSON.generate(names.uniq.sort)
+        $stdout.flush
+        exit!(0)
+      end
+    end
+    children.map { |child| JSON.parse(child.read).tap { child.close } }
   end
 
   def create_big(args)

@@ -32,6 +32,7 @@ final class Answer
     private bool $isConnected = false;
     private ?CallException $failure = null;
     private readonly float $deadline;
+    private readonly int $process;
     /** When something was sent or came, in monotonic seconds. */
     private float $movedAt;
 
@@ -59,6 +60,7 @@ final class Answer
             $this->moved(...),
         );
         $this->multi = $connections->take();
+        $this->process = getmypid();
         curl_multi_add_handle($this->multi, $this->handle);
     }
 
@@ -127,8 +129,10 @@ final class Answer
         if ($this->handle === null || $this->multi === null) {
             return;
         }
-        curl_multi_remove_handle($this->multi, $this->handle);
-        $this->connections->giveBack($this->multi);
+        if ($this->process === getmypid()) {
+            curl_multi_remove_handle($this->multi, $this->handle);
+        }
+        $this->connections->giveBack($this->multi, $this->process);
         // The handle has callbacks of this object, and the object has the handle.
         $this->handle = $this->multi = null;
     }
@@ -140,6 +144,9 @@ final class Answer
             throw $this->failure;
         }
         $this->transport->checkCancelled($this->request);
+        if ($this->process !== getmypid()) {
+            throw ConnectionException::because($this->request->call, 'the process was forked');
+        }
         $before = $this->movedAt;
         curl_multi_exec($this->multi, $running);
         while (($done = curl_multi_info_read($this->multi)) !== false) {

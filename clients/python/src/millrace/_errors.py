@@ -41,6 +41,16 @@ class CallError(MillraceError):
         self.batch_id: str | None = None
         """The job that stays open when the upload of its parts failed."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Process pools send errors to their parent."""
+        return _rebuild, (type(self), str(self), dict(self.__dict__))
+
+
+def _rebuild(kind: type[CallError], message: str, fields: dict[str, Any]) -> CallError:
+    error = kind(message, code=fields["code"])
+    error.__dict__.update(fields)
+    return error
+
 
 class ApiError(CallError):
     """An answer of the service that says no. Each code has a class of its own."""

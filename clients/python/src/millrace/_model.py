@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Iterator, KeysView, Mapping
+import json
+from collections.abc import Callable, Iterator, KeysView, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 _MASK = "[redacted]"
 
@@ -27,6 +41,11 @@ class Model:
     def to_dict(self) -> dict[str, Any]:
         """The JSON object that was sent."""
         return dict(self._data)
+
+    def to_json(self) -> str:
+        """The same as JSON, without its secrets."""
+        shown = {name: _MASK if name in self._secrets else value for name, value in self._data.items()}
+        return json.dumps(shown, ensure_ascii=False)
 
     def keys(self) -> KeysView[str]:
         """The names of the fields that were sent: ``dict(record)`` is the JSON object too."""
@@ -83,6 +102,45 @@ class Model:
 
 
 T = TypeVar("T", bound=Model)
+
+
+def wrong_field(model: type[Model], found: object) -> str | None:
+    """The first known field whose type is not that of the document; None when all are right."""
+    if not isinstance(found, dict):
+        return "the answer"
+    checks = _checks(model)  # type: ignore[arg-type]  # a type is hashable
+    return next((name for name, value in found.items() if name in checks and not checks[name](value)), None)
+
+
+_Check = Callable[[Any], bool]
+
+
+@functools.cache
+def _checks(model: type[Model]) -> dict[str, _Check]:
+    hints = get_type_hints(model).items()
+    return {name.removesuffix("_"): _check(hint) for name, hint in hints if not name.startswith("_")}
+
+
+def _check(hint: Any) -> _Check:
+    """Whether a value is of the type of a field. None is of every type: nothing was sent."""
+    kind, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return lambda value: True
+    if kind in (Union, UnionType):
+        some = [_check(one) for one in inner if one is not type(None)]
+        return some[0] if len(some) == 1 else lambda value: any(fits(value) for fits in some)
+    if kind is list:
+        item = _check(inner[0])
+        return lambda value: value is None or (isinstance(value, list) and all(map(item, value)))
+    if kind is dict:
+        item = _check(inner[1])
+        return lambda value: value is None or (isinstance(value, dict) and all(map(item, value.values())))
+    if isinstance(hint, type) and issubclass(hint, Model):
+        return lambda value: value is None or wrong_field(hint, value) is None
+    if hint is int or hint is float:
+        return lambda value: value is None or (isinstance(value, (int, hint)) and not isinstance(value, bool))
+    wanted = str if kind is Literal else hint
+    return lambda value: value is None or isinstance(value, wanted)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ import json
 import random
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ._codes import ERROR_CLASSES
 from ._errors import ApiError, BadBodyError, CallError
+from ._model import Page, T, wrong_field
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_DELAY = 8.0
@@ -58,6 +59,7 @@ class Options:
     max_attempts: int = 4
     retry_delay: float = 0.5
     wait_for_rate_limit: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[!-~]+", self.api_key):
@@ -129,7 +131,7 @@ def last_response(status: int, headers: Mapping[str, str], api_key: str) -> Last
 def to_error(call: str, status: int, headers: Mapping[str, str], body: bytes, api_key: str) -> CallError:
     """The error that an answer of 300 and above is. ``call`` is the method and the path."""
     problem: Any = None
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, RecursionError):
         problem = json.loads(body)
     known = problem if isinstance(problem, dict) and isinstance(problem.get("code"), str) else None
     request_id = headers.get("x-request-id") or (known or {}).get("request_id")
@@ -142,7 +144,8 @@ def to_error(call: str, status: int, headers: Mapping[str, str], body: bytes, ap
     else:
         code, detail = known["code"], str(known.get("detail") or known.get("title") or "refused")
         retryable = known["retryable"] if isinstance(known.get("retryable"), bool) else status in RETRYABLE
-        errors = [item for item in known.get("errors") or [] if isinstance(item, dict)]
+        items = known.get("errors")
+        errors = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
         detail = "; ".join([detail, *(_finding(item) for item in errors[:3])])
     return ERROR_CLASSES.get(code, ApiError)(
         redact(f"{call}: {detail} ({code}, status {status})", api_key),
@@ -155,12 +158,43 @@ def to_error(call: str, status: int, headers: Mapping[str, str], body: bytes, ap
     )
 
 
-def parse_json(call: str, status: int, headers: Mapping[str, str], body: bytes) -> Any:
-    """The JSON of a success. Raises ``bad_body`` for anything else."""
+def parse_json(call: str, status: int, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
+    """The JSON object of a success. Raises ``bad_body`` for anything else."""
     try:
-        return json.loads(body)
-    except ValueError:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
         raise bad_body(call, "the answer is not JSON", status, headers) from None
+    if not isinstance(found, dict):
+        raise bad_body(call, "the answer is not a JSON object", status, headers)
+    return found
+
+
+def parse_record(model: type[T], call: str, status: int, headers: Mapping[str, str], body: bytes) -> T:
+    """The record of a success. Raises ``bad_body`` for one whose fields have other types."""
+    return _record(model, call, status, headers, parse_json(call, status, headers, body))
+
+
+def parse_page(model: type[T], call: str, headers: Mapping[str, str], body: bytes) -> Page[T]:
+    """The page of a list. Raises ``bad_body`` for anything else."""
+    found = parse_json(call, 200, headers, body)
+    data, meta = found.get("data"), found.get("meta") or {}
+    after, total = (meta.get("next_cursor"), meta.get("total")) if isinstance(meta, dict) else (0, None)
+    if not isinstance(data, list) or not isinstance(after, str | None) or not isinstance(total, int | None):
+        raise bad_body(call, "the answer is not a page", 200, headers)
+    return Page([_record(model, call, 200, headers, item) for item in data], after, total)
+
+
+def _record(model: type[T], call: str, status: int, headers: Mapping[str, str], found: Any) -> T:
+    wrong = wrong_field(model, found)
+    if wrong is not None:
+        raise bad_body(call, f"the type of {wrong} is not that which was promised", status, headers)
+    return model(found)
+
+
+def poll_pause(headers: Mapping[str, str]) -> float:
+    """Seconds until a verification is asked for again: what the service says, from 1 to 60."""
+    asked = parse_retry_after(headers.get("retry-after"), headers.get("date"))
+    return min(MAX_RETRY_AFTER, max(1.0, asked or 0.0))
 
 
 def bad_body(call: str, detail: str, status: int, headers: Mapping[str, str]) -> BadBodyError:

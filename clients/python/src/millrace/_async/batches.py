@@ -49,7 +49,7 @@ class AsyncBatches:
         if file is not None and params.get("format") is None and is_csv(file):
             params["format"] = "csv"
         request = Request("POST", "/v1/batches", body=body(params), idempotency_key=idempotency_key)
-        batch = Batch(await self._transport.json(request))
+        batch = await self._transport.record(Batch, request)
         if lines is None and file is None:
             return batch
         try:
@@ -65,27 +65,24 @@ class AsyncBatches:
     def list(self, *, limit: int | None = None) -> AsyncPager[Batch]:
         """The jobs of the key, the newest first."""
 
-        async def fetch(cursor: str | None) -> Any:
-            return await self._transport.json(
-                Request("GET", "/v1/batches", query=query({"limit": limit, "cursor": cursor}))
-            )
+        def page(cursor: str | None) -> Request:
+            return Request("GET", "/v1/batches", query=query({"limit": limit, "cursor": cursor}))
 
-        return AsyncPager(fetch, Batch)
+        return AsyncPager(self._transport, page, Batch)
 
     async def get(self, id: str) -> Batch:
-        return Batch(await self._transport.json(Request("GET", path("/v1/batches/", id))))
+        return await self._transport.record(Batch, Request("GET", path("/v1/batches/", id)))
 
     async def update(self, id: str, *, max_credits: int) -> Batch:
         """Raises the limit of credits; a job that paused at it goes on."""
-        return Batch(
-            await self._transport.json(Request("PATCH", path("/v1/batches/", id), body={"max_credits": max_credits}))
-        )
+        request = Request("PATCH", path("/v1/batches/", id), body={"max_credits": max_credits})
+        return await self._transport.record(Batch, request)
 
     async def upload_part(self, id: str, number: int, content: bytes, *, format: str = "ndjson") -> BatchPart:
         """A part of whole lines, at most 64 MiB. The same number again replaces it."""
         request = Request("PUT", path("/v1/batches/", id, f"/parts/{number}"), content=content)
         request.headers["content-type"] = _TYPES[format]
-        return BatchPart(await self._transport.json(request))
+        return await self._transport.record(BatchPart, request)
 
     async def complete(self, id: str, *, idempotency_key: str | None = None) -> Batch:
         """All parts are there: the job begins."""
@@ -96,7 +93,7 @@ class AsyncBatches:
 
     async def delete(self, id: str) -> None:
         """Removes a job that has ended, with its results."""
-        await self._transport.json(Request("DELETE", path("/v1/batches/", id)))
+        await self._transport.send(Request("DELETE", path("/v1/batches/", id)))
 
     async def wait(self, id: str, *, timeout: float | None = None) -> Batch:
         """Waits until the job has ended or is paused; with ``timeout`` at most that many seconds."""
@@ -120,7 +117,7 @@ class AsyncBatches:
 
     async def _post(self, id: str, what: str, idempotency_key: str | None) -> Batch:
         request = Request("POST", path("/v1/batches/", id, what), idempotency_key=idempotency_key)
-        return Batch(await self._transport.json(request))
+        return await self._transport.record(Batch, request)
 
 
 async def _parts(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from .._errors import CallError, TimedOutError
-from .._policy import LastResponse, Options
+from .._model import T
+from .._policy import LastResponse, Options, parse_record, poll_pause
 from .._requests import body, is_long, path, query, setting, verify_timeout
 from ..models import (
     BulkEnrichment,
@@ -26,6 +28,7 @@ from ..models import (
     VerificationProgress,
 )
 from .batches import AsyncBatches
+from .pool import AsyncPool
 from .streams import AsyncEventStream, AsyncPager, AsyncStream, lines
 from .transport import AsyncTransport, Request
 from .webhooks import AsyncWebhooks
@@ -70,9 +73,29 @@ class AsyncClient:
             retry_delay=retry_delay,
             wait_for_rate_limit=wait_for_rate_limit,
         )
-        self._transport = AsyncTransport(options, http_client)
-        self.webhooks = AsyncWebhooks(self._transport)
-        self.batches = AsyncBatches(self._transport)
+        self._use(AsyncTransport(options, AsyncPool(http_client)))
+
+    def _use(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+        self.webhooks = AsyncWebhooks(transport)
+        self.batches = AsyncBatches(transport)
+
+    def with_options(
+        self,
+        *,
+        timeout: float | None = None,
+        max_attempts: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Self:
+        """A client with the same connections, and with a ``last_response`` of its own: for one call, or several.
+
+        ``headers`` are sent beside those of the library, which win. You need not close it.
+        """
+        changes = {"timeout": timeout, "max_attempts": max_attempts, "headers": headers}
+        options = replace(self._transport.options, **body(changes))
+        client = object.__new__(type(self))
+        client._use(AsyncTransport(options, self._transport.pool))
+        return client
 
     @property
     def last_response(self) -> LastResponse | None:
@@ -84,34 +107,33 @@ class AsyncClient:
 
         ``domain`` alone finds the company. Returns None when the service knows nobody.
         """
-        found = await self._lookup(Request("POST", "/v1/enrich", body=body(params), idempotency_key=idempotency_key))
-        return None if found is None else Person(found)
+        request = Request("POST", "/v1/enrich", body=body(params), idempotency_key=idempotency_key)
+        return await self._lookup(Person, request)
 
     async def enrich_bulk(self, requests: Iterable[BulkItem], *, idempotency_key: str | None = None) -> BulkEnrichment:
         """Up to 100 people: ``[{"params": {"email": ...}, "metadata": ...}, ...]``. The results have this order."""
         request = Request("POST", "/v1/enrich/bulk", body={"requests": list(requests)}, idempotency_key=idempotency_key)
-        return BulkEnrichment(await self._transport.json(request))
+        return await self._transport.record(BulkEnrichment, request)
 
     async def reveal(
         self, *, idempotency_key: str | None = None, **params: Unpack[RevealParams]
     ) -> RevealedContact | None:
         """Address and number of a person. Returns None when the service knows nobody."""
         request = Request("POST", "/v1/contacts/reveal", body=body(params), idempotency_key=idempotency_key)
-        found = await self._lookup(request)
-        return None if found is None else RevealedContact(found)
+        return await self._lookup(RevealedContact, request)
 
     async def verify(
         self, email: str, *, idempotency_key: str | None = None, **options: Unpack[VerifyOptions]
     ) -> Verification:
         """Whether mail to the address will arrive."""
-        return Verification(await self._transport.json(self._verify({"email": email}, options, idempotency_key)))
+        return await self._transport.record(Verification, self._verify({"email": email}, options, idempotency_key))
 
     async def verify_batch(
         self, emails: Sequence[str], *, idempotency_key: str | None = None, **options: Unpack[VerifyOptions]
     ) -> VerificationBatch:
         """The same of up to 1,000 addresses, in their order."""
         request = self._verify({"emails": list(emails)}, options, idempotency_key)
-        return VerificationBatch(await self._transport.json(request))
+        return await self._transport.record(VerificationBatch, request)
 
     async def start_verification(
         self, emails: Sequence[str], *, idempotency_key: str | None = None, **options: Unpack[VerifyOptions]
@@ -122,7 +144,7 @@ class AsyncClient:
         """
         request = self._verify({"emails": list(emails)}, options, idempotency_key)
         request.headers["prefer"] = "respond-async"
-        return VerificationProgress(await self._transport.json(request))
+        return await self._transport.record(VerificationProgress, request)
 
     async def get_verification(self, id: str) -> VerificationBatch | VerificationProgress:
         """The results, or how far they are."""
@@ -144,27 +166,26 @@ class AsyncClient:
     def search_contacts(self, **filters: Unpack[ContactFilters]) -> AsyncPager[Contact]:
         """The contacts that match all filters. The pages are requested while you iterate."""
 
-        async def fetch(cursor: str | None) -> Any:
+        def page(cursor: str | None) -> Request:
             params = {**filters, "cursor": cursor}
             pairs = query(params)
             if is_long(pairs):
-                return await self._transport.json(Request("POST", "/v1/contacts/search", body=body(params)))
-            return await self._transport.json(Request("GET", "/v1/contacts/search", query=pairs))
+                return Request("POST", "/v1/contacts/search", body=body(params))
+            return Request("GET", "/v1/contacts/search", query=pairs)
 
-        return AsyncPager(fetch, Contact, filters.get("cursor"))
+        return AsyncPager(self._transport, page, Contact, filters.get("cursor"))
 
     async def company(self, domain: str) -> Company | None:
         """The company of a domain. Returns None when the service knows none."""
-        found = await self._lookup(Request("GET", path("/v1/companies/", domain)))
-        return None if found is None else Company(found)
+        return await self._lookup(Company, Request("GET", path("/v1/companies/", domain)))
 
     def signals(self, **filters: Unpack[SignalFilters]) -> AsyncPager[Signal]:
         """Signals, the newest first. The pages are requested while you iterate."""
 
-        async def fetch(cursor: str | None) -> Any:
-            return await self._transport.json(Request("GET", "/v1/signals", query=query({**filters, "cursor": cursor})))
+        def page(cursor: str | None) -> Request:
+            return Request("GET", "/v1/signals", query=query({**filters, "cursor": cursor}))
 
-        return AsyncPager(fetch, Signal, filters.get("cursor"))
+        return AsyncPager(self._transport, page, Signal, filters.get("cursor"))
 
     def export_signals(self, **filters: Unpack[SignalFilters]) -> AsyncStream[Signal]:
         """Every signal that matches, in the order in which they became known."""
@@ -188,15 +209,15 @@ class AsyncClient:
         """``data`` and ``errors`` as they came: a field that fails raises nothing."""
         sent = body({"query": query, "variables": variables, "operationName": operation_name})
         request = Request("POST", "/v1/graphql", body=sent, idempotency_key=idempotency_key)
-        return GraphQLResponse(await self._transport.json(request))
+        return await self._transport.record(GraphQLResponse, request)
 
     async def health(self) -> Health:
         """Whether the service lives."""
-        return Health(await self._transport.json(Request("GET", "/healthz")))
+        return await self._transport.record(Health, Request("GET", "/healthz"))
 
     async def ready(self) -> Health:
         """Whether the service can work, and why not."""
-        return Health((await self._transport.answer(Request("GET", "/readyz"), also=[503]))[1])
+        return await self._transport.record(Health, Request("GET", "/readyz", also=503))
 
     async def openapi(self) -> dict[str, Any]:
         """The description of the service."""
@@ -204,8 +225,8 @@ class AsyncClient:
         return document
 
     async def close(self) -> None:
-        """Ends the connections."""
-        await self._transport.close()
+        """Ends the connections. Later calls raise an error with the code ``aborted``."""
+        await self._transport.pool.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -216,9 +237,9 @@ class AsyncClient:
     def __repr__(self) -> str:
         return f"AsyncClient({self._transport.options!r})"
 
-    async def _lookup(self, request: Request) -> Any:
+    async def _lookup(self, model: type[T], request: Request) -> T | None:
         try:
-            return await self._transport.json(request)
+            return await self._transport.record(model, request)
         except CallError as error:
             if error.code == "no_match":
                 return None
@@ -230,7 +251,12 @@ class AsyncClient:
         return Request("POST", "/v1/emails/verify", body=sent, idempotency_key=idempotency_key, timeout=timeout)
 
     async def _poll(self, id: str) -> tuple[VerificationBatch | VerificationProgress, float]:
-        response, found = await self._transport.answer(Request("GET", path("/v1/emails/verify/", id)))
-        if response.status_code == 200:
-            return VerificationBatch(found), 0.0
-        return VerificationProgress(found), float(response.headers.get("retry-after", "1"))
+        request = Request("GET", path("/v1/emails/verify/", id))
+
+        def read(response: httpx.Response, found: bytes) -> tuple[VerificationBatch | VerificationProgress, float]:
+            status, headers = response.status_code, response.headers
+            if status == 200:
+                return parse_record(VerificationBatch, request.call, status, headers, found), 0.0
+            return parse_record(VerificationProgress, request.call, status, headers, found), poll_pause(headers)
+
+        return await self._transport.answer(request, read)

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Generic
 
 import httpx
 
 from .._errors import CallError
 from .._lines import EventReader, LineReader
 from .._model import Page, T
-from .._policy import Retries, bad_body, parse_json
+from .._policy import Retries, bad_body, parse_page, parse_record
 from .transport import Request, Transport
 
 if TYPE_CHECKING:
@@ -26,9 +26,14 @@ class Pager(Generic[T]):
     """A list that is requested page by page while it is iterated. Each iteration starts at the first page."""
 
     def __init__(
-        self, fetch: Callable[[str | None], Any], model: type[T], cursor: str | None = None
+        self,
+        transport: Transport,
+        request: Callable[[str | None], Request],
+        model: type[T],
+        cursor: str | None = None,
     ) -> None:
-        self._fetch = fetch
+        self._transport = transport
+        self._request = request
         self._model = model
         self._cursor = cursor
 
@@ -40,16 +45,20 @@ class Pager(Generic[T]):
     def pages(self) -> Iterator[Page[T]]:
         """The same page by page."""
         cursor = self._cursor
+        seen = {cursor}
         while True:
-            page = self._fetch(cursor)
-            meta = page.get("meta") or {}
-            after = meta.get("next_cursor")
-            if after is not None and after == cursor:
-                raise bad_body("GET", "a page names itself as the next one", 200, {})
-            yield Page([self._model(item) for item in page["data"]], after, meta.get("total"))
-            if after is None:
+            request = self._request(cursor)
+            page = self._transport.answer(request, self._read(request))
+            if page.next_cursor is not None and page.next_cursor in seen:
+                raise bad_body(request.call, "a page names an earlier one as the next", 200, {})
+            yield page
+            if page.next_cursor is None:
                 return
-            cursor = after
+            cursor = page.next_cursor
+            seen.add(cursor)
+
+    def _read(self, request: Request) -> Callable[[httpx.Response, bytes], Page[T]]:
+        return lambda found, body: parse_page(self._model, request.call, found.headers, body)
 
 
 class Stream(Generic[T]):
@@ -89,17 +98,15 @@ class EventStream(Stream[T]):
             if self.last_event_id is not None:
                 request.headers["last-event-id"] = self.last_event_id
             try:
-                with transport.stream(
-                    request, idle=max(_HEARTBEATS_MISSED, transport.options.timeout)
-                ) as response:
+                with transport.stream(request, idle=max(_HEARTBEATS_MISSED, transport.options.timeout)) as pieces:
                     events = EventReader()
-                    for piece in response.iter_bytes():
+                    for piece in pieces:
                         for event_id, data in events.feed(piece):
-                            record = model(parse_json(request.call, 200, response.headers, data))
+                            record = parse_record(model, request.call, 200, {}, data)
                             self.last_event_id = event_id or self.last_event_id
                             retries.restart()
                             yield record
-                raise bad_body(request.call, "the stream ended", 200, response.headers)
+                raise bad_body(request.call, "the stream ended", 200, {})
             except CallError as error:
                 transport.pause(retries.pause_after(error))
 
@@ -113,10 +120,9 @@ def lines(
     last, started = 0, False
     while True:
         try:
-            with transport.stream(request) as response:
-                reader = LineReader()
-                for line in _lines_of(response, reader):
-                    record = model(parse_json(request.call, 200, response.headers, line))
+            with transport.stream(request) as pieces:
+                for line in _lines_of(pieces, LineReader()):
+                    record = parse_record(model, request.call, 200, {}, line)
                     number = 0 if behind is None else behind(record)
                     if behind is not None and number <= last:
                         continue
@@ -130,8 +136,8 @@ def lines(
             transport.pause(retries.pause_after(error))
 
 
-def _lines_of(response: httpx.Response, reader: LineReader) -> Iterator[bytes]:
-    for piece in response.iter_bytes():
+def _lines_of(pieces: Iterator[bytes], reader: LineReader) -> Iterator[bytes]:
+    for piece in pieces:
         for line in reader.feed(piece):
             yield line
     for line in reader.end():

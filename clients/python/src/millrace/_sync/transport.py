@@ -4,33 +4,38 @@
 
 from __future__ import annotations
 
-import functools
 import json
+import os
 import platform
-import ssl
-import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
+from .._deadline import fail_after
 from .._errors import CallError, ConnectionFailedError, TimedOutError
-from .._policy import MAX_BYTES, LastResponse, Options, Retries, bad_body, last_response, parse_json, redact, to_error
+from .._model import T
+from .._policy import (
+    MAX_BYTES,
+    LastResponse,
+    Options,
+    Retries,
+    bad_body,
+    last_response,
+    parse_json,
+    parse_record,
+    redact,
+    to_error,
+)
 from .._version import __version__
+from .pool import Pool
 
+A = TypeVar("A")
 USER_AGENT = f"millrace-python/{__version__} (Python {platform.python_version()}; httpx {httpx.__version__})"
-_CONNECTIONS = 100
-_LIMITS = httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=20, keepalive_expiry=4.0)
-
-
-@functools.cache
-def _tls() -> ssl.SSLContext:
-    """One for all clients: reading the certificates takes longer than a call."""
-    return httpx.create_ssl_context()
 
 
 @dataclass
@@ -45,6 +50,8 @@ class Request:
     headers: dict[str, str] = field(default_factory=dict)
     idempotency_key: str | None = None
     timeout: float | None = None
+    also: int = 0
+    """A status of 300 and above that is an answer too."""
 
     @property
     def call(self) -> str:
@@ -52,70 +59,90 @@ class Request:
 
 
 class Transport:
-    """The connections of a client, and how it uses them."""
+    """Sends the requests of a client through connections that it may share."""
 
-    def __init__(self, options: Options, http_client: httpx.Client | None) -> None:
+    def __init__(self, options: Options, pool: Pool) -> None:
         self.options = options
+        self.pool = pool
         self.last_response: LastResponse | None = None
-        self._http = http_client or httpx.Client(limits=_LIMITS, verify=_tls())
-        self._owned = http_client is None
-        # httpx takes four times as long when hundreds of calls wait for a connection.
-        self._places = threading.Semaphore(_CONNECTIONS)
 
-    def close(self) -> None:
-        if self._owned:
-            self._http.close()
+    def record(self, model: type[T], request: Request) -> T:
+        """The record of a 2xx answer. Raises CallError, ``bad_body`` for an answer of other types."""
+        return self.answer(
+            request, lambda found, body: parse_record(model, request.call, found.status_code, found.headers, body)
+        )
 
     def json(self, request: Request) -> Any:
-        """The JSON of a 2xx answer; None for 204. Raises CallError."""
-        return (self.answer(request))[1]
+        """The JSON of a 2xx answer. Raises CallError."""
+        return self.answer(
+            request, lambda found, body: parse_json(request.call, found.status_code, found.headers, body)
+        )
 
-    def answer(self, request: Request, also: Sequence[int] = ()) -> tuple[httpx.Response, Any]:
-        """The answer with its JSON. ``also``: statuses of 300 and above that are answers too."""
+    def send(self, request: Request) -> None:
+        """A call without an answer to read."""
+        self.answer(request, lambda found, body: None)
+
+    def answer(self, request: Request, read: Callable[[httpx.Response, bytes], A]) -> A:
+        """What ``read`` makes of the answer and its body, after as many attempts as it takes."""
         retries = Retries(self.options)
-        prepared = self._prepare(request)
+        headers = self._headers(request)
         while True:
             try:
-                return self._attempt(request, prepared, also)
+                return self._attempt(request, headers, read)
             except CallError as error:
                 if error.code == "not_found" and request.method == "DELETE" and retries.sent > 0:
-                    return httpx.Response(204), None
+                    return read(httpx.Response(204), b"")
                 self.pause(retries.pause_after(error))
 
     def pause(self, seconds: float) -> None:
         time.sleep(seconds)
 
     @contextmanager
-    def stream(self, request: Request, idle: float | None = None) -> Iterator[httpx.Response]:
+    def stream(self, request: Request, idle: float | None = None) -> Iterator[Iterator[bytes]]:
         """One attempt at an answer that is read piece by piece. ``idle``: seconds between two pieces."""
-        with self._open(request, self._prepare(request), idle) as response:
+        http, _ = self.pool.get()
+        process = os.getpid()
+
+        def pieces(response: httpx.Response) -> Iterator[bytes]:
+            for piece in response.iter_bytes():
+                if os.getpid() != process:
+                    raise ConnectionFailedError(
+                        f"{request.call}: the process was forked (network)", code="network", retryable=True
+                    )
+                yield piece
+
+        with self._open(http, request, self._headers(request), idle) as response:
             if response.status_code >= 300:
-                raise self._refused(request, response, self._read(request, response))
-            yield response
+                raise self._refused(request, response, self._read(request, response, time.monotonic()))
+            yield pieces(response)
 
     def _attempt(
-        self, request: Request, prepared: httpx.Request, also: Sequence[int]
-    ) -> tuple[httpx.Response, Any]:
-        with self._open(request, prepared) as response:
-            body = self._read(request, response)
-            status = response.status_code
-            if status >= 300 and status not in also:
-                raise self._refused(request, response, body)
-            return response, None if status == 204 else parse_json(request.call, status, response.headers, body)
+        self, request: Request, headers: dict[str, str], read: Callable[[httpx.Response, bytes], A]
+    ) -> A:
+        http, places = self.pool.get()
+        with places:
+            begun = time.monotonic()
+            with self._open(http, request, headers) as response:
+                body = self._read(request, response, begun)
+                status = response.status_code
+                if status >= 300 and status != request.also:
+                    raise self._refused(request, response, body)
+                return read(response, body)
 
     @contextmanager
     def _open(
-        self, request: Request, prepared: httpx.Request, idle: float | None = None
+        self, http: httpx.Client, request: Request, headers: dict[str, str], idle: float | None = None
     ) -> Iterator[httpx.Response]:
         limit = request.timeout or self.options.timeout
-        prepared.extensions = {"timeout": httpx.Timeout(limit, read=idle or limit, pool=None).as_dict()}
         response: httpx.Response | None = None
-        self._places.acquire()
         try:
-            response = self._http.send(prepared, stream=True, follow_redirects=False)
+            prepared = self._prepare(http, request, headers)
+            prepared.extensions = {"timeout": httpx.Timeout(limit, read=idle or limit, pool=None).as_dict()}
+            with fail_after(2 * limit):
+                response = http.send(prepared, stream=True, follow_redirects=False)
             self.last_response = last_response(response.status_code, response.headers, self.options.api_key)
             yield response
-        except httpx.TimeoutException as error:
+        except (httpx.TimeoutException, TimeoutError) as error:
             raise TimedOutError(
                 f"{request.call}: no answer in time (timeout)", code="timeout", retryable=True
             ) from error
@@ -127,43 +154,47 @@ class Transport:
                 ) from error
             raise ConnectionFailedError(f"{request.call}: {words} (network)", code="network", retryable=True) from error
         finally:
-            self._places.release()
             if response is not None:
                 response.close()
 
-    def _read(self, request: Request, response: httpx.Response) -> bytes:
-        deadline = time.monotonic() + 2 * (request.timeout or self.options.timeout)
+    def _read(self, request: Request, response: httpx.Response, begun: float) -> bytes:
         pieces, size = [], 0
-        for piece in response.iter_bytes():
-            size += len(piece)
-            if size > MAX_BYTES:
-                raise bad_body(
-                    request.call, f"the answer is larger than {MAX_BYTES} bytes", response.status_code, response.headers
-                )
-            if time.monotonic() > deadline:
-                raise TimedOutError(
-                    f"{request.call}: the answer took too long (timeout)", code="timeout", retryable=True
-                )
-            pieces.append(piece)
+        limit = request.timeout or self.options.timeout
+        with fail_after(max(0.0, begun + 2 * limit - time.monotonic())):
+            for piece in response.iter_bytes():
+                size += len(piece)
+                if size > MAX_BYTES:
+                    raise bad_body(
+                        request.call,
+                        f"the answer is larger than {MAX_BYTES} bytes",
+                        response.status_code,
+                        response.headers,
+                    )
+                pieces.append(piece)
         return b"".join(pieces)
 
     def _refused(self, request: Request, response: httpx.Response, body: bytes) -> CallError:
         return to_error(request.call, response.status_code, response.headers, body, self.options.api_key)
 
-    def _prepare(self, request: Request) -> httpx.Request:
-        headers = {
+    def _headers(self, request: Request) -> dict[str, str]:
+        """They are the same in each attempt. Those of the library win over those of the caller."""
+        own = {
             "authorization": f"Bearer {self.options.api_key}",
             "accept": "application/json",
             "user-agent": USER_AGENT,
             **request.headers,
         }
+        if request.body is not None:
+            own["content-type"] = "application/json"
+        if request.method == "POST":
+            own["idempotency-key"] = request.idempotency_key or str(uuid.uuid4())
+        return {**{name.lower(): value for name, value in self.options.headers.items()}, **own}
+
+    def _prepare(self, http: httpx.Client, request: Request, headers: dict[str, str]) -> httpx.Request:
         content = request.content
         if request.body is not None:
             content = json.dumps(request.body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-            headers["content-type"] = "application/json"
-        if request.method == "POST":
-            headers["idempotency-key"] = request.idempotency_key or str(uuid.uuid4())
         url = self.options.base_url.rstrip("/") + request.path
-        return self._http.build_request(
+        return http.build_request(
             request.method, url, params=list(request.query) or None, headers=headers, content=content
         )

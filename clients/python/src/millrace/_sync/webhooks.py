@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._requests import body, path, query
-from ..models import Webhook, WebhookDelivery, WebhookTest, WebhookWithSecret
+from ..models import Webhook, WebhookDelivery, WebhookList, WebhookTest, WebhookWithSecret
 from .streams import Pager
 from .transport import Request, Transport
 
@@ -26,44 +26,44 @@ class Webhooks:
     def create(self, *, idempotency_key: str | None = None, **params: Unpack[WebhookParams]) -> WebhookWithSecret:
         """Subscribes ``url`` to ``event`` or ``events``. The secret is shown once, here."""
         request = Request("POST", "/v1/webhooks", body=body(params), idempotency_key=idempotency_key)
-        return WebhookWithSecret(self._transport.json(request))
+        return self._transport.record(WebhookWithSecret, request)
 
     def list(self) -> list[Webhook]:
         """All webhooks of the key."""
-        found = self._transport.json(Request("GET", "/v1/webhooks"))
-        return [Webhook(item) for item in found["data"]]
+        found = self._transport.record(WebhookList, Request("GET", "/v1/webhooks"))
+        return found.data or []
 
     def get(self, id: str) -> Webhook:
-        return Webhook(self._transport.json(Request("GET", path("/v1/webhooks/", id))))
+        return self._transport.record(Webhook, Request("GET", path("/v1/webhooks/", id)))
 
     def update(self, id: str, **changes: Unpack[WebhookUpdate]) -> Webhook:
         """Replaces ``url``, ``events``, ``filter`` or ``enabled``."""
-        return Webhook(self._transport.json(Request("PATCH", path("/v1/webhooks/", id), body=body(changes))))
+        return self._transport.record(Webhook, Request("PATCH", path("/v1/webhooks/", id), body=body(changes)))
 
     def delete(self, id: str) -> None:
         """Removes the webhook and its deliveries."""
-        self._transport.json(Request("DELETE", path("/v1/webhooks/", id)))
+        self._transport.send(Request("DELETE", path("/v1/webhooks/", id)))
 
     def rotate_secret(self, id: str, *, idempotency_key: str | None = None) -> WebhookWithSecret:
         """A new secret. For 24 hours deliveries are signed with the old one too."""
         request = Request("POST", path("/v1/webhooks/", id, "/rotate-secret"), idempotency_key=idempotency_key)
-        return WebhookWithSecret(self._transport.json(request))
+        return self._transport.record(WebhookWithSecret, request)
 
     def test(self, id: str, *, idempotency_key: str | None = None) -> WebhookTest:
         """Sends a test event at once, and says what the receiver answered."""
         request = Request("POST", path("/v1/webhooks/", id, "/test"), idempotency_key=idempotency_key)
-        return WebhookTest(self._transport.json(request))
+        return self._transport.record(WebhookTest, request)
 
     def deliveries(self, id: str, *, limit: int | None = None) -> Pager[WebhookDelivery]:
         """Past and pending deliveries, the newest first."""
 
-        def fetch(cursor: str | None) -> Any:
+        def page(cursor: str | None) -> Request:
             pairs = query({"limit": limit, "cursor": cursor})
-            return self._transport.json(Request("GET", path("/v1/webhooks/", id, "/deliveries"), query=pairs))
+            return Request("GET", path("/v1/webhooks/", id, "/deliveries"), query=pairs)
 
-        return Pager(fetch, WebhookDelivery)
+        return Pager(self._transport, page, WebhookDelivery)
 
     def redeliver(self, id: str, delivery: str, *, idempotency_key: str | None = None) -> WebhookDelivery:
         """Sends a delivery again."""
         where = path("/v1/webhooks/", id, "/deliveries/", delivery, "/redeliver")
-        return WebhookDelivery(self._transport.json(Request("POST", where, idempotency_key=idempotency_key)))
+        return self._transport.record(WebhookDelivery, Request("POST", where, idempotency_key=idempotency_key))

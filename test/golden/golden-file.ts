@@ -1,0 +1,24 @@
+/** Compares with a golden file, or writes it when the files are recorded: `GOLDEN=record npx vitest run test/golden`. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect } from 'vitest';
+
+export const GOLDEN = join(import.meta.dirname, '../../fixtures/golden');
+
+export const isRecording = process.env['GOLDEN'] === 'record';
+
+/** @param name below fixtures/golden */
+export async function expectGolden(name: string, actual: string): Promise<void> {
+  if (isRecording) await writeGolden(name, actual);
+  expect(actual).toBe(await readFile(join(GOLDEN, name), 'utf8'));
+}
+
+export async function expectGoldenBytes(name: string, actual: Buffer): Promise<void> {
+  if (isRecording) await writeGolden(name, actual);
+  expect(actual.toString('base64')).toBe((await readFile(join(GOLDEN, name))).toString('base64'));
+}
+
+export async function writeGolden(name: string, content: string | Buffer): Promise<void> {
+  await mkdir(dirname(join(GOLDEN, name)), { recursive: true });
+  await writeFile(join(GOLDEN, name), content);
+}

@@ -7,8 +7,8 @@ import type { PreviousRun } from './previous-run.ts';
 import type { ProviderStates } from './provider-state.ts';
 import type { RunLog } from './run-log.ts';
 import type { WaitTotals } from './wait-log.ts';
-import type { KeptSize } from '../processor/request-size.ts';
-import type { QuarantineState } from '../processor/miss-quarantine.ts';
+import type { KeptSize } from '../lookup/request-size.ts';
+import type { QuarantineState } from '../lookup/miss-quarantine.ts';
 import type { InputRange } from '../reader/split-points.ts';
 import type { InputManifest } from '../formats/input-record.ts';
 import { storageOf } from '../storage/storage-of.ts';
@@ -34,6 +34,8 @@ export interface RunTotals {
   readonly credits: number;
   /** Sizes of verify requests, and the number that was too large for the service. Left out until one was answered. */
   readonly verifyRequests?: KeptSize & { readonly tooLarge: number };
+  /** The same of other steps whose requests carry several lookups. Left out until one was too large. */
+  readonly requestSizes?: Readonly<Record<string, KeptSize & { readonly tooLarge: number }>>;
   /** Answers by latency bucket, see `LatencyHistogram`. */
   readonly latency: Readonly<Record<string, number>>;
   /** Running time over all resumes. */

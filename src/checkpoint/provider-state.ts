@@ -1,6 +1,6 @@
 /** The state of each provider of a job between runs. */
 import type { SavedQuota } from '../limiter/saved-quota.ts';
-import type { QuarantineState } from '../processor/miss-quarantine.ts';
+import type { QuarantineState } from '../lookup/miss-quarantine.ts';
 import { NO_WAITS } from './wait-log.ts';
 import type { RunTotals } from './checkpoint-file.ts';
 

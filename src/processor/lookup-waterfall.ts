@@ -2,8 +2,7 @@
 import type { RecordOrigin } from '../formats/input-record.ts';
 import type { Step, Waterfall } from '../definition/steps.ts';
 import type { Contribution } from './contribution.ts';
-import type { StepAnswer } from './result.ts';
-import type { LookupOutcome } from './lookup-step.ts';
+import type { LookupOutcome, StepAnswer } from '../lookup/lookup-outcome.ts';
 import type { Lookups } from './lookup-keys.ts';
 import { fill, hasAll, ofOne, type SourcedRecord } from './merge-records.ts';
 

@@ -1,14 +1,13 @@
 import type { CompanyRecord, ContactRecord, PersonRecord } from '../client/types.ts';
 import type { CompiledJob, Step } from '../definition/compiled-job.ts';
-import { CompanyStep } from './company.ts';
-import type { RequestPace, StepContext } from './step-context.ts';
-import { EnrichStep } from './enrich.ts';
+import type { StepLookup } from '../lookup/lookup-form.ts';
+import type { LookupStep } from '../lookup/lookup-step.ts';
+import type { StepContext } from '../lookup/step-context.ts';
 import type { EnrichLookup, RevealLookup } from './lookup-keys.ts';
-import type { LookupStep, StepLookup } from './lookup-step.ts';
 import { LookupWaterfall, oneService, type LookupAsker } from './lookup-waterfall.ts';
-import { RevealStep } from './reveal.ts';
+import { companyStep, enrichStep, revealStep } from './record-lookups.ts';
 import type { LookupScopes } from './scopes.ts';
-import { VERIFY_BATCH, VerifyStep } from './verify.ts';
+import { VERIFY_BATCH, verifyStep, type VerifyStep } from './verify.ts';
 
 /** A provider as its steps need it. */
 export interface StepProvider {
@@ -19,7 +18,6 @@ export interface StepProvider {
   readonly scopes: LookupScopes;
   /** Addresses in a full verify request; absent: as the specification has it. */
   readonly verifyBatch?: number;
-  readonly pace?: RequestPace;
 }
 
 /** A job's steps; null when not configured. */
@@ -33,6 +31,13 @@ export interface Steps {
   readonly parts: readonly StepPart[];
 }
 
+/** Lookups whose answer is not final. */
+interface LookupsPending {
+  readonly lookups: number;
+  /** When the first is asked for again, monotonic milliseconds. */
+  readonly untilMs: number;
+}
+
 /** A step at one provider, as the run watches it. */
 export interface StepPart {
   readonly provider: string | null;
@@ -40,6 +45,7 @@ export interface StepPart {
     readonly callsPending: number;
     /** Lookups that wait for a request to fill up. */
     readonly lookupsWaiting: number;
+    readonly answersPending: LookupsPending | null;
     /** Parts of requests of the run before that are still incomplete. */
     readonly groupsIncomplete: number;
     /** Sends the waiting lookups, in full requests or not. */
@@ -72,18 +78,12 @@ export function openSteps(job: Pick<CompiledJob, 'steps' | 'verify' | 'waterfall
     if (steps === null || first === undefined) return null;
     return rule === undefined ? oneService(first) : new LookupWaterfall(step, rule, steps);
   };
-  const enrich = made('enrich', ({ contextOf, scopes }) => new EnrichStep(contextOf('enrich'), scopes.enrich));
-  const verify = made(
-    'verify',
-    ({ contextOf, scopes, pace, verifyBatch = VERIFY_BATCH }) =>
-      new VerifyStep(contextOf('verify'), scopes.verify, {
-        pollForMs: job.verify.patienceMs,
-        batch: verifyBatch,
-        ...(pace === undefined ? {} : { pace }),
-      }),
+  const enrich = made('enrich', ({ contextOf, scopes }) => enrichStep(contextOf('enrich'), scopes.enrich));
+  const verify = made('verify', ({ contextOf, scopes, verifyBatch = VERIFY_BATCH }) =>
+    verifyStep(contextOf('verify'), scopes.verify, { pollForMs: job.verify.patienceMs, batch: verifyBatch }),
   );
-  const company = made('company', ({ contextOf, scopes }) => new CompanyStep(contextOf('company'), scopes.company));
-  const reveal = made('reveal', ({ contextOf, scopes }) => new RevealStep(contextOf('reveal'), scopes.reveal));
+  const company = made('company', ({ contextOf, scopes }) => companyStep(contextOf('company'), scopes.company));
+  const reveal = made('reveal', ({ contextOf, scopes }) => revealStep(contextOf('reveal'), scopes.reveal));
   return { enrich: asker('enrich', enrich), verify, company: asker('company', company), reveal: asker('reveal', reveal), parts };
 }
 
@@ -117,13 +117,13 @@ export function stopSteps({ parts }: Steps): void {
   for (const { step } of parts) step.stop();
 }
 
-/** Addresses whose verdict is polled later, and when the first is asked for again (monotonic milliseconds); null without any. */
-export function addressesPending({ verify }: Steps): VerifyStep['addressesPending'] {
-  const pending = (verify ?? []).flatMap((step) => (step.addressesPending === null ? [] : [step.addressesPending]));
+/** Lookups whose answer is polled later, and when the first is asked for again (monotonic milliseconds); null without any. */
+export function answersPending({ parts }: Steps): LookupsPending | null {
+  const pending = parts.flatMap(({ step: { answersPending: one } }) => (one === null ? [] : [one]));
   return pending.length === 0
     ? null
     : {
-        addresses: pending.reduce((sum, { addresses }) => sum + addresses, 0),
+        lookups: pending.reduce((sum, { lookups }) => sum + lookups, 0),
         untilMs: Math.min(...pending.map(({ untilMs }) => untilMs)),
       };
 }

@@ -1,13 +1,12 @@
-import type { CompanyRecord, ContactRecord } from '../client/types.ts';
+import type { CompanyRecord, ContactRecord, VerificationResult } from '../client/types.ts';
 import type { CompiledJob, Step } from '../definition/compiled-job.ts';
 import type { InputRecord } from '../formats/input-record.ts';
 import { shownKey, verifyKeyAsSpelled, type KeysOf, type Lookups, type RecordKeys } from './lookup-keys.ts';
 import type { Contribution } from './contribution.ts';
 import type { LookupDone } from './lookup-waterfall.ts';
-import type { LookupOutcome } from './lookup-step.ts';
+import type { LookupOutcome } from '../lookup/lookup-outcome.ts';
 import type { Steps } from './open-steps.ts';
 import { errorOf, invalid, NO_ANSWERS, SKIPPED, SUPPRESSED, type StepAnswers, type RecordResult } from './result.ts';
-import type { VerifyOutcome } from './verify-outcome.ts';
 import { VerifyWaterfall, type VerifyGroups } from './verify-waterfall.ts';
 
 /** Follows one record through the steps. */
@@ -101,12 +100,10 @@ export class RecordProcessor {
       this.skip(number);
       this.#company(inProgress);
     } else {
-      const { key: email, spelled } = address;
       this.#verifyTurns?.take(number, {
-        email,
-        spelled,
+        address,
         origin: inProgress.record,
-        done: (outcome, contributions) => this.#afterVerify(inProgress, email, outcome, contributions),
+        done: (outcome, contributions) => this.#afterVerify(inProgress, address.key, outcome, contributions),
       });
     }
   }
@@ -122,11 +119,10 @@ export class RecordProcessor {
   #afterVerify(
     inProgress: RecordInProgress,
     email: string,
-    outcome: VerifyOutcome,
+    outcome: LookupOutcome<VerificationResult>,
     contributions: readonly Contribution[] | undefined,
   ): void {
-    const applied = outcome.kind === 'verdict' ? ({ kind: 'hit', answer: outcome.answer } as const) : outcome;
-    if (this.#apply(inProgress, 'verify', email, applied, contributions)) this.#company(inProgress);
+    if (this.#apply(inProgress, 'verify', email, outcome, contributions)) this.#company(inProgress);
     else inProgress.listener.done(inProgress.result);
   }
 

@@ -1,15 +1,10 @@
 /** The result of one record. */
 import type { CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from '../client/types.ts';
 import type { Step } from '../definition/steps.ts';
+import type { StepAnswer } from '../lookup/lookup-outcome.ts';
 import type { Contribution } from './contribution.ts';
 
 export type RecordOutcome = 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed' | 'skipped';
-
-/** An answer's parsed record and its own JSON text, on one line. */
-export interface StepAnswer<T> {
-  readonly record: T;
-  readonly text: string;
-}
 
 /** The reason why a record is `failed` or `invalid`: a line of the errors file. */
 interface StepFailure {

@@ -3,8 +3,10 @@ import type { VerificationResult } from '../client/types.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
 import { ReorderBuffer } from '../util/reorder-buffer.ts';
 import type { Contribution } from './contribution.ts';
-import type { StepAnswer } from './result.ts';
-import type { VerifyOutcome } from './verify-outcome.ts';
+import type { LookupOutcome, StepAnswer } from '../lookup/lookup-outcome.ts';
+import type { VerifyLookup } from './verify.ts';
+
+type VerifyOutcome = LookupOutcome<VerificationResult>;
 
 /** @param contributions absent for a job without providers */
 type VerifyDone = (outcome: VerifyOutcome, contributions?: readonly Contribution[]) => void;
@@ -12,16 +14,14 @@ type VerifyDone = (outcome: VerifyOutcome, contributions?: readonly Contribution
 /** The part of `VerifyStep` that is called here. */
 interface VerifyProvider {
   /** Whether requests carry several addresses, so that their order matters. */
-  readonly fillsRequests: boolean;
-  ask(email: string, done: (outcome: VerifyOutcome) => void, spelled: string, origin: RecordOrigin | null): void;
+  readonly isOrdered: boolean;
+  ask(lookup: VerifyLookup, done: (outcome: VerifyOutcome) => void, origin: RecordOrigin | null): void;
   flush(): void;
 }
 
 /** A record that is ready for its verify step. */
 export interface VerifyTurn {
-  readonly email: string;
-  /** As the service gets it. */
-  readonly spelled: string;
+  readonly address: VerifyLookup;
   readonly origin: RecordOrigin;
   readonly done: VerifyDone;
 }
@@ -47,7 +47,7 @@ interface Progress {
   readonly turn: VerifyTurn;
   readonly contributions: Contribution[];
   readonly verdicts: { readonly provider: string; readonly answer: StepAnswer<VerificationResult> }[];
-  failure: Exclude<VerifyOutcome, { kind: 'verdict' }> | null;
+  failure: Exclude<VerifyOutcome, { kind: 'hit' }> | null;
 }
 
 /** An object, because the buffer tells null from absent. */
@@ -70,7 +70,7 @@ export class VerifyWaterfall {
     this.#providers = providers;
     this.#rule = rule;
     this.#groups = groups;
-    this.#turns = providers.map(({ fillsRequests }) => (fillsRequests ? new ReorderBuffer<Place>() : null));
+    this.#turns = providers.map(({ isOrdered }) => (isOrdered ? new ReorderBuffer<Place>() : null));
   }
 
   /** @param number counts the run's records from 0, without gaps. @param turn null for a record that skips the step */
@@ -100,7 +100,7 @@ export class VerifyWaterfall {
   /** `progress` is not taken apart: the callback would hold its parts by themselves, for thousands of records at once. */
   #ask(number: number, index: number, progress: Progress): void {
     const done = (outcome: VerifyOutcome): void => this.#answered(number, index, progress, outcome);
-    this.#providers[index]?.ask(progress.turn.email, done, progress.turn.spelled, progress.turn.origin);
+    this.#providers[index]?.ask(progress.turn.address, done, progress.turn.origin);
   }
 
   #answered(number: number, index: number, progress: Progress, outcome: VerifyOutcome): void {
@@ -110,7 +110,7 @@ export class VerifyWaterfall {
       return;
     }
     this.#note(progress, rule.from[index] ?? '', outcome);
-    const isOver = outcome.kind === 'suppressed' || (outcome.kind === 'verdict' && rule.until.includes(outcome.answer.record.result));
+    const isOver = outcome.kind === 'suppressed' || (outcome.kind === 'hit' && rule.until.includes(outcome.answer.record.result));
     if (isOver || index + 1 === this.#providers.length) {
       this.#end(progress, rule, outcome);
       this.#skip(number, index + 1);
@@ -120,15 +120,15 @@ export class VerifyWaterfall {
   #note(progress: Progress, provider: string, outcome: VerifyOutcome): void {
     const { contributions, verdicts } = progress;
     const kind =
-      outcome.kind === 'verdict'
+      outcome.kind === 'hit'
         ? 'matched'
         : outcome.kind === 'suppressed'
           ? 'suppressed'
-          : outcome.unavailable === true
+          : outcome.kind === 'failed' && outcome.unavailable === true
             ? 'unavailable'
             : 'failed';
     contributions.push({ step: 'verify', provider, kind, fields: 0, isFirst: verdicts.length === 0 });
-    if (outcome.kind === 'verdict') verdicts.push({ provider, answer: outcome.answer });
+    if (outcome.kind === 'hit') verdicts.push({ provider, answer: outcome.answer });
     else progress.failure ??= outcome;
   }
 
@@ -143,6 +143,6 @@ export class VerifyWaterfall {
     }
     const record = { ...shown.answer.record, source: shown.provider };
     const counted = contributions.map((one) => ({ ...one, fields: one.provider === shown.provider ? 1 : 0 }));
-    turn.done({ kind: 'verdict', answer: { record, text: JSON.stringify(record) } }, counted);
+    turn.done({ kind: 'hit', answer: { record, text: JSON.stringify(record) } }, counted);
   }
 }

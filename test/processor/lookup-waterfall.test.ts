@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as fc from '../support/fast-check.ts';
 import type { Waterfall } from '../../src/definition/steps.ts';
 import type { Contribution } from '../../src/processor/contribution.ts';
-import type { LookupOutcome } from '../../src/processor/lookup-outcome.ts';
+import type { LookupOutcome } from '../../src/lookup/lookup-outcome.ts';
 import { LookupWaterfall } from '../../src/processor/lookup-waterfall.ts';
 
 type AnyRecord = Readonly<Record<string, unknown>>;

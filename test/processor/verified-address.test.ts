@@ -1,7 +1,7 @@
 import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import type { RecordResult } from '../../src/processor/result.ts';
-import { emailsIn, GAVE_UP, MISS, person, record, SUPPRESSED, verdicts } from './bench.ts';
+import { emailsIn, GAVE_UP, MISS, person, record, SUPPRESSED, verdicts } from '../lookup/bench.ts';
 import { ADA, BOTH, FOUND, makeProcessor, through } from './one-record.ts';
 
 describe('the address to verify', () => {

@@ -3,17 +3,18 @@ import * as fc from '../support/fast-check.ts';
 import type { VerificationResult } from '../../src/client/types.ts';
 import type { InputRecord } from '../../src/formats/input-record.ts';
 import type { Contribution } from '../../src/processor/contribution.ts';
-import type { VerifyOutcome } from '../../src/processor/verify-outcome.ts';
+import type { VerifyLookup } from '../../src/processor/verify.ts';
+import type { LookupOutcome } from '../../src/lookup/lookup-outcome.ts';
 import { VerifyWaterfall, type VerifyRule } from '../../src/processor/verify-waterfall.ts';
 
 type Verdict = 'deliverable' | 'undeliverable' | 'risky' | 'unknown' | 'failed' | 'away' | 'suppressed';
 
-function outcomeOf(verdict: Verdict, provider: string): VerifyOutcome {
+function outcomeOf(verdict: Verdict, provider: string): LookupOutcome<VerificationResult> {
   if (verdict === 'suppressed') return { kind: 'suppressed' };
   if (verdict === 'failed' || verdict === 'away')
     return { kind: 'failed', code: verdict, attempts: 1, requestId: null, ...(verdict === 'away' ? { unavailable: true } : {}) };
   const record: VerificationResult = { email: 'x', result: verdict, confidence: null, reason: provider };
-  return { kind: 'verdict', answer: { record, text: JSON.stringify(record) } };
+  return { kind: 'hit', answer: { record, text: JSON.stringify(record) } };
 }
 
 interface Row {
@@ -27,7 +28,11 @@ class Bed {
   readonly asked: string[][] = [];
   readonly rows = new Map<number, Row>();
   readonly flushes: number[] = [];
-  readonly #open: { readonly provider: number; readonly email: string; readonly done: (outcome: VerifyOutcome) => void }[] = [];
+  readonly #open: {
+    readonly provider: number;
+    readonly email: string;
+    readonly done: (outcome: LookupOutcome<VerificationResult>) => void;
+  }[] = [];
   readonly waterfall: VerifyWaterfall;
   readonly #names: readonly string[];
 
@@ -35,12 +40,12 @@ class Bed {
     providers: number,
     rule: Partial<VerifyRule> | null = {},
     groups: { rows: number; before: number } | null = null,
-    fillsRequests = true,
+    isOrdered = true,
   ) {
     this.#names = ['a', 'b', 'c', 'd'].slice(0, providers);
     const steps = this.#names.map((_, provider) => ({
-      fillsRequests,
-      ask: (email: string, done: (outcome: VerifyOutcome) => void) => {
+      isOrdered,
+      ask: ({ key: email }: VerifyLookup, done: (outcome: LookupOutcome<VerificationResult>) => void) => {
         (this.asked[provider] ??= []).push(email);
         this.#open.push({ provider, email, done });
       },
@@ -56,11 +61,10 @@ class Bed {
       email === null
         ? null
         : {
-            email,
-            spelled: email,
+            address: { key: email, spelled: email },
             origin: {} as InputRecord,
             done: (outcome, contributions) => {
-              const record = outcome.kind === 'verdict' ? outcome.answer.record : null;
+              const record = outcome.kind === 'hit' ? outcome.answer.record : null;
               this.rows.set(number, { result: record?.result ?? outcome.kind, source: record?.['source'], contributions });
             },
           },

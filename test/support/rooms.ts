@@ -20,6 +20,7 @@ export const ROOMS = [
   'pool',
   'ledger',
   'reader',
+  'lookup',
   'processor',
   'writer',
   'checkpoint',

@@ -2,7 +2,8 @@
 import * as fc from '../support/fast-check.ts';
 import type { CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from '../../src/client/types.ts';
 import type { CompiledJob } from '../../src/definition/compiled-job.ts';
-import type { StepAnswer, RecordResult } from '../../src/processor/result.ts';
+import type { StepAnswer } from '../../src/lookup/lookup-outcome.ts';
+import type { RecordResult } from '../../src/processor/result.ts';
 import type { InputManifest, InputRecord } from '../../src/formats/input-record.ts';
 
 const SHARP = [

@@ -10,11 +10,12 @@ import type { OneOffSettings } from '../../definition/one-off-choice.ts';
 import { Ledger } from '../../ledger/ledger.ts';
 import { FileLedger, type RunLedger } from '../../ledger/run-ledger.ts';
 import type { CallPool } from '../../pool/call-pool.ts';
-import { EnrichStep } from '../../processor/enrich.ts';
 import { enrichKey, verifyKeyAsSpelled } from '../../processor/lookup-keys.ts';
-import { MissQuarantine } from '../../processor/miss-quarantine.ts';
+import type { LookupOutcome, StepAnswer } from '../../lookup/lookup-outcome.ts';
+import { MissQuarantine } from '../../lookup/miss-quarantine.ts';
 import { lookupScopes } from '../../processor/scopes.ts';
-import { VerifyStep } from '../../processor/verify.ts';
+import { enrichStep, type EnrichStep } from '../../processor/record-lookups.ts';
+import { verifyStep, type VerifyStep } from '../../processor/verify.ts';
 import { MillraceError, withoutResume } from '../../util/errors.ts';
 import { ReorderBuffer } from '../../util/reorder-buffer.ts';
 import type { StopSignals } from '../../util/stop-signals.ts';
@@ -39,8 +40,10 @@ export interface OneOffResult {
   readonly key: GivenKey;
   readonly outcome: 'matched' | 'no_match' | 'suppressed' | 'invalid' | 'failed';
   readonly error: string | null;
-  readonly answer: { readonly record: Readonly<Record<string, unknown>>; readonly text: string } | null;
+  readonly answer: StepAnswer<OneOffRecord> | null;
 }
+
+type OneOffRecord = Readonly<Record<string, unknown>>;
 
 interface OneOffOptions {
   readonly settings: OneOffSettings;
@@ -131,6 +134,7 @@ class KeyLoop {
     if (channel === undefined) throw new Error('a list of keys has one channel');
     this.#pool = channel.pool;
     const run = randomUUID();
+    const keepNothing = async (): Promise<void> => undefined;
     const context = {
       client: this.#calls.client,
       pool: this.#pool,
@@ -141,12 +145,22 @@ class KeyLoop {
       onSettled: () => this.#moveOn(),
       onFatal: stopFor,
       onPending: (addresses: number, waitMs: number) => notices.pending(addresses, waitMs),
+      paceOf: (largest: number, isProven: boolean) =>
+        requestPace({
+          step: 'verify',
+          timeoutMs,
+          largest,
+          isProven,
+          counters,
+          notices,
+          keepAnswers: keepNothing,
+          keepTotals: keepNothing,
+          onFatal: stopFor,
+        }),
     };
     const scopes = lookupScopes((step, scope) => ledger.scope(serviceOrigin(settings), step, scope), domainField);
-    this.#enrich = new EnrichStep(context, scopes.enrich);
-    const keepNothing = async (): Promise<void> => undefined;
-    const pace = requestPace({ timeoutMs, counters, notices, keepAnswers: keepNothing, keepTotals: keepNothing, onFatal: stopFor });
-    this.#verify = new VerifyStep(context, scopes.verify, { pollForMs: settings.verify.patienceMs, pace });
+    this.#enrich = enrichStep(context, scopes.enrich);
+    this.#verify = verifyStep(context, scopes.verify, { pollForMs: settings.verify.patienceMs });
   }
 
   async run(keys: AsyncIterator<GivenKey>): Promise<void> {
@@ -199,33 +213,22 @@ class KeyLoop {
   #ask(key: GivenKey, number: number): void {
     const done = (outcome: OneOffResult['outcome'], error: string | null, answer: OneOffResult['answer']): void =>
       this.#results.put(number, { key, outcome, error, answer }, (result) => this.#options.write(result));
+    const answered = (found: LookupOutcome<OneOffRecord>): void =>
+      found.kind === 'hit'
+        ? done('matched', null, found.answer)
+        : found.kind === 'failed'
+          ? done('failed', found.code, null)
+          : done(found.kind === 'miss' ? 'no_match' : 'suppressed', null, null);
     if (key.text === null) {
       done('invalid', 'bad_encoding', null);
     } else if (this.#options.step === 'verify') {
       const address = verifyKeyAsSpelled(key.text);
       if (address === null) done('invalid', 'bad_email', null);
-      else
-        this.#verify.ask(
-          address.key,
-          (found) =>
-            found.kind === 'verdict'
-              ? done('matched', null, found.answer)
-              : found.kind === 'suppressed'
-                ? done('suppressed', null, null)
-                : done('failed', found.code, null),
-          address.spelled,
-        );
+      else this.#verify.ask(address, answered);
     } else {
       const lookup = /[@\uff20\ufe6b]/.test(key.text) ? enrichKey(key.text, '') : enrichKey('', key.text);
       if (typeof lookup === 'string') done('invalid', lookup === 'bad_email' ? lookup : 'bad_domain', null);
-      else
-        this.#enrich.ask(lookup, (found) =>
-          found.kind === 'hit'
-            ? done('matched', null, found.answer)
-            : found.kind === 'failed'
-              ? done('failed', found.code, null)
-              : done(found.kind === 'miss' ? 'no_match' : 'suppressed', null, null),
-        );
+      else this.#enrich.ask(lookup, answered);
     }
   }
 

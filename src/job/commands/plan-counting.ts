@@ -5,7 +5,7 @@ import type { LedgerAnswer } from '../../ledger/ledger.ts';
 import type { ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
 import { verifyKey, type KeysOf, type Lookups, type RecordKeys } from '../../processor/lookup-keys.ts';
 import { lookupScopes, type LookupScopes } from '../../processor/scopes.ts';
-import { requestsFor, type KeptSize } from '../../processor/request-size.ts';
+import { requestsFor, type KeptSize } from '../../lookup/request-size.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { InputRecord } from '../../formats/input-record.ts';
 import type { PaidLookups } from './plan-credits.ts';

@@ -2,7 +2,7 @@
 import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
 import { costOf, type Money } from '../../definition/credit-price.ts';
 import { usesBatches, type JobProvider } from '../../definition/job-provider.ts';
-import { requestsFor } from '../../processor/request-size.ts';
+import { requestsFor } from '../../lookup/request-size.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { OpenLookups, PlaceCounts, Places, StepCounts } from './plan-waterfall.ts';
 

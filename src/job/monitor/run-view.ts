@@ -62,7 +62,7 @@ export function viewsOf(source: RunParts, now: () => number, wallNow: () => numb
     events: counters.throttledEvents,
     waitedMs: counters.waitedMs,
     credits: counters.credits,
-    tooLarge: counters.verifyTooLarge,
+    tooLarge: counters.requestSize('verify').tooLarge,
   };
   const keepsCheckpoint = job.output.uri !== '-';
   return () => {
@@ -73,6 +73,7 @@ export function viewsOf(source: RunParts, now: () => number, wallNow: () => numb
     }
     const { lastSaved } = source.checkpoints;
     const counts = countsOf(source);
+    const verify = counters.requestSize('verify');
     return {
       snapshot: { ...snapshot, ...counts },
       meter: counters.meter,
@@ -90,7 +91,7 @@ export function viewsOf(source: RunParts, now: () => number, wallNow: () => numb
       activeMs: counters.activeMs,
       creditsInAll: counters.credits,
       series: counters.series,
-      verify: { addresses: counters.verifySize?.size ?? null, tooLarge: counters.verifyTooLarge - begun.tooLarge },
+      verify: { addresses: verify.kept?.size ?? null, tooLarge: verify.tooLarge - begun.tooLarge },
       bytes: {
         read: bytesBefore(manifest, loop.lastStarted ?? mark.position) - bytesBefore(manifest, mark.position),
         written: (lastSaved?.mark.bytes ?? mark.bytes) - mark.bytes,

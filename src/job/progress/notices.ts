@@ -1,4 +1,5 @@
 import type { ThrottledWait } from '../../limiter/limiter.ts';
+import type { Step } from '../../definition/steps.ts';
 import type { PoolEvents } from '../../pool/call-pool.ts';
 import type { Report } from '../report/report.ts';
 import type { Reporter } from './reporter.ts';
@@ -106,16 +107,19 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
   }
 
   /**
-   * Verify requests were too large for the service.
-   * @param addresses in one request from now on.
+   * Requests of a step were too large for the service.
+   * @param lookups in one request from now on.
    * @param why such as "ran into the time limit of 30 s"
    */
-  smallerRequests(addresses: number, why: string): void {
-    this.#reporter.warn('smaller_verify_requests', `verify requests ${why}: ${perRequest(addresses)} now`);
+  smallerRequests(step: Step, lookups: number, why: string): void {
+    this.#reporter.warn(`smaller_${step}_requests`, `${step} requests ${why}: ${perRequest(step, lookups)} now`);
   }
 
-  largerRequests(addresses: number): void {
-    this.#reporter.info('larger_verify_requests', `verify requests are answered well within the time limit: ${perRequest(addresses)} now`);
+  largerRequests(step: Step, lookups: number): void {
+    this.#reporter.info(
+      `larger_${step}_requests`,
+      `${step} requests are answered well within the time limit: ${perRequest(step, lookups)} now`,
+    );
   }
 
   throttled({ untilMs, isNew }: ThrottledWait): void {
@@ -125,6 +129,7 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
   }
 }
 
-function perRequest(addresses: number): string {
-  return `${count(addresses)} ${addresses === 1 ? 'address' : 'addresses'} a request`;
+function perRequest(step: Step, lookups: number): string {
+  const [one, several] = step === 'verify' ? ['address', 'addresses'] : ['lookup', 'lookups'];
+  return `${count(lookups)} ${lookups === 1 ? one : several} a request`;
 }

@@ -101,15 +101,14 @@ function heldUp({ limiter, pool, silence }: RunParts): HeldUp | null {
 
 export function countsOf(source: RunParts): Counts {
   const { counters, loop, pool, writer } = source;
+  const verify = counters.requestSize('verify');
   return {
     tally: writer.tally,
     inProgress: loop.inProgress,
     retries: counters.retries,
     throttled: { events: counters.throttledEvents, waitedMs: counters.waitedMs },
     concurrency: pool.concurrency,
-    ...(counters.verifyTooLarge > 0 && counters.verifySize !== null
-      ? { verifyRequests: { addresses: counters.verifySize.size, tooLarge: counters.verifyTooLarge } }
-      : {}),
+    ...(verify.tooLarge > 0 && verify.kept !== null ? { verifyRequests: { addresses: verify.kept.size, tooLarge: verify.tooLarge } } : {}),
     heldUp: heldUp(source),
   };
 }

@@ -3,7 +3,7 @@ import type { ThrottledWait } from '../../limiter/limiter.ts';
 import type { CallSize, PoolEvents, SentCall } from '../../pool/call-pool-options.ts';
 import type { CallAnswer } from '../../pool/call.ts';
 import { wasNeverSent } from '../../pool/circuit.ts';
-import type { KeptSize } from '../../processor/request-size.ts';
+import type { KeptSize } from '../../lookup/request-size.ts';
 import type { RecordOutcome } from '../../processor/result.ts';
 import type { CallSeries } from '../../checkpoint/call-series.ts';
 import type { StoredSlots } from '../../checkpoint/call-slots.ts';
@@ -26,10 +26,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   #creditsPerhaps = 0;
   /** By step: keys in flight, and the most credits that a key has cost. */
   readonly #inFlight = new Map<Step, { keys: number; creditsEach: number }>();
-  /** Verify requests that were too large for the service, such as those that ran into the time limit. */
-  verifyTooLarge: number;
-  /** The size of verify requests with which a resume begins; null before the first answer. */
-  verifySize: KeptSize | null;
+  readonly #requestSizes: Map<string, SizeCounts>;
   readonly latency: LatencyHistogram;
   readonly #notable: NotableCallLog;
   /** Calls of this execution, for the rate on the progress line. */
@@ -72,8 +69,10 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.#waitedMs = from?.throttled.waitedMs ?? 0;
     this.credits = from?.credits ?? 0;
     this.creditsBy = { ...from?.creditsBy };
-    this.verifyTooLarge = from?.verifyRequests?.tooLarge ?? 0;
-    this.verifySize = from?.verifyRequests === undefined ? null : { size: from.verifyRequests.size, most: from.verifyRequests.most };
+    const sizes = { ...from?.requestSizes, ...(from?.verifyRequests === undefined ? {} : { verify: from.verifyRequests }) };
+    this.#requestSizes = new Map(
+      Object.entries(sizes).map(([step, { size, most, tooLarge }]) => [step, { kept: { size, most }, tooLarge }]),
+    );
     this.latency = new LatencyHistogram(from?.latency);
     this.#notable = new NotableCallLog(from?.notable);
     this.#activeBefore = from?.activeMs ?? 0;
@@ -92,6 +91,15 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     const latency = this.meter.steps.get('verify')?.latency;
     const answers = latency?.counts.reduce((sum, count) => sum + count, 0) ?? 0;
     return { ...this.#verify, latencyMs: latency === undefined || answers === 0 ? 0 : (latency.sumS * 1_000) / answers };
+  }
+
+  /** The size of a step's requests for several lookups. */
+  requestSize(step: Step): SizeCounts {
+    const known = this.#requestSizes.get(step);
+    if (known !== undefined) return known;
+    const none: SizeCounts = { kept: null, tooLarge: 0 };
+    this.#requestSizes.set(step, none);
+    return none;
   }
 
   /** Calls over time, over all resumes; null where none are counted. */
@@ -215,10 +223,29 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
       latency: this.latency.toJSON(),
       activeMs: this.activeMs,
       notable: this.#notable.toJSON(),
-      ...(this.verifySize === null ? {} : { verifyRequests: { ...this.verifySize, tooLarge: this.verifyTooLarge } }),
+      ...this.#keptSizes(),
       ...(this.#series === null ? {} : { series: this.#series.keep(this.#now()) }),
     };
   }
+
+  #keptSizes(): Pick<RunTotals, 'verifyRequests' | 'requestSizes'> {
+    const known = [...this.#requestSizes].flatMap(([step, { kept, tooLarge }]) =>
+      kept === null ? [] : [[step, { ...kept, tooLarge }] as const],
+    );
+    const { verify, ...others } = Object.fromEntries(known);
+    return {
+      ...(verify === undefined ? {} : { verifyRequests: verify }),
+      ...(Object.keys(others).length === 0 ? {} : { requestSizes: others }),
+    };
+  }
+}
+
+/** Requests of a step that carry several lookups. */
+export interface SizeCounts {
+  /** The size with which a resume begins; null before the first answer. */
+  kept: KeptSize | null;
+  /** Requests that were too large for the service, such as those that ran into the time limit. */
+  tooLarge: number;
 }
 
 /** Sums of fractions of a credit, such as 0.2, without the rest that binary fractions leave. */

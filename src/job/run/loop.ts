@@ -2,7 +2,7 @@ import { TOO_LONG } from '../../formats/csv/csv-records.ts';
 import type { InputRecord } from '../../formats/input-record.ts';
 import type { RunLedger } from '../../ledger/run-ledger.ts';
 import type { CallPool } from '../../pool/call-pool.ts';
-import type { MissQuarantine } from '../../processor/miss-quarantine.ts';
+import type { MissQuarantine } from '../../lookup/miss-quarantine.ts';
 import { callsPending, flushSteps, giveUpOnMissing, groupsIncomplete, lookupsWaiting, type Steps } from '../../processor/open-steps.ts';
 import type { RecordProcessor } from '../../processor/process-record.ts';
 import type { RecordResult } from '../../processor/result.ts';

@@ -7,7 +7,7 @@ import { spentText, withSpent } from '../../checkpoint/spent-totals.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { readRecords } from '../../formats/read-records.ts';
 import { loadKeys } from '../../processor/load-keys.ts';
-import { addressesPending, openSteps, stopSteps, type Steps } from '../../processor/open-steps.ts';
+import { answersPending, openSteps, stopSteps, type Steps } from '../../processor/open-steps.ts';
 import { RecordProcessor } from '../../processor/process-record.ts';
 import { RetryProcessor } from '../../processor/retry-record.ts';
 import { EXIT, type ExitCode } from '../../util/errors.ts';
@@ -180,7 +180,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
       channels: providers.channels,
       joining: () => ledger.joining,
       claimed: () => ledger.waiting,
-      pending: () => addressesPending(steps),
+      pending: () => answersPending(steps),
       reader: () => loop.waitsFor,
       now: () => performance.now(),
     });

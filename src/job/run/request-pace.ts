@@ -1,15 +1,18 @@
-import type { RequestPace } from '../../processor/step-context.ts';
-import { RequestSize } from '../../processor/request-size.ts';
-import { VERIFY_BATCH } from '../../processor/verify.ts';
-import type { Counters } from './counters.ts';
+import type { Step } from '../../definition/steps.ts';
+import { RequestSize } from '../../lookup/request-size.ts';
+import type { RequestPace } from '../../lookup/step-context.ts';
 import type { Notices } from '../progress/notices.ts';
+import type { Counters } from './counters.ts';
 
 interface RequestPaceOptions {
+  readonly step: Step;
   /** Longest wait for an answer, milliseconds. */
   readonly timeoutMs: number;
-  /** Addresses in a full request. */
-  readonly largest?: number;
-  readonly counters: Pick<Counters, 'verifySize' | 'verifyTooLarge'>;
+  /** Lookups in a full request. */
+  readonly largest: number;
+  /** See `RequestSize`. */
+  readonly isProven: boolean;
+  readonly counters: Pick<Counters, 'requestSize'>;
   readonly notices: Pick<Notices, 'smallerRequests' | 'largerRequests'>;
   /** Makes all answers durable. @throws StorageError */
   readonly keepAnswers: () => Promise<void>;
@@ -19,22 +22,25 @@ interface RequestPaceOptions {
   readonly onFatal: (error: unknown) => void;
 }
 
-/** Adapts the size of verify requests. Progress and report show it, and the checkpoint stores it. */
+/** Adapts the size of a step's requests. Progress and report show it, and the checkpoint stores it. */
 export function requestPace({
+  step,
   timeoutMs,
-  largest = VERIFY_BATCH,
+  largest,
+  isProven,
   counters,
   notices,
   keepAnswers,
   keepTotals,
   onFatal,
 }: RequestPaceOptions): RequestPace {
-  const sizes = new RequestSize({ largest, limitMs: timeoutMs, from: counters.verifySize });
+  const counted = counters.requestSize(step);
+  const sizes = new RequestSize({ largest, limitMs: timeoutMs, from: counted.kept, isProven });
   let told = sizes.size;
   const note = (isDone: boolean): void => {
-    if (sizes.size > told && counters.verifyTooLarge > 0) notices.largerRequests(sizes.size);
+    if (sizes.size > told && counted.tooLarge > 0) notices.largerRequests(step, sizes.size);
     told = sizes.size;
-    counters.verifySize = isDone && sizes.isGuess ? null : sizes.kept;
+    counted.kept = isDone && sizes.isGuess ? null : sizes.kept;
   };
   const keep = async (withAnswers: boolean): Promise<void> => {
     if (withAnswers) await keepAnswers();
@@ -45,8 +51,8 @@ export function requestPace({
     sizes,
     limitMs: timeoutMs,
     tooLarge: (why, isSmaller) => {
-      counters.verifyTooLarge++;
-      if (isSmaller) notices.smallerRequests(sizes.size, why);
+      counted.tooLarge++;
+      if (isSmaller) notices.smallerRequests(step, sizes.size, why);
     },
     note,
     keep: (withAnswers, then) => void keep(withAnswers).then(then, onFatal),

@@ -1,7 +1,7 @@
 import type { Checkpoint, ExpectedRecords, RunTotals } from '../../checkpoint/checkpoint-file.ts';
 import type { RunLedger } from '../../ledger/run-ledger.ts';
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
-import type { QuarantineState } from '../../processor/miss-quarantine.ts';
+import type { QuarantineState } from '../../lookup/miss-quarantine.ts';
 import { beginRun, endRun, NO_RUNS, type LoggedRun, type RunLog } from '../../checkpoint/run-log.ts';
 import { MillraceError } from '../../util/errors.ts';
 import { packageVersion } from '../../util/package-version.ts';

@@ -5,7 +5,7 @@ import type { ProviderClient } from '../../client/provider-client.ts';
 import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
 import type { RunLedger } from '../../ledger/run-ledger.ts';
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
-import { MissQuarantine } from '../../processor/miss-quarantine.ts';
+import { MissQuarantine } from '../../lookup/miss-quarantine.ts';
 import type { StepProvider, Steps } from '../../processor/open-steps.ts';
 import type { LookupScopes } from '../../processor/scopes.ts';
 import { idempotencyKey, keySeed } from '../lifecycle/idempotency-keys.ts';
@@ -137,15 +137,18 @@ export class RunProvider {
         onSettled,
         onFatal: (error) => state.stopFor(error),
         onPending: (addresses, waitMs) => notices.pending(addresses, waitMs),
-      }),
-      pace: requestPace({
-        timeoutMs: job.service.timeoutMs,
-        largest: verifyBatch,
-        counters,
-        notices,
-        keepAnswers: () => ledger.keep(),
-        keepTotals: saveTotals,
-        onFatal: (error) => state.stopFor(error),
+        paceOf: (largest, isProven) =>
+          requestPace({
+            step,
+            timeoutMs: job.service.timeoutMs,
+            largest,
+            isProven,
+            counters,
+            notices,
+            keepAnswers: () => ledger.keep(),
+            keepTotals: saveTotals,
+            onFatal: (error) => state.stopFor(error),
+          }),
       }),
     };
   }

@@ -1,7 +1,7 @@
 /** All providers of a run: opened together, saved together, closed together. */
 import type { ProviderState, ProviderStates } from '../../checkpoint/provider-state.ts';
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
-import type { MissQuarantine } from '../../processor/miss-quarantine.ts';
+import type { MissQuarantine } from '../../lookup/miss-quarantine.ts';
 import type { Steps } from '../../processor/open-steps.ts';
 import type { NamedPart } from './provider-parts.ts';
 import { RunProvider, type ProviderPart, type SharedParts } from './run-provider.ts';

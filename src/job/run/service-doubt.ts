@@ -1,5 +1,5 @@
 import { oneKindOfAnswerError } from '../../pool/fatal-errors.ts';
-import type { MissQuarantine } from '../../processor/miss-quarantine.ts';
+import type { MissQuarantine } from '../../lookup/miss-quarantine.ts';
 import type { RunState } from './run-state.ts';
 
 interface ServiceDoubtOptions {

@@ -19,7 +19,7 @@ export interface WaitSources {
   /** Lookups that another run is asking for. */
   readonly claimed: () => number;
   /** Addresses with a pending verdict, and when the first is asked for again (monotonic milliseconds); null when no verdict is pending. */
-  readonly pending: () => { readonly addresses: number; readonly untilMs: number } | null;
+  readonly pending: () => { readonly lookups: number; readonly untilMs: number } | null;
   /** The side that keeps the reader waiting; null when it reads, or has reached the end. */
   readonly reader: () => 'input' | 'output' | null;
   /** Monotonic milliseconds. */
@@ -92,8 +92,7 @@ function pendingWait(pending: ReturnType<WaitSources['pending']>): Wait | null {
   return {
     reason: 'verify',
     what:
-      `the time at which ${count(pending.addresses)} pending ` +
-      `${pending.addresses === 1 ? 'address is' : 'addresses are'} asked for again`,
+      `the time at which ${count(pending.lookups)} pending ` + `${pending.lookups === 1 ? 'address is' : 'lookups are'} asked for again`,
     untilMs: pending.untilMs,
   };
 }

@@ -70,17 +70,29 @@ function addTotals(shards: readonly RunTotals[], { of, before }: ShardPlan): Run
   };
 }
 
+type Sizes = NonNullable<RunTotals['verifyRequests']>;
+
+function addRequests(all: readonly RunTotals[]): Pick<RunTotals, 'verifyRequests' | 'requestSizes'> {
+  const verify = all.flatMap(({ verifyRequests }) => (verifyRequests === undefined ? [] : [verifyRequests]));
+  const others = Map.groupBy(
+    all.flatMap(({ requestSizes = {} }) => Object.entries(requestSizes)),
+    ([step]) => step,
+  );
+  return {
+    ...(verify.length === 0 ? {} : { verifyRequests: smallestSize(verify) }),
+    ...(others.size === 0
+      ? {}
+      : { requestSizes: Object.fromEntries([...others].map(([step, known]) => [step, smallestSize(known.map(([, one]) => one))])) }),
+  };
+}
+
 /** Each shard has a size of its own: the smallest is the one that works for all. */
-function addRequests(all: readonly RunTotals[]): Pick<RunTotals, 'verifyRequests'> {
-  const known = all.flatMap(({ verifyRequests }) => (verifyRequests === undefined ? [] : [verifyRequests]));
-  if (known.length === 0) return {};
+function smallestSize(known: readonly Sizes[]): Sizes {
   const limits = known.flatMap(({ most }) => (most === null ? [] : [most]));
   return {
-    verifyRequests: {
-      size: Math.min(...known.map(({ size }) => size)),
-      most: limits.length === 0 ? null : Math.min(...limits),
-      tooLarge: known.reduce((sum, { tooLarge }) => sum + tooLarge, 0),
-    },
+    size: Math.min(...known.map(({ size }) => size)),
+    most: limits.length === 0 ? null : Math.min(...limits),
+    tooLarge: known.reduce((sum, { tooLarge }) => sum + tooLarge, 0),
   };
 }
 

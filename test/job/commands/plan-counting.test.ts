@@ -3,7 +3,7 @@ import { PlanCounting } from '../../../src/job/commands/plan-counting.ts';
 import { keysFor } from '../../../src/processor/lookup-keys.ts';
 import type { CompiledJob } from '../../../src/definition/compiled-job.ts';
 import type { LedgerAnswer } from '../../../src/ledger/ledger.ts';
-import { record } from '../../processor/bench.ts';
+import { record } from '../../lookup/bench.ts';
 
 it('a lookup that a stopped run was asking for counts as one to ask, not as an answer of the ledger', () => {
   const job = {

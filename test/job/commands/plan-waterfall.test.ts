@@ -9,13 +9,13 @@ import { providerScopes } from '../../../src/job/lifecycle/provider-scopes.ts';
 import type { LedgerAnswer } from '../../../src/ledger/answer.ts';
 import type { ReadOnlyLedger } from '../../../src/ledger/read-only-ledger.ts';
 import { keysFor } from '../../../src/processor/lookup-keys.ts';
-import type { LookupOutcome } from '../../../src/processor/lookup-outcome.ts';
+import type { LookupOutcome } from '../../../src/lookup/lookup-outcome.ts';
 import { LookupWaterfall } from '../../../src/processor/lookup-waterfall.ts';
 import type { Steps } from '../../../src/processor/open-steps.ts';
 import { RecordProcessor } from '../../../src/processor/process-record.ts';
 import type { LookupScopes } from '../../../src/processor/scopes.ts';
 import { jobOf, OPERATIONS } from '../../support/provider-jobs.ts';
-import { record } from '../../processor/bench.ts';
+import { record } from '../../lookup/bench.ts';
 
 const NAMES = ['alpha', 'beta', 'gamma'];
 const STEPS: readonly Step[] = ['enrich', 'verify', 'company'];
@@ -152,7 +152,7 @@ function run({ job, ledger, scopes, records }: Bed, matches: (step: Step, place:
   const verify = scopes.map((own, place) => ({
     ask: (email: string, done: (outcome: unknown) => void) => {
       const outcome = outcomeOf('verify', place, own.verify, email);
-      done(outcome.kind === 'hit' ? { kind: 'verdict', answer: outcome.answer } : outcome);
+      done(outcome.kind === 'hit' ? { kind: 'hit', answer: outcome.answer } : outcome);
     },
     flush: () => undefined,
   }));

@@ -49,15 +49,17 @@ describe('Notices', () => {
     ]);
   });
 
-  it('name the new size of verify requests, and why', () => {
+  it("name the new size of a step's requests, and why", () => {
     const { said, notices } = listen();
-    notices.smallerRequests(500, 'ran into the time limit of 30 s');
-    notices.smallerRequests(1, 'were refused as too large (HTTP 413)');
-    notices.largerRequests(1_000);
+    notices.smallerRequests('verify', 500, 'ran into the time limit of 30 s');
+    notices.smallerRequests('verify', 1, 'were refused as too large (HTTP 413)');
+    notices.largerRequests('verify', 1_000);
+    notices.smallerRequests('enrich', 50, 'ran into the time limit of 30 s');
     expect(said).toEqual([
       'warn smaller_verify_requests: verify requests ran into the time limit of 30 s: 500 addresses a request now',
       'warn smaller_verify_requests: verify requests were refused as too large (HTTP 413): 1 address a request now',
       'info larger_verify_requests: verify requests are answered well within the time limit: 1,000 addresses a request now',
+      'warn smaller_enrich_requests: enrich requests ran into the time limit of 30 s: 50 lookups a request now',
     ]);
   });
 

@@ -122,13 +122,17 @@ describe('Counters', () => {
     expect([counters.credits, counters.creditsAtMost]).toEqual([0, 1]);
   });
 
-  it('keep the size of verify requests once it is known', () => {
+  it.each([
+    ['verify', 'verifyRequests'],
+    ['enrich', 'requestSizes'],
+  ] as const)('keep the size of %s requests once it is known', (step, key) => {
     const counters = new Counters(null, () => 0);
-    counters.verifyTooLarge = 2;
-    expect(counters.totals(LOOKUPS)).not.toHaveProperty('verifyRequests');
-    counters.verifySize = { size: 500, most: 8 };
-    const { verifySize, verifyTooLarge } = new Counters(counters.totals(LOOKUPS), () => 0);
-    expect([verifySize, verifyTooLarge]).toEqual([{ size: 500, most: 8 }, 2]);
+    counters.requestSize(step).tooLarge = 2;
+    expect(counters.totals(LOOKUPS)).not.toHaveProperty(key);
+    counters.requestSize(step).kept = { size: 500, most: 8 };
+    expect(counters.totals(LOOKUPS)).toHaveProperty(key);
+    const resumed = new Counters(counters.totals(LOOKUPS), () => 0);
+    expect(resumed.requestSize(step)).toEqual({ kept: { size: 500, most: 8 }, tooLarge: 2 });
   });
 
   it('give totals that later calls do not change', () => {

@@ -10,7 +10,7 @@ import { newCheckpoint } from '../../../src/job/lifecycle/new-checkpoint.ts';
 import { Ledger } from '../../../src/ledger/ledger.ts';
 import type { LedgerEntry } from '../../../src/ledger/options.ts';
 import { FileLedger } from '../../../src/ledger/run-ledger.ts';
-import { DISTRUST_AFTER, type QuarantineState } from '../../../src/processor/miss-quarantine.ts';
+import { DISTRUST_AFTER, type QuarantineState } from '../../../src/lookup/miss-quarantine.ts';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint-file.ts';
 import { Waits } from '../../../src/util/waits.ts';
 import { START_MARK } from '../../../src/writer/resume-point.ts';

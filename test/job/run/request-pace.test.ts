@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Counters } from '../../../src/job/run/counters.ts';
 import { requestPace } from '../../../src/job/run/request-pace.ts';
-import type { RequestPace } from '../../../src/processor/step-context.ts';
+import type { RequestPace } from '../../../src/lookup/step-context.ts';
 
 /** Events and writes of a run, in order. */
 function open(keepTotals: () => Promise<void> = async () => undefined): {
@@ -14,15 +14,18 @@ function open(keepTotals: () => Promise<void> = async () => undefined): {
   const did: string[] = [];
   const failed: unknown[] = [];
   const pace = requestPace({
+    step: 'verify',
     timeoutMs: 30_000,
+    largest: 1_000,
+    isProven: false,
     counters,
     notices: {
-      smallerRequests: (size, why) => void did.push(`smaller: ${size}, they ${why}`),
-      largerRequests: (size) => void did.push(`larger: ${size}`),
+      smallerRequests: (_step, size, why) => void did.push(`smaller: ${size}, they ${why}`),
+      largerRequests: (_step, size) => void did.push(`larger: ${size}`),
     },
-    keepAnswers: async () => void did.push(`answers, while a checkpoint has ${counters.verifySize?.size ?? 'nothing'}`),
+    keepAnswers: async () => void did.push(`answers, while a checkpoint has ${counters.requestSize('verify').kept?.size ?? 'nothing'}`),
     keepTotals: () => {
-      did.push(`checkpoint with ${counters.verifySize?.size ?? 'nothing'}`);
+      did.push(`checkpoint with ${counters.requestSize('verify').kept?.size ?? 'nothing'}`);
       return keepTotals();
     },
     onFatal: (error) => failed.push(error),
@@ -42,13 +45,13 @@ test('a new request size is in the checkpoint only once the ledger has the answe
     'answers, while a checkpoint has nothing',
     'checkpoint with 500',
   ]);
-  expect([counters.verifyTooLarge, counters.verifySize]).toEqual([1, { size: 500, most: null }]);
+  expect(counters.requestSize('verify')).toEqual({ tooLarge: 1, kept: { size: 500, most: null } });
 });
 
 test('requests that were too large at the same moment are each counted, and reported once', () => {
   const { pace, counters, did } = open();
   for (let i = 0; i < 3; i++) tooLarge(pace, 1_000);
-  expect([counters.verifyTooLarge, did]).toEqual([3, ['smaller: 500, they ran into the time limit of 30 s']]);
+  expect([counters.requestSize('verify').tooLarge, did]).toEqual([3, ['smaller: 500, they ran into the time limit of 30 s']]);
 });
 
 test('a checkpoint that cannot be written ends the run, and no further request is sent', async () => {
@@ -63,13 +66,13 @@ test('a checkpoint that cannot be written ends the run, and no further request i
 test('a finished run drops a request size that only its short input caused', () => {
   const { pace, counters } = open();
   pace.note(true);
-  expect(counters.verifySize).toBeNull();
+  expect(counters.requestSize('verify').kept).toBeNull();
   pace.sizes.answered(10, 50);
   pace.note(false);
-  expect(counters.verifySize).toMatchObject({ size: 16 });
+  expect(counters.requestSize('verify').kept).toMatchObject({ size: 16 });
   pace.note(true);
-  expect(counters.verifySize).toBeNull();
+  expect(counters.requestSize('verify').kept).toBeNull();
   tooLarge(pace, 16);
   pace.note(true);
-  expect(counters.verifySize).toMatchObject({ size: 8 });
+  expect(counters.requestSize('verify').kept).toMatchObject({ size: 8 });
 });

@@ -67,7 +67,7 @@ test.each<[string, Partial<WaitSources>, object]>([
     channel({ pendingAnswers: 2 }),
     { reason: 'answers', what: '2 lookups that a provider answers later' },
   ],
-  ['pending verdicts', { pending: () => ({ addresses: 12, untilMs: 61_000 }) }, { reason: 'verify', untilMs: 61_000 }],
+  ['pending verdicts', { pending: () => ({ lookups: 12, untilMs: 61_000 }) }, { reason: 'verify', untilMs: 61_000 }],
   ['the input', { reader: () => 'input' }, { reason: 'input' }],
   ['the reader of standard output', { reader: () => 'output' }, { reason: 'output' }],
 ])('a waiting run names %s', (_name, sources, expected) => {

@@ -1,0 +1,120 @@
+/** The parts of a request for several keys: halves of one that failed, and keys that an answer left out. Pure. */
+import type { LookupGroup } from './lookup-queue.ts';
+
+/** The ledger's note about a key without an answer: the request, or the part of one, that asks for it. */
+export interface PartNote {
+  /** Names the part. */
+  readonly id: string;
+  /** Keys in the part. */
+  readonly size: number;
+  /** How often each of them has been asked for, this time included. */
+  readonly asked: number;
+  /** The name of a promise to answer later, with which the request asks again without paying; null without one. */
+  readonly ticket: string | null;
+}
+
+export function writeNote({ id, size, asked, ticket }: PartNote): string {
+  return JSON.stringify(ticket === null ? [id, size, asked] : [id, size, asked, ticket]);
+}
+
+export function readNote(text: string): PartNote {
+  const [id, size, asked, ticket = null] = JSON.parse(text) as [string, number, number, string?];
+  return { id, size, asked, ticket };
+}
+
+/**
+ * The keys of one request. A split request leaves parts behind. Once one of them has an answer in the ledger, the ledger must also
+ * name the other parts. A resume would otherwise fill them up and use another Idempotency-Key.
+ */
+export class RequestPart {
+  readonly keys: readonly string[];
+  /** How often each of them has been asked for, this time included. */
+  readonly asked: number;
+  /** Its place in the queue; null for a part of a request. */
+  readonly group: LookupGroup | null;
+  /** Parts of the same request that are not settled. */
+  readonly #open: Set<RequestPart>;
+  #isKept: boolean;
+  #isNoted: boolean;
+  #ticket: string | null;
+
+  private constructor(
+    keys: readonly string[],
+    asked: number,
+    {
+      group = null,
+      open = new Set(),
+      isKept = false,
+      isNoted = false,
+      ticket = null,
+    }: { group?: LookupGroup | null; open?: Set<RequestPart>; isKept?: boolean; isNoted?: boolean; ticket?: string | null },
+  ) {
+    this.keys = keys;
+    this.asked = asked;
+    this.group = group;
+    this.#open = open;
+    this.#isKept = isKept;
+    this.#isNoted = isNoted;
+    this.#ticket = ticket;
+    open.add(this);
+  }
+
+  /** A request as the queue fills it. */
+  static whole(group: LookupGroup): RequestPart {
+    return new RequestPart(group.keys, 1, { group });
+  }
+
+  /** A request for keys that no queue takes back. */
+  static first(keys: readonly string[]): RequestPart {
+    return new RequestPart(keys, 1, {});
+  }
+
+  /** A part that the run before left behind. */
+  static ofNote({ asked, ticket }: PartNote, keys: readonly string[]): RequestPart {
+    return new RequestPart(keys, asked, { isKept: true, isNoted: true, ticket });
+  }
+
+  /** Whether the ledger has entries of its keys. */
+  get isKept(): boolean {
+    return this.#isKept;
+  }
+
+  /** The name of the latest promise to answer this part later; null without one. */
+  get ticket(): string | null {
+    return this.#ticket;
+  }
+
+  /** The part is answered later. The caller stores the parts of `takeUnnoted`, this one among them. */
+  promise(ticket: string): void {
+    this.#ticket = ticket;
+    this.#isNoted = false;
+  }
+
+  /** The ledger's note about this part. @param id its Idempotency-Key */
+  note(id: string): PartNote {
+    return { id, size: this.keys.length, asked: this.asked, ticket: this.#ticket };
+  }
+
+  /** The request as a whole has ended. */
+  settle(): void {
+    this.#open.delete(this);
+  }
+
+  /** Replaces this part, which is settled by that. */
+  split(parts: readonly (readonly string[])[], asked: number): RequestPart[] {
+    this.settle();
+    return parts.map((keys) => new RequestPart(keys, asked, { open: this.#open, isKept: this.#isKept }));
+  }
+
+  /** Open parts of the same request that the ledger does not have. The caller stores them: from now on they count as stored. */
+  takeUnnoted(): { readonly part: RequestPart; readonly again: boolean }[] {
+    return [...this.#open]
+      .filter((part) => !part.#isNoted)
+      .map((part) => {
+        const again = part.#isKept;
+        part.#isKept = true;
+        part.#isNoted = true;
+        return { part, again };
+      });
+  }
+}

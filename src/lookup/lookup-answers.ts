@@ -13,7 +13,7 @@ interface Delivery<L, R> {
   readonly outcome: LookupOutcome<R>;
 }
 
-/** What goes into the ledger with an answer. */
+/** Entries that go into the ledger with an answer. */
 interface WithAnswer {
   /** See `FailedLookup.note`. */
   readonly note?: string | undefined;

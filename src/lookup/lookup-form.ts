@@ -1,4 +1,4 @@
-/** What differs between the steps: how their lookups become requests, and how answers are read. Types and the named strategies. */
+/** The differences between the steps: how lookups become requests, and how answers are read. Types and the named strategies. */
 import type { RecordAnswer } from '../client/attempt-client.ts';
 import type { LookupOptions } from '../client/provider-client.ts';
 import type { Step } from '../definition/steps.ts';
@@ -24,8 +24,8 @@ export interface LookupRequest<R> {
 /** How lookups share requests. */
 export interface BatchStrategy {
   /**
-   * The order of the lookups decides which request each is in, so that a resume sends the same ones. A changed size waits until a checkpoint
-   * has it.
+   * The order of the lookups decides which request each is in, so that a resume sends the same ones. A changed size waits for a
+   * checkpoint.
    */
   readonly isOrdered: boolean;
   /** How lookups that an answer left out are asked for again: an entry that breaks a provider must not take its neighbours with it. */

@@ -17,9 +17,9 @@ import { submitRequest, type EndedRequest, type SentRequest } from './submit-req
 const ASK_FOR_MISSING = 2;
 
 /**
- * The requests of a step: one for each lookup or, where the provider takes several, one for as many as it takes. A request that is too large
- * for the provider, for example one that times out, is halved at once, and the size that works is kept. One that fails otherwise is halved
- * until the lookup that breaks it is alone. A lookup that an answer leaves out is asked once more.
+ * The requests of a step: one for each lookup or, where the provider takes several, one for as many as it takes. A request that is too
+ * large for the provider, for example after a timeout, is halved at once, and the size that works is kept. A request that fails otherwise
+ * is halved until the lookup that breaks it is alone. A lookup that an answer leaves out is asked once more.
  */
 export class LookupRequests<L extends StepLookup, R> {
   readonly #context: StepContext;

@@ -8,8 +8,8 @@ import { readGroup } from './pending.ts';
 import type { StepContext } from './step-context.ts';
 
 /**
- * A step at one provider. Records with the same key share the lookup in flight. Later ones find the answer in the ledger. Where the provider
- * takes several lookups in one request, they wait until one is full, or for `flush`.
+ * A step at one provider. Records with the same key share the lookup in flight. Later ones find the answer in the ledger. Where the
+ * provider takes several lookups in one request, they wait until one is full, or for `flush`.
  *
  * Where order fixes the requests, lookups must arrive in input order: a run after a kill then fills the same requests, and a service that
  * honours Idempotency-Key charges them once.
@@ -103,8 +103,8 @@ export class LookupStep<L extends StepLookup, R> {
   }
 
   /**
-   * Gives the provider up: settles every lookup without an answer as `unavailable`, now and from now on. An answer that is polled counts as
-   * it is. The ledger gets nothing, so that the next run asks. Call it after `drain` of the pool, so that no paid answer is still on its way.
+   * Gives the provider up: settles every lookup without an answer as `unavailable`, now and from now on. An answer that is polled counts
+   * as it is. The ledger gets nothing, so that the next run asks. Call it after `drain` of the pool, so that no paid answer is lost.
    * @param code for the records
    */
   giveUp(code: string): void {

@@ -52,11 +52,11 @@ export function revealStep(context: StepContext, scopes: LookupScopes['reveal'])
 }
 
 interface RecordCalls<L, R> {
-  scopeOf(lookup: L): number;
+  readonly scopeOf: (lookup: L) => number;
   /** The text that names the lookup: the same each time. */
-  bodyOf(lookup: L): string;
+  readonly bodyOf: (lookup: L) => string;
   /** One attempt at this lookup alone. */
-  call(body: string, options: LookupOptions): Promise<CallAnswer<RecordAnswer<R>>>;
+  readonly call: (body: string, options: LookupOptions) => Promise<CallAnswer<RecordAnswer<R>>>;
 }
 
 function recordForm<L extends StepLookup, R>(

@@ -11,8 +11,8 @@ import type { SettledCall } from '../pool/call-pool.ts';
 export const VERIFY_BATCH = 1_000;
 
 /**
- * An address. `spelled`: the spelling that the service gets. The first record with a key decides it, so that a request stays the same when it
- * is sent again.
+ * An address. `spelled`: the spelling that the service gets. The first record with a key decides it, so that a request stays the same when
+ * it is sent again.
  */
 export interface VerifyLookup extends StepLookup {
   readonly spelled: string;

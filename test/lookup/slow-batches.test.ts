@@ -50,7 +50,7 @@ function askAll(people: number, most: number, from: KeptSize | null = null) {
 }
 
 describe('a batch of lookups that runs into the time limit', () => {
-  it('is halved at its first timeout, and everybody is delivered, asked for once more at most for each halving', () => {
+  it('a batch that times out is halved at once, and everybody is delivered, asked for once more at most for each halving', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 400 }), fc.integer({ min: 1, max: BATCH }), (people, most) => {
         const { got, sent, mostAsked } = askAll(people, most);
@@ -62,7 +62,7 @@ describe('a batch of lookups that runs into the time limit', () => {
     );
   });
 
-  it('says why, and its size is kept for the rest of the run and the next one', () => {
+  it('a smaller batch says why, and its size is kept for the rest of the run and the next one', () => {
     const first = askAll(1_000, 16);
     expect(first.said.slice(0, 2)).toEqual(['32: ran into the time limit of 30 s', '16: ran into the time limit of 30 s']);
     expect(first.kept?.size).toBe(16);
@@ -71,7 +71,7 @@ describe('a batch of lookups that runs into the time limit', () => {
     expect(resumed.said).toEqual([]);
   });
 
-  it('goes full and all at once while the provider keeps up', () => {
+  it('batches go full and all at once while the provider keeps up', () => {
     const { sent, said, kept } = askAll(1_000, BATCH);
     expect([Math.ceil(1_000 / BATCH), said, kept]).toEqual([sent.length, [], null]);
   });

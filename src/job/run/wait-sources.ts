@@ -91,8 +91,7 @@ function pendingWait(pending: ReturnType<WaitSources['pending']>): Wait | null {
   if (pending === null) return null;
   return {
     reason: 'verify',
-    what:
-      `the time at which ${count(pending.lookups)} pending ` + `${pending.lookups === 1 ? 'address is' : 'lookups are'} asked for again`,
+    what: `the time at which ${count(pending.lookups)} pending ${pending.lookups === 1 ? 'address is' : 'addresses are'} asked for again`,
     untilMs: pending.untilMs,
   };
 }

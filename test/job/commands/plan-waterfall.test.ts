@@ -150,10 +150,7 @@ function run({ job, ledger, scopes, records }: Bed, matches: (step: Step, place:
     return new LookupWaterfall(step, rule, providers);
   };
   const verify = scopes.map((own, place) => ({
-    ask: (email: string, done: (outcome: unknown) => void) => {
-      const outcome = outcomeOf('verify', place, own.verify, email);
-      done(outcome.kind === 'hit' ? { kind: 'hit', answer: outcome.answer } : outcome);
-    },
+    ask: ({ key }: { key: string }, done: (outcome: unknown) => void) => done(outcomeOf('verify', place, own.verify, key)),
     flush: () => undefined,
   }));
   const steps = { enrich: asker('enrich'), verify, company: asker('company'), reveal: null, parts: [] } as unknown as Steps;

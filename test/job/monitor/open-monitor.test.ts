@@ -182,6 +182,7 @@ test('the monitor is ready while the run lasts, and passes reporter events on', 
   const counters = {
     waitsNow: () => ({ reasons: {} }),
     meter: { steps: new Map(), rows: {} },
+    requestSize: () => ({ kept: null, tooLarge: 0 }),
     callsNow: 0,
     throttledEvents: 0,
     waitedMs: 0,

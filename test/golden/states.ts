@@ -1,6 +1,6 @@
 /** The states in which a job may be found, and how each was recorded. */
-import type { GoldenJob } from './jobs.ts';
-import { goldenJob } from './jobs.ts';
+import type { Step } from '../support/crash-chain.ts';
+import { goldenJob, type GoldenJob } from './jobs.ts';
 import type { Fault, Sent } from './vendors.ts';
 
 export interface GoldenState {
@@ -15,6 +15,8 @@ export interface GoldenState {
     /** The faults until the end, which comes once `isDue`. */
     readonly fault: Fault;
     readonly isDue: (world: { readonly held: number; readonly checkpoint: string; readonly answers: string }) => boolean;
+    /** Ends the command right before this step instead. */
+    readonly step?: Step;
   } | null;
   /** The commands that go on from there, with their exit codes. */
   readonly next: readonly { readonly args: readonly string[]; readonly code: number }[];
@@ -99,6 +101,17 @@ export const GOLDEN_STATES: readonly GoldenState[] = [
     },
     next: FINISHES,
   },
+  {
+    name: 'killed-between-two-renames',
+    job: all,
+    ended: {
+      ...kill,
+      fault: () => null,
+      isDue: () => false,
+      step: { call: 'rename', file: String.raw`^out\.csv\.errors\.jsonl$`, nth: 1 },
+    },
+    next: FINISHES,
+  },
   { name: 'finished', job: all, before: [{ args: RUN }], ended: null, next: [...FINISHES, { args: RETRY, code: 0 }] },
   {
     name: 'retried',
@@ -146,5 +159,17 @@ export const GOLDEN_STATES: readonly GoldenState[] = [
       isDue: ({ held, checkpoint }) => held > 0 && rowsIn(checkpoint) >= 3,
     },
     next: [{ args: ['run', '--shard', '1/2'], code: 0 }],
+  },
+  {
+    name: 'killed-shard-after-a-pilot',
+    job: shards,
+    before: [{ args: ['run', '--limit', '6'] }, { args: ['run', '--limit', '19', '--shard', '0/2'] }],
+    ended: {
+      args: ['run', '--limit', '19', '--shard', '1/2'],
+      signal: 'SIGKILL',
+      fault: holding('quin@alpha.example'),
+      isDue: ({ held, checkpoint }) => held > 0 && rowsIn(checkpoint) >= 3,
+    },
+    next: [{ args: ['run', '--limit', '19', '--shard', '1/2'], code: 0 }],
   },
 ];

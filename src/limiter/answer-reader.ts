@@ -1,9 +1,9 @@
 /** Brings the quota that an answer states into milliseconds, with the unit that its deltas were found to have. */
 import type { PlanWindow, WindowReading } from '../client/quota/quota-reading.ts';
 import type { AnsweredCall, LimiterOptions } from './limiter-options.ts';
-import { LongWindow } from './long-window.ts';
-import { toRateReading, type RateReading } from './rate-reading.ts';
-import { ResetUnit } from './reset-unit.ts';
+import { LongWindow } from './inference/long-window.ts';
+import { toRateReading, type RateReading } from './inference/rate-reading.ts';
+import { ResetUnit } from './inference/reset-unit.ts';
 
 interface AnswerReading {
   /** The window of the plan, as the answer states it; null when it does not. */

@@ -13,10 +13,12 @@ export class CallLog {
   /** In the order of the answers: when each call was answered, and when it was sent. */
   readonly #answered = new Times();
   readonly #answeredSent = new Times();
-  /** In the order of sending. */
-  readonly #inFlight = new Set<number>();
+  /** When each call in flight was sent, in the order of sending. */
+  readonly #inFlight = new Map<number, number>();
   /** Calls of earlier runs. */
   #restored: RecentSlots = [];
+  /** When the last call of an earlier run was sent, at the latest. */
+  restoredMs = -Infinity;
 
   /** The last ticket; 0 before the first call. */
   get last(): number {
@@ -35,37 +37,39 @@ export class CallLog {
 
   /**
    * A call is sent. Returns its ticket.
-   * @param keepFromMs calls sent before this may be dropped
-   * @param keepAnsweredFromMs calls answered before this may be dropped
+   * @param keptMs older calls may be dropped, unless the answer to a call in flight may not have counted them. 0: nobody counts calls, and
+   * there may be ten thousand a second
    */
-  sent(nowMs: number, keepFromMs: number, keepAnsweredFromMs = keepFromMs): number {
-    this.#sent.forget(keepFromMs);
-    const forgotten = this.#answered.forget(keepAnsweredFromMs);
-    this.#answeredSent.drop(forgotten);
+  sent(nowMs: number, keptMs: number): number {
+    this.#sent.forget(nowMs - keptMs);
+    const [oldestMs = nowMs] = this.#inFlight.values();
+    this.#answeredSent.drop(this.#answered.forget(keptMs === 0 ? nowMs : Math.min(nowMs - keptMs, oldestMs)));
     const ticket = this.#sent.add(nowMs);
-    this.#inFlight.add(ticket);
+    this.#inFlight.set(ticket, nowMs);
     return ticket;
   }
 
   /** A call is answered, or has failed. Returns when it was sent. */
   answered(ticket: number, nowMs: number): number {
-    const sentMs = this.#sent.at(ticket) ?? nowMs;
+    const sentMs = this.#inFlight.get(ticket) ?? this.#sent.at(ticket) ?? nowMs;
     this.#inFlight.delete(ticket);
     this.#answered.add(nowMs);
     this.#answeredSent.add(sentMs, false);
     return sentMs;
   }
 
-  /** Adds calls of an earlier run, before any other call. The service may not have counted them. */
-  restore(slots: RecentSlots): void {
-    for (const [atMs, calls] of slots) {
+  /** Adds calls of an earlier run since `fromMs`, before any other call. The service may not have counted them. */
+  restore(slots: RecentSlots, fromMs = -Infinity): void {
+    this.restoredMs = slots.findLast(([, calls]) => calls > 0)?.[0] ?? this.restoredMs;
+    const recent = slots.filter(([endMs, calls]) => calls > 0 && endMs >= fromMs);
+    for (const [atMs, calls] of recent) {
       for (let i = 0; i < calls; i++) {
         this.#sent.add(atMs);
         this.#answered.add(atMs);
         this.#answeredSent.add(atMs, false);
       }
     }
-    this.#restored = [...this.#restored, ...slots];
+    this.#restored = [...this.#restored, ...recent];
   }
 
   /** Calls that the service may have counted after `nowMs - periodMs`, each at the latest time that is possible. */
@@ -122,8 +126,8 @@ export class CallLog {
   /** Calls sent up to `ms` that are still in flight. */
   #stillUnderWay(ms: number): number {
     let count = 0;
-    for (const ticket of this.#inFlight) {
-      if ((this.#sent.at(ticket) ?? -Infinity) > ms) break;
+    for (const sentMs of this.#inFlight.values()) {
+      if (sentMs > ms) break;
       count++;
     }
     return count;

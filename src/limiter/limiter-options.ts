@@ -2,7 +2,7 @@
 import type { QuotaReading } from '../client/quota/quota-reading.ts';
 import type { StatedWindow } from '../definition/compiled-job.ts';
 import type { SavedQuota } from './saved-quota.ts';
-import type { SharedQuota } from './shared/shared-quota.ts';
+import type { SharedQuota } from './rules/shared/shared-quota.ts';
 
 /** The right to start one call: its number, from 1. 0: no right, because the limiter was stopped. */
 export type CallTicket = number;

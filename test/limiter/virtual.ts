@@ -2,7 +2,10 @@
 import { vi } from 'vitest';
 import { readQuotaHeaders } from '../../src/client/quota/quota-headers.ts';
 import type { PlanWindow, QuotaReading } from '../../src/client/quota/quota-reading.ts';
+import type { RateReading } from '../../src/limiter/inference/rate-reading.ts';
 import { Limiter, type LimiterOptions } from '../../src/limiter/limiter.ts';
+import { QuotaRules, type Answer } from '../../src/limiter/quota-rules.ts';
+import { QuotaModel } from '../../src/limiter/rules/quota-model.ts';
 
 /** Timers and clocks stand still until a test moves them. */
 export function stopTime(): void {
@@ -30,4 +33,21 @@ export function quotaOf(headers: Readonly<Record<string, string | string[]>>): Q
 /** The window of the plan that the headers state, for tests that skip the limiter. */
 export function planOf(headers: Readonly<Record<string, string | string[]>>, nowMs = 0): PlanWindow {
   return readQuotaHeaders(headers, nowMs)?.plan ?? { limit: null, remaining: null, reset: null };
+}
+
+/** The quota model of a plan with its log, for tests that skip the limiter. @param rpm requests a minute; null: unlimited */
+export function modelOf(rpm: number | null): QuotaRules {
+  return new QuotaRules((log, latencies) => [new QuotaModel(rpm, log, latencies)]);
+}
+
+/** The end of a call. @param waitMs the wait that a throttled answer asks for */
+export function answerOf(
+  ticket: number,
+  nowMs: number,
+  reading: RateReading | null,
+  throttled = false,
+  waitMs: number | null = null,
+  failed = false,
+): Answer {
+  return { ticket, nowMs, reading, throttled, waitMs, failed, plan: null, windows: [] };
 }

@@ -1,7 +1,7 @@
 /** The limit or quota that would end a run before its first request. Pure. */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
-import { describeWindow } from '../../limiter/long-window.ts';
+import { describeWindow } from '../../limiter/inference/long-window.ts';
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
 import { count } from '../../util/display.ts';
 import { EXIT } from '../../util/errors.ts';

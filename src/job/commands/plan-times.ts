@@ -1,5 +1,5 @@
 /** How long a run's requests take at the plan's rate, with and without a burst at the start. Pure. */
-import { describeWindow } from '../../limiter/long-window.ts';
+import { describeWindow } from '../../limiter/inference/long-window.ts';
 import type { StatedWindow } from '../../definition/compiled-job.ts';
 import { count, duration } from '../../util/display.ts';
 

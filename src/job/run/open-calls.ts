@@ -5,7 +5,7 @@ import type { RotatingKey } from '../../client/rotating-key.ts';
 import type { CompiledJob, StatedWindow } from '../../definition/compiled-job.ts';
 import { Limiter } from '../../limiter/limiter.ts';
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
-import type { SharedQuota } from '../../limiter/shared/shared-quota.ts';
+import type { SharedQuota } from '../../limiter/rules/shared/shared-quota.ts';
 import { AUTO_BOUNDS } from '../../pool/adaptive-concurrency.ts';
 import { CallPool } from '../../pool/call-pool.ts';
 import type { CallSize, MayCall } from '../../pool/call-pool-options.ts';

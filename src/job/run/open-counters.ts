@@ -1,7 +1,7 @@
 import { CallSeries } from '../../checkpoint/call-series.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
-import { smallestClaimedWindow } from '../../limiter/quota-windows.ts';
+import { smallestClaimedWindow } from '../../limiter/rules/quota-windows.ts';
 import { ownWindows, shareOfPlan } from '../shards/shard-job.ts';
 import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';

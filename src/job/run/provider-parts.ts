@@ -4,8 +4,8 @@ import { NEW_PROVIDER, type ProviderState } from '../../checkpoint/provider-stat
 import { providerChannels, serviceSettings, type JobProvider } from '../../definition/job-provider.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
-import { smallestClaimedWindow } from '../../limiter/quota-windows.ts';
-import type { SharedQuota } from '../../limiter/shared/shared-quota.ts';
+import { smallestClaimedWindow } from '../../limiter/rules/quota-windows.ts';
+import type { SharedQuota } from '../../limiter/rules/shared/shared-quota.ts';
 import { lookupScopes } from '../../processor/scopes.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { DeclaredClient } from '../../providers/client/declared-client.ts';

@@ -1,7 +1,7 @@
 import type { RotatingKey } from '../../client/rotating-key.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import { openSharedQuota } from '../../limiter/shared/open-shared-quota.ts';
-import type { SharedQuota } from '../../limiter/shared/shared-quota.ts';
+import { openSharedQuota } from '../../limiter/rules/shared/open-shared-quota.ts';
+import type { SharedQuota } from '../../limiter/rules/shared/shared-quota.ts';
 import { withoutSecret } from '../../redis/uri.ts';
 import type { Reporter } from '../progress/reporter.ts';
 import { serviceOrigin } from '../lifecycle/service-origin.ts';

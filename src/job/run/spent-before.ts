@@ -2,7 +2,7 @@
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
-import { addUncountedCalls } from '../../limiter/quota-windows.ts';
+import { addUncountedCalls } from '../../limiter/rules/quota-windows.ts';
 import { ownRpm } from '../shards/shard-job.ts';
 
 /**

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { RotatingKey } from '../../../src/client/rotating-key.ts';
 import { openRunQuota } from '../../../src/job/run/shared-quota.ts';
-import { workloadOf } from '../../limiter/shared/memory-store.ts';
+import { workloadOf } from '../../limiter/rules/shared/memory-store.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
 import { freeDatabase } from '../../ledger/shared.ts';
 import { describeWith } from '../../services/needed.ts';
@@ -33,10 +33,7 @@ await describeWith('redis', 'a run that shares a quota', (facts) => {
         { info: () => shared.resolve(), warn: (_event, why) => shared.reject(new Error(why)) },
         { ...CHECKPOINT, ...checkpoint },
       );
-      quota?.start(
-        () => 0,
-        () => undefined,
-      );
+      quota?.start({ waiting: () => 0, onPermits: () => undefined });
       await shared.promise;
       const [pods = ''] = await client.keys('millrace:quota:*:pods');
       const [pod = '', ...others] = await client.hkeys(pods);

@@ -1,0 +1,141 @@
+/**
+ * The pause after a throttled answer (429, or 503 with `Retry-After`). It holds every call, also those that have a permit.
+ *
+ * ## open
+ * Calls start. Entered at the start, and when the probe is answered with anything but "throttled".
+ *
+ * ## paused
+ * No call starts. Entered by a throttled answer, or by a pause that the run before has saved. Left when the pause is over.
+ *
+ * ## probing
+ * One call goes first, the probe; the others wait for its answer. A service that keeps throttling gets one call per pause.
+ */
+import type { WindowReading } from '../client/quota/quota-reading.ts';
+import type { RateReading } from './inference/rate-reading.ts';
+import type { CallTicket, LimiterOptions } from './limiter-options.ts';
+import type { SavedPause } from './saved-quota.ts';
+
+/** The pause after a throttled answer that does not say how long. */
+const DEFAULT_THROTTLE_MS = 5_000;
+/** The pause after a throttled answer that says "at once": repeating the call immediately would only keep both sides busy. */
+const MIN_THROTTLE_MS = 250;
+/** The longest wait for a window that is used up and states no reset. */
+const MAX_UNSTATED_RESET_MS = 60_000;
+/** The longest delay that a timer takes. A longer pause is waited for in parts. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+/** The ticket of a probe that has not been granted yet. */
+const PROBE_DUE = 0;
+
+/** How long a throttled answer asks to wait, by what it says: `Retry-After`, a window that is used up, or the reset of the plan's. */
+export function pauseMsOf(
+  retryAfterMs: number | null,
+  { reading, windows }: { readonly reading: RateReading | null; readonly windows: readonly WindowReading[] },
+): number {
+  const usedUp = windows.filter(({ remaining }) => remaining <= 0);
+  const waits = usedUp.map(({ resetMs, periodMs }) => resetMs ?? Math.min(periodMs, MAX_UNSTATED_RESET_MS));
+  const windowMs = waits.length === 0 ? null : Math.max(...waits);
+  return Math.max(MIN_THROTTLE_MS, retryAfterMs ?? windowMs ?? reading?.resetMs ?? DEFAULT_THROTTLE_MS);
+}
+
+export class ThrottlePause {
+  readonly #options: Pick<LimiterOptions, 'monotonicNow' | 'wallNow' | 'onThrottled'>;
+  readonly #onOver: () => void;
+  #untilMs = 0;
+  #lengthMs = 0;
+  /** Set while paused. */
+  #timer: NodeJS.Timeout | null = null;
+  /** The probe's ticket or PROBE_DUE; null while open. */
+  #probe: CallTicket | null = null;
+  #lastGranted: CallTicket = 0;
+  /** The last call that left before the service was known to throttle. */
+  #lastBeforePause: CallTicket = 0;
+  #stopped = false;
+
+  /** @param onOver the pause is over: the probe may start */
+  constructor(options: Pick<LimiterOptions, 'monotonicNow' | 'wallNow' | 'onThrottled'>, onOver: () => void) {
+    this.#options = options;
+    this.#onOver = onOver;
+  }
+
+  get isPaused(): boolean {
+    return this.#timer !== null;
+  }
+
+  /** Whether the probe is under way. */
+  get isProbing(): boolean {
+    return this.#probe !== null && this.#probe !== PROBE_DUE;
+  }
+
+  /** Monotonic milliseconds. */
+  get untilMs(): number {
+    return this.#untilMs;
+  }
+
+  leftMs(): number {
+    return Math.max(0, this.#untilMs - this.#options.monotonicNow());
+  }
+
+  granted(ticket: CallTicket): void {
+    this.#lastGranted = ticket;
+    if (this.#probe === PROBE_DUE) this.#probe = ticket;
+  }
+
+  /** A call was answered. @param throttleMs the pause that the answer asks for; null for an answer that is not throttled */
+  answered(ticket: CallTicket, throttleMs: number | null): void {
+    if (ticket === this.#probe) this.#probe = null;
+    if (throttleMs !== null) this.#pause(throttleMs, ticket);
+  }
+
+  /** Continues the pause of the run before. A clock that was set back since does not make it longer. */
+  restore({ untilMs, forMs }: SavedPause): void {
+    this.#probe = PROBE_DUE;
+    this.#lengthMs = forMs;
+    const leftMs = Math.min(untilMs - this.#options.wallNow(), forMs);
+    if (leftMs <= 0) return;
+    this.#untilMs = this.#options.monotonicNow() + leftMs;
+    this.#options.onThrottled?.({ untilMs: this.#untilMs, isNew: false });
+    this.#wait();
+  }
+
+  /** The pause for the next run; null when no pause is known to be unfinished. @param wallMs wall clock of `nowMs` */
+  save(nowMs: number, wallMs: number): SavedPause | null {
+    return this.#probe === null ? null : { untilMs: wallMs + this.#untilMs - nowMs, forMs: this.#lengthMs };
+  }
+
+  /** Later pauses are only noted, for `save`. */
+  stop(): void {
+    this.#stopped = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  #pause(ms: number, ticket: CallTicket): void {
+    const untilMs = this.#options.monotonicNow() + ms;
+    // Calls in flight are refused together, some of them after the pause that the first refusal asked for. All left before it.
+    const isNew = ticket > this.#lastBeforePause;
+    if (isNew) this.#lastBeforePause = this.#lastGranted;
+    this.#probe ??= PROBE_DUE;
+    if (!this.#stopped && (isNew || untilMs > this.#untilMs)) this.#options.onThrottled?.({ untilMs, isNew });
+    if (untilMs <= this.#untilMs) return;
+    this.#untilMs = untilMs;
+    this.#lengthMs = ms;
+    if (this.#stopped) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#wait();
+  }
+
+  /** A timer may fire a little early: the time is checked again. */
+  #wait(): void {
+    const leftMs = this.#untilMs - this.#options.monotonicNow();
+    this.#timer = setTimeout(
+      () => {
+        if (this.#untilMs > this.#options.monotonicNow()) {
+          this.#wait();
+          return;
+        }
+        this.#timer = null;
+        this.#onOver();
+      },
+      Math.min(Math.ceil(leftMs), MAX_TIMER_MS),
+    );
+  }
+}

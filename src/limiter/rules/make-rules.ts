@@ -1,0 +1,22 @@
+/** The rules of a limiter, from what the job states. */
+import type { LimiterOptions } from '../limiter-options.ts';
+import { QuotaRules } from '../quota-rules.ts';
+import { PlanShare, rpmOfShare } from './plan-share.ts';
+import { QuotaModel } from './quota-model.ts';
+import { QuotaWindows } from './quota-windows.ts';
+
+interface OwnRules {
+  readonly rules: QuotaRules;
+  /** Requests a minute of the rules together; null: unlimited. */
+  readonly rpm: number | null;
+}
+
+/** The plan's minute is counted for this run alone, as its part of the plan, or with other pods. All other windows are its own. */
+export function makeRules({ rpm, shared = null, share = 1, windows = [] }: LimiterOptions): OwnRules {
+  const isPart = rpm !== null && shared === null && share < 1;
+  const rules = new QuotaRules((log, latencies) => [
+    shared ?? (isPart ? new PlanShare({ rpm, part: share }, log, latencies) : new QuotaModel(rpm, log, latencies)),
+    new QuotaWindows(windows, log, latencies),
+  ]);
+  return { rules, rpm: isPart ? rpmOfShare(rpm, share) : rpm };
+}

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { freeDatabase } from '../ledger/shared.ts';
 import { describeWith } from '../services/needed.ts';
-import { expectGolden, isRecording } from './golden-file.ts';
+import { expectGolden, isToRecord } from './golden-file.ts';
 import { goldenJob, type GoldenJob } from './jobs.ts';
 import { KEYS, makeGoldenWorld, runArgs, transcript, writeGoldenJob, type GoldenWorld } from './run-job.ts';
 import { loadRedis, saveRedis } from './saved-redis.ts';
@@ -42,7 +42,7 @@ test('a run that shares a ledger file with a killed one asks for its lookups wit
 
 await describeWith('redis', 'claims of a killed run in Redis', (server) => {
   test('the next run takes over the claims, with the keys of the killed run', async () => {
-    if (isRecording) await record(await freeDatabase(server));
+    if (isToRecord('dead-run/redis/keys.json')) await record(await freeDatabase(server));
     const uri = await freeDatabase(server);
     await loadRedis('dead-run/redis/keys.json', uri);
     const world = await makeGoldenWorld();

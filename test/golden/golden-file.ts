@@ -1,20 +1,24 @@
-/** Compares with a golden file, or writes it when the files are recorded: `GOLDEN=record npx vitest run test/golden`. */
+/** Compares with a golden file. `GOLDEN=record npx vitest run test/golden` writes those that are missing, and never one that is there. */
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 
 export const GOLDEN = join(import.meta.dirname, '../../fixtures/golden');
 
-export const isRecording = process.env['GOLDEN'] === 'record';
+/** Whether a file or folder below fixtures/golden is to be recorded. */
+export function isToRecord(name: string): boolean {
+  return process.env['GOLDEN'] === 'record' && !existsSync(join(GOLDEN, name));
+}
 
 /** @param name below fixtures/golden */
 export async function expectGolden(name: string, actual: string): Promise<void> {
-  if (isRecording) await writeGolden(name, actual);
+  if (isToRecord(name)) await writeGolden(name, actual);
   expect(actual).toBe(await readFile(join(GOLDEN, name), 'utf8'));
 }
 
 export async function expectGoldenBytes(name: string, actual: Buffer): Promise<void> {
-  if (isRecording) await writeGolden(name, actual);
+  if (isToRecord(name)) await writeGolden(name, actual);
   expect(actual.toString('base64')).toBe((await readFile(join(GOLDEN, name))).toString('base64'));
 }
 

@@ -2,14 +2,14 @@
 import { expect, test } from 'vitest';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { DatabaseSync } from 'node:sqlite';
-import { expectGolden, isRecording } from './golden-file.ts';
+import { expectGolden, isToRecord } from './golden-file.ts';
 import type { GoldenJob } from './jobs.ts';
 import { PAID_JOBS } from './paid-jobs.ts';
 import { INPUTS, makeGoldenWorld, runArgs, transcript, writeGoldenJob } from './run-job.ts';
 import { loadFolder, saveFolder } from './saved-folder.ts';
 
 test.each(PAID_JOBS)('the ledger of $name answers its records for nothing', async (job) => {
-  if (isRecording) await record(job);
+  if (isToRecord(`ledgers/${job.name}/files`)) await record(job);
   const { folder, vendors, run } = await makeGoldenWorld();
   await writeGoldenJob(folder, job);
   await loadFolder(`ledgers/${job.name}/files`, folder, vendors);

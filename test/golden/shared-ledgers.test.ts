@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { freeDatabase } from '../ledger/shared.ts';
 import { makeBucket, s3Environment, type TestBucket } from '../s3/bucket.ts';
 import { describeWith } from '../services/needed.ts';
-import { expectGolden, GOLDEN, isRecording } from './golden-file.ts';
+import { expectGolden, GOLDEN, isToRecord } from './golden-file.ts';
 import type { GoldenJob } from './jobs.ts';
 import { PAID_JOBS } from './paid-jobs.ts';
 import { loadRedis, saveRedis } from './saved-redis.ts';
@@ -53,7 +53,7 @@ async function expectPaid(
 await describeWith('redis', 'a ledger in Redis', (server) => {
   test.each(CASES)('the ledger of $name, $kind, answers its records for nothing', async ({ job, ...kind }) => {
     const folder = `ledgers/${job.name}/redis-${kind.kind}`;
-    if (isRecording) {
+    if (isToRecord(`${folder}/keys.json`)) {
       const uri = await freeDatabase(server);
       await runOver(job, kind, uri);
       await saveRedis(`${folder}/keys.json`, uri);
@@ -71,7 +71,7 @@ await describeWith('s3', 'a ledger in S3', async (server) => {
     test('it answers its records for nothing', async () => {
       const folder = `ledgers/${job.name}/s3-${kind.kind}`;
       const prefix = `${job.name}-${kind.kind}`;
-      if (isRecording) {
+      if (isToRecord(`${folder}/objects`)) {
         await runOver(job, kind, `s3://${bucket.name}/recorded/${prefix}`, env);
         await saveObjects(`${folder}/objects`, bucket, `recorded/${prefix}/`);
       }

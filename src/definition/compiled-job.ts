@@ -81,10 +81,10 @@ export interface CompiledJob {
     /** Column name -> dotted path into the result. Null is the standard set. */
     readonly fields: Readonly<Record<string, string>> | null;
     readonly escapeFormulas: boolean;
-    /** csv and tsv only, as are the next two. Null: by the format. */
+    /** csv and tsv only, as are the next two. Null: as the input's. */
     readonly delimiter: string | null;
-    /** A byte order mark at the beginning. */
-    readonly bom: boolean;
+    /** A byte order mark at the beginning. Null: where the input has one. */
+    readonly bom: boolean | null;
     readonly lineEnds: 'lf' | 'crlf';
     /** Files beside the output that have a part of its rows; null for none. */
     readonly split: 'verdict' | null;

@@ -49,7 +49,8 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     'output.fields': job.output.fields,
     'output.escapeFormulas': job.output.escapeFormulas,
     'output.delimiter': job.output.delimiter,
-    'output.bom': job.output.bom,
+    // Before it could be the input's, it was false where a job did not say.
+    'output.bom': job.output.bom ?? false,
     'output.lineEnds': job.output.lineEnds,
     'output.split': job.output.split,
     'output.marker': job.output.marker === null ? null : absolutePlace(job.output.marker),

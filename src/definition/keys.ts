@@ -54,8 +54,10 @@ export function kindOf(schema: z.ZodType): Kind {
       return 'list';
     case 'record':
       return 'map';
-    case 'union':
-      return (def.options ?? []).some((option) => definition(option).type === 'array') ? 'list' : 'either';
+    case 'union': {
+      const types = (def.options ?? []).map((option) => definition(unwrapped(option)).type);
+      return types.includes('array') ? 'list' : types.includes('boolean') ? 'switch' : 'either';
+    }
     default:
       return 'text';
   }

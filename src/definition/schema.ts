@@ -22,8 +22,9 @@ const SHARE = 'a share such as 40%, or null';
 const delimiter = z
   .string()
   .regex(/^(?:tab|\\t|[\t !#-/:-@[-`{-~])$/)
-  .nullable()
-  .default(null);
+  .nullable();
+/** The output is written as the input is. */
+const AS_INPUT = 'input';
 const columnName = "a column's name as text";
 
 const input = z.strictObject({
@@ -39,7 +40,7 @@ const input = z.strictObject({
     'Format of the input. null: by extension, and Parquet by its first bytes.',
   ),
   delimiter: key(
-    delimiter,
+    delimiter.default(null),
     'one character such as , ; | or the word tab',
     'What stands between two fields: one ASCII character that is no letter, ' +
       'digit or double quote, or the word tab. null: found in the header.',
@@ -119,14 +120,16 @@ const output = z.strictObject({
       'or input.<column>): these columns instead of the standard ones.',
   ),
   delimiter: key(
-    delimiter,
-    'one character such as , ; | or the word tab',
-    'Put between two fields (csv and tsv). Excel in much of Europe expects ; here. null: a comma, or a tab in tsv.',
+    delimiter.or(z.literal(AS_INPUT)).default(AS_INPUT),
+    'input, one character such as , ; | or the word tab',
+    'Put between two fields (csv and tsv). Excel in much of Europe expects ; here. input: in csv that of a csv input, else a comma; in ' +
+      'tsv a tab.',
   ),
   bom: key(
-    z.boolean().default(false),
-    'true or false',
-    'Begin with a byte order mark, by which Excel knows that the file is UTF-8 (csv and tsv).',
+    z.boolean().or(z.literal(AS_INPUT)).default(AS_INPUT),
+    'input, true or false',
+    'Begin with a byte order mark, by which Excel knows that the file is UTF-8 (csv and tsv). input: where the input is csv or tsv and has ' +
+      'one.',
   ),
   lineEnds: key(z.enum(['lf', 'crlf']).default('lf'), 'lf or crlf', 'How rows end (csv and tsv): crlf as on Windows.'),
   split: key(

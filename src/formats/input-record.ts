@@ -82,8 +82,17 @@ export interface InputManifest {
   readonly columns: readonly string[];
   /** The column of each key, by name. Where files differ, the best name of all. */
   readonly keyName: KeyNames;
+  /** How its first table with records is written; left out for commas without a byte order mark. An output follows it. */
+  readonly table?: TableShape;
   /** Parquet only: the type of each column, or null where files differ in it. */
   readonly types?: readonly (ColumnType | null)[];
+}
+
+/** How a table is written. */
+export interface TableShape {
+  readonly delimiter: string;
+  /** Whether it begins with a byte order mark. */
+  readonly bom: boolean;
 }
 
 /** One input record. Exactly one of `values` and `json` has its content. */

@@ -33,6 +33,8 @@ export interface InspectedFile {
   readonly hasRecords: boolean;
   /** The top-level keys of its first objects (JSONL). */
   readonly sampledKeys: readonly string[];
+  /** Whether it begins with a byte order mark. */
+  readonly bom: boolean;
   /** Parquet only. */
   readonly types?: readonly ColumnType[];
 }
@@ -68,6 +70,7 @@ export async function inspectFile(found: SourceFile, index: number, options: Ins
     keys: { email: null, domain: null, linkedin_url: null },
     start: begin,
   };
+  const hasBom = bom > 0;
   if (format === 'jsonl') refuseJsonArray(uri, text);
   if (format === null || format === 'jsonl')
     return {
@@ -75,17 +78,19 @@ export async function inspectFile(found: SourceFile, index: number, options: Ins
       format,
       hasRecords: format !== null && text.trim() !== '',
       sampledKeys: format === null ? [] : keysOfFirst(text, sample.isComplete),
+      bom: hasBom,
     };
   const told = stated === null ? 0 : 1;
   const records = await firstRecords(draft, told + (options.header === false ? SAMPLE_ROWS : 2), options.signal);
   const [header, first] = records.slice(told);
-  if (header === undefined) return { file: draft, format, hasRecords: false, sampledKeys: [] };
-  if (options.header === false) return withoutHeader(draft, records, told, format);
+  if (header === undefined) return { file: draft, format, hasRecords: false, sampledKeys: [], bom: hasBom };
+  if (options.header === false) return { ...(await withoutHeader(draft, records, told, format)), bom: hasBom };
   return {
     file: { ...draft, header: await headerNames(header, draft), start: header.end },
     format,
     hasRecords: first !== undefined,
     sampledKeys: [],
+    bom: hasBom,
   };
 }
 
@@ -95,7 +100,7 @@ async function withoutHeader(
   records: readonly FramedRecord[],
   told: number,
   format: InputFormat,
-): Promise<InspectedFile> {
+): Promise<Omit<InspectedFile, 'bom'>> {
   const delimiter = draft.delimiter ?? ',';
   const readable = records.slice(told).filter(({ kind, valid }) => valid && (kind === 'plain' || kind === 'quoted' || kind === 'dirty'));
   const rows = await readQuoted(
@@ -189,6 +194,7 @@ async function inspectParquet(
     format: 'parquet',
     hasRecords: rows > 0,
     sampledKeys: [],
+    bom: false,
     types: columns.map(({ type }) => type),
   };
 }

@@ -12,7 +12,7 @@ import { FILES_AT_ONCE } from '../formats/limits.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
 import type { SourceFile } from '../sources/source.ts';
 import { spool } from '../sources/stdin-spool.ts';
-import type { InputFormat, InputManifest, KeyNames, PersonColumn } from '../formats/input-record.ts';
+import type { InputFormat, InputManifest, KeyNames, PersonColumn, TableShape } from '../formats/input-record.ts';
 
 export { compareManifests, describeChange } from './input-changes.ts';
 
@@ -114,7 +114,22 @@ function freezeCsv(
   for (const { uri, header, keys } of files) {
     if (filled.some(({ file }) => file.uri === uri) && !hasAny(keys)) throw noKeyError(uri, header, true, options.personColumns);
   }
-  return { ...input, files, columns, keyName, ...(input.format === 'parquet' ? { types: typesOf(columns, inspected) } : {}) };
+  const table = tableShape(inspected);
+  return {
+    ...input,
+    files,
+    columns,
+    keyName,
+    ...(table === null ? {} : { table }),
+    ...(input.format === 'parquet' ? { types: typesOf(columns, inspected) } : {}),
+  };
+}
+
+/** How the first table with records is written, else the first with a header; null for commas without a byte order mark. */
+function tableShape(inspected: readonly InspectedFile[]): TableShape | null {
+  const first = inspected.find(({ hasRecords }) => hasRecords) ?? inspected.find(({ file }) => file.header.length > 0);
+  const delimiter = first?.file.delimiter ?? ',';
+  return first === undefined || (delimiter === ',' && !first.bom) ? null : { delimiter, bom: first.bom };
 }
 
 /** The type of each column; null where two files have it with another type. */

@@ -2,7 +2,7 @@ import { guardFormula } from '../util/formula-guard.ts';
 import type { CompiledJob } from '../definition/compiled-job.ts';
 import type { RecordResult } from '../processor/result.ts';
 import { jsonlValues } from '../formats/jsonl/jsonl-records.ts';
-import type { InputManifest, InputRecord } from '../formats/input-record.ts';
+import type { InputManifest, InputRecord, TableShape } from '../formats/input-record.ts';
 import { csvRow } from '../formats/csv/csv-row.ts';
 import { cellJson, TEXT, type Cell } from '../formats/parquet/column-type.ts';
 import type { WrittenColumn } from '../formats/parquet/row-groups.ts';
@@ -30,12 +30,21 @@ export function rowFormat(job: CompiledJob, manifest: InputManifest): RowFormat 
   }
 }
 
+/** How a csv or tsv output is written: as the job says, else as its input is. */
+export function outputTable(
+  output: Pick<CompiledJob['output'], 'format' | 'delimiter' | 'bom'>,
+  { format, table }: InputManifest,
+): TableShape {
+  const own = output.format === 'tsv' ? '\t' : format === 'csv' ? table?.delimiter : undefined;
+  return { delimiter: output.delimiter ?? own ?? ',', bom: output.bom ?? table?.bom ?? false };
+}
+
 /** A byte order mark, by which spreadsheets know UTF-8. */
 const BOM = Buffer.from('\ufeff');
 
 function delimitedRows(job: CompiledJob, manifest: InputManifest): RowFormat {
-  const { format, bom, lineEnds } = job.output;
-  const row = csvRow(job.output.delimiter ?? (format === 'tsv' ? '\t' : ','), lineEnds === 'crlf' ? '\r\n' : '\n');
+  const { delimiter, bom } = outputTable(job.output, manifest);
+  const row = csvRow(delimiter, job.output.lineEnds === 'crlf' ? '\r\n' : '\n');
   const columns = resultColumns(job, manifest.columns);
   const guard = job.output.escapeFormulas ? guardFormula : null;
   const cells = (own: readonly string[], added: readonly string[]): string[] => {

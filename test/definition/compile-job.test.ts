@@ -44,7 +44,7 @@ test('the smallest job gets its defaults', () => {
       fields: null,
       escapeFormulas: false,
       delimiter: null,
-      bom: false,
+      bom: null,
       split: null,
       lineEnds: 'lf',
       marker: null,

@@ -9,6 +9,7 @@ import { WrittenRows } from '../../formats/written-rows.ts';
 import type { GrowingFile } from '../../storage/storage.ts';
 import { storageOf } from '../../storage/storage-of.ts';
 import { resultColumnNames } from '../../writer/result-columns.ts';
+import { outputTable } from '../../writer/row-format.ts';
 import type { FinishedOutput } from '../../checkpoint/checkpoint-file.ts';
 
 /** Rows whose verdicts are read together, and their bytes: a row may have a mebibyte. */
@@ -21,7 +22,7 @@ const AT_ONCE = { rows: 1_000, bytes: 4 * 1024 * 1024 };
 export async function splitOutput(
   job: CompiledJob,
   output: string,
-  { columns }: InputManifest,
+  manifest: InputManifest,
   result: FinishedOutput,
   fence: Fence,
 ): Promise<void> {
@@ -33,7 +34,7 @@ export async function splitOutput(
     frame: compression === 'none' ? null : { at: 0, offset: 0 },
   });
   const header = delimited ? await rows.next() : null;
-  const verdictsOf = delimited ? cellsAt(job, columns.length) : membersOf(job);
+  const verdictsOf = delimited ? cellsAt(job, manifest) : membersOf(job);
   const files = new Map<string, SplitFile>();
   try {
     for (let batch = await someRows(rows); batch.length > 0; batch = await someRows(rows)) {
@@ -71,10 +72,10 @@ async function someRows(rows: WrittenRows): Promise<Buffer[]> {
   return some;
 }
 
-/** The cells of one column. @param own columns of the input, which stand before those of the result */
-function cellsAt({ steps, waterfalls, output }: CompiledJob, own: number): (rows: readonly Buffer[]) => Promise<string[]> {
-  const at = own + columnOf({ steps, waterfalls, output });
-  const delimiter = output.delimiter ?? (output.format === 'tsv' ? '\t' : ',');
+/** The cells of the verdict's column. Those of the input stand before those of the result. */
+function cellsAt({ steps, waterfalls, output }: CompiledJob, manifest: InputManifest): (rows: readonly Buffer[]) => Promise<string[]> {
+  const at = manifest.columns.length + columnOf({ steps, waterfalls, output });
+  const { delimiter } = outputTable(output, manifest);
   return async (rows) => {
     const texts = rows.map((row) => row.toString('utf8').replace(/\r?\n$/, ''));
     const cells = await readQuoted(

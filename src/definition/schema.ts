@@ -128,8 +128,7 @@ const output = z.strictObject({
   bom: key(
     z.boolean().or(z.literal(AS_INPUT)).default(AS_INPUT),
     'input, true or false',
-    'Begin with a byte order mark, by which Excel knows that the file is UTF-8 (csv and tsv). input: where the input is csv or tsv and has ' +
-      'one.',
+    'Begin with a byte order mark, by which Excel knows that the file is UTF-8 (csv and tsv). input: where a csv or tsv input has one.',
   ),
   lineEnds: key(z.enum(['lf', 'crlf']).default('lf'), 'lf or crlf', 'How rows end (csv and tsv): crlf as on Windows.'),
   split: key(

@@ -91,7 +91,7 @@ export interface InputManifest {
 /** How a table is written. */
 export interface TableShape {
   readonly delimiter: string;
-  /** Whether it begins with a byte order mark. */
+  /** True when the file begins with a byte order mark. */
   readonly bom: boolean;
 }
 

@@ -1,7 +1,6 @@
 /** Inspects one file: compression, encoding, format, delimiter, header, and the position of its first record. */
 import { InputError } from '../util/errors.ts';
 import { readQuoted } from './csv/fields.ts';
-import { keysByValue } from './keys-by-value.ts';
 import { readFramed, type FramedRecord } from './framed-records.ts';
 import { parseObject, trimJson } from './jsonl/jsonl-records.ts';
 import { CHUNK_BYTES, MAX_COLUMNS, SAMPLE_BYTES, SAMPLE_OBJECTS, SAMPLE_ROWS } from './limits.ts';
@@ -33,7 +32,7 @@ export interface InspectedFile {
   readonly hasRecords: boolean;
   /** The top-level keys of its first objects (JSONL). */
   readonly sampledKeys: readonly string[];
-  /** Whether it begins with a byte order mark. */
+  /** True when the file begins with a byte order mark. */
   readonly bom: boolean;
   /** Parquet only. */
   readonly types?: readonly ColumnType[];
@@ -112,7 +111,7 @@ async function withoutHeader(
   const header = Array.from({ length: width }, (_, index) => `column_${index + 1}`);
   // A line that states the delimiter stands above the first record.
   const start = told === 0 ? draft.start : (records[told - 1]?.end ?? draft.start);
-  return { file: { ...draft, header, keys: keysByValue(header, rows), start }, format, hasRecords: true, sampledKeys: [] };
+  return { file: { ...draft, header, start }, format, hasRecords: true, sampledKeys: [] };
 }
 
 /** The bytes and the number of the lines above a header, the byte order mark included. @throws InputError when the file has fewer */

@@ -199,7 +199,9 @@ export function findDelimiter(header: string): string {
   const most = Math.max(...counts);
   if (most === 0) return ',';
   const best = DELIMITERS.filter((_, index) => counts[index] === most);
-  return best.find((delimiter) => header.split(delimiter).some((cell) => isKeyName(cell.replace(/^"(.*)"$/, '$1')))) ?? best[0] ?? ',';
+  const leavesKey = (delimiter: string, isListed: boolean): boolean =>
+    header.split(delimiter).some((cell) => isKeyName(cell.replace(/^"(.*)"$/, '$1'), isListed));
+  return best.find((one) => leavesKey(one, true)) ?? best.find((one) => leavesKey(one, false)) ?? best[0] ?? ',';
 }
 
 /** The delimiter in a line `sep=;` above the header, which Excel understands and which is not part of the table; or null. */

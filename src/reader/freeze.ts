@@ -2,7 +2,9 @@
 import { resolve } from 'node:path';
 import type { JobInput } from '../definition/compiled-job.ts';
 import { InputError } from '../util/errors.ts';
-import { findKeyColumns, keysOr, noKeyError } from '../formats/header-aliases.ts';
+import { findKeyColumns, noKeyError } from '../formats/header-aliases.ts';
+import { chooseColumns } from './choose-columns.ts';
+import { sampleColumns } from './column-samples.ts';
 import { isSameType } from '../formats/parquet/column-type.ts';
 import { checkHeader, unionOf } from '../formats/csv/header.ts';
 import { discover } from '../sources/discover.ts';
@@ -12,7 +14,7 @@ import { FILES_AT_ONCE } from '../formats/limits.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
 import type { SourceFile } from '../sources/source.ts';
 import { spool } from '../sources/stdin-spool.ts';
-import type { InputFormat, InputManifest, KeyNames, PersonColumn, TableShape } from '../formats/input-record.ts';
+import type { InputFile, InputFormat, InputManifest, KeyNames, PersonColumn, TableShape } from '../formats/input-record.ts';
 
 export { compareManifests, describeChange } from './input-changes.ts';
 
@@ -61,7 +63,7 @@ export async function freezeInput(options: FreezeOptions): Promise<InputManifest
   );
   return format === 'jsonl'
     ? await freezeJsonl({ format, files, columns: [], keyName: NO_KEYS }, inspected, options)
-    : freezeCsv({ format, files }, inspected, options);
+    : await freezeCsv({ format, files }, inspected, options);
 }
 
 async function findFiles(options: FreezeOptions): Promise<SourceFile[]> {
@@ -98,19 +100,23 @@ function oneFormat(inspected: readonly InspectedFile[]): InputFormat | null {
   return first?.format ?? null;
 }
 
-function freezeCsv(
+async function freezeCsv(
   input: Pick<InputManifest, 'format' | 'files'>,
   inspected: readonly InspectedFile[],
   options: FreezeOptions,
-): InputManifest {
+): Promise<InputManifest> {
   for (const file of input.files) checkHeader(file, options.reservedColumns);
   const columns = unionOf(input.files.map(({ header }) => header));
   const filled = inspected.filter(({ hasRecords }) => hasRecords);
+  const files = await withKeys(
+    input,
+    inspected.map(({ file, hasRecords }) => (hasRecords ? file.header : [])),
+    options,
+  );
   const keyName =
     columns.length === 0 || (filled.length === 0 && !hasKey(columns, options))
       ? NO_KEYS
-      : keysOr(findKeyColumns(columns, options.columns, false, options.personColumns), input.files[0]?.keys ?? NO_KEYS);
-  const files = input.files.map((file) => ({ ...file, keys: keysOr(keysIn(file.header, options), file.keys) }));
+      : keysOfAll(files, findKeyColumns(columns, options.columns, false, options.personColumns), NO_KEYS);
   for (const { uri, header, keys } of files) {
     if (filled.some(({ file }) => file.uri === uri) && !hasAny(keys)) throw noKeyError(uri, header, true, options.personColumns);
   }
@@ -145,12 +151,43 @@ function hasAny(keys: KeyNames): boolean {
   return Object.values(keys).some((name) => name !== null);
 }
 
-/** The key columns of one file. A configured column that this file lacks may be in another file. */
-function keysIn(header: readonly string[], options: FreezeOptions): KeyNames {
-  const found = findKeyColumns(header, options.columns, true, options.personColumns);
-  return Object.fromEntries(
-    Object.entries(found).map(([key, name]) => [key, name !== null && header.includes(name) ? name : null]),
-  ) as unknown as KeyNames;
+/**
+ * The files with their key columns. Files with the same columns have the same keys, chosen by the first records of these files. A
+ * configured column that one file lacks may be in another. @param headers the columns of each file; empty where it has no records
+ */
+async function withKeys(
+  { format, files }: Pick<InputManifest, 'format' | 'files'>,
+  headers: readonly (readonly string[])[],
+  options: FreezeOptions,
+): Promise<InputFile[]> {
+  const groups = new Map<string, InputFile[]>();
+  for (const [index, file] of files.entries()) {
+    const name = JSON.stringify(headers[index]);
+    groups.set(name, [...(groups.get(name) ?? []), file]);
+  }
+  const chosen = await mapConcurrently([...groups], FILES_AT_ONCE, async ([name, alike]) => {
+    const header = JSON.parse(name) as readonly string[];
+    const samples = await sampleColumns(format, header.length === 0 ? [] : alike, header, options.signal);
+    return [name, chooseColumns(header, samples, options.columns, options.personColumns)] as const;
+  });
+  const keys = new Map(chosen);
+  return files.map((file, index) => {
+    const own =
+      headers[index]?.length === 0 && file.header.length > 0
+        ? chooseColumns(file.header, new Map(), options.columns, options.personColumns)
+        : null;
+    return { ...file, keys: own ?? keys.get(JSON.stringify(headers[index])) ?? NO_KEYS };
+  });
+}
+
+/** The column of each key where all files agree, else the best of all. @param otherwise the columns of keys that no file has */
+function keysOfAll(files: readonly InputFile[], best: KeyNames, otherwise: KeyNames): KeyNames {
+  const of = (key: keyof KeyNames): string | null => {
+    const found = new Set(files.flatMap(({ keys }) => keys[key] ?? []));
+    const [only] = found;
+    return only === undefined ? (otherwise[key] ?? null) : found.size === 1 ? only : (best[key] ?? only);
+  };
+  return Object.fromEntries(Object.keys(best).map((key) => [key, of(key as keyof KeyNames)])) as unknown as KeyNames;
 }
 
 /** True when a key column exists. Without records, a missing column does no harm. */
@@ -170,11 +207,22 @@ async function freezeJsonl(manifest: InputManifest, inspected: readonly Inspecte
   if (seen.sampled === 0 && hasRecords) throw noJsonError(manifest.files);
   if (seen.sampled === 0) return { ...manifest, columns: seen.columns };
   const sampled = unionOf([seen.sampleColumns, ...inspected.map(({ sampledKeys }) => sampledKeys)]);
-  const keyName = findKeyColumns(sampled, options.columns, true, options.personColumns);
+  const files = await withKeys(
+    manifest,
+    inspected.map(({ sampledKeys }) => sampledKeys),
+    options,
+  );
+  const all = chooseColumns(
+    sampled,
+    await sampleColumns('jsonl', manifest.files, sampled, options.signal),
+    options.columns,
+    options.personColumns,
+  );
+  // In JSON lines a column that the job names need not be among the first objects.
+  const keyName = { ...keysOfAll(files, all, all), ...Object.fromEntries(Object.entries(options.columns).filter(([key]) => key in all)) };
   if (!Object.values(keyName).some((name) => name !== null && sampled.includes(name))) {
     throw noKeyError(manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', sampled, false, options.personColumns);
   }
-  const files = manifest.files.map((file, index) => ({ ...file, keys: keysIn(inspected[index]?.sampledKeys ?? [], options) }));
   return { ...manifest, files, columns: seen.columns, keyName };
 }
 

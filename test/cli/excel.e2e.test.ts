@@ -28,7 +28,7 @@ test('an output for Excel has its delimiter, its byte order mark and its line en
   expect(await folder.read('out.csv')).toBe(`${head}matched\r\n`);
 });
 
-test('an output without a word is written as its input, in one piece, in shards, on standard output, by verdict and by a retry', async () => {
+test('an output is written as its input, in one piece, in shards, on standard output, by verdict and by a retry', async () => {
   const { folder, service, args } = await makeWorld('\ufeffFirma;E-Mail-Adresse\n"A;B";a1@works.example\nC;fails@works.example\n');
   let fails = true;
   service.script = (asked, _response, reply, usual) => {

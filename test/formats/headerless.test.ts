@@ -4,7 +4,6 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readRecords } from '../../src/formats/read-records.ts';
 import type { InputManifest } from '../../src/formats/input-record.ts';
-import { keysByValue } from '../../src/formats/keys-by-value.ts';
 import { freeze, put } from './helpers.ts';
 import { temporaryFolder } from '../service/harness.ts';
 
@@ -86,22 +85,5 @@ describe('a table without a header', () => {
   it('without a key by its values is refused', async () => {
     const path = await put(await temporaryFolder(), 'raw.csv', 'Ada,Paris\nBob,Rome\n');
     await expect(freeze(path, { header: false })).rejects.toMatchObject({ code: 'input_no_columns' });
-  });
-});
-
-describe('keys by their values', () => {
-  const keys = (...rows: string[][]) => keysByValue(['a', 'b', 'c'], rows);
-
-  it('take the column whose values mostly have the form, blank cells left out', () => {
-    expect(keys(['x@y.example', '', 'acme.example'], ['', '', 'www.acme.example/about'], ['nobody', 'b', 'https://ü.example'])).toEqual({
-      email: null,
-      domain: 'c',
-      linkedin_url: null,
-    });
-    expect(keys(['x@y.example', '1.5', '12'], ['nobody', '2.5', '13'], ['z@y.example', '3', '14'])).toEqual({
-      email: 'a',
-      domain: null,
-      linkedin_url: null,
-    });
   });
 });

@@ -1,7 +1,7 @@
 /**
  * The quality and speed of the e-mail verifier: `node bench/verification.ts`.
  * - The share of public disposable domains that our lists know (`fixtures/lists/recall.json`).
- * - The reading of real replies of mail servers (`fixtures/replies`).
+ * - The reading of real replies of mail servers (`fixtures/replies`), by family, language and source. `replies` as an argument: only this.
  * - Verdicts for each family of cases in the mail world of `fixtures/mail-world.json`, over real sockets.
  * - The time for 1,000 addresses at 200 domains whose servers answer in 50 ms, alone and with a tarpit and a dead host.
  * - The time for 1,000 addresses of one domain, with pipelining, without it, or with 20 recipients a conversation.
@@ -19,7 +19,7 @@ import { smtpSettings } from '../src/verification/smtp/settings.ts';
 import type { EmailVerification, VerifyRequest } from '../src/verification/types.ts';
 import { Verifier } from '../src/verification/verifier.ts';
 import { CASES } from '../test/verification/cases.ts';
-import { countFamily, FAMILIES } from '../test/verification/replies.ts';
+import { COLLECTIONS, countReadings, deadReplies, FAMILIES, repliesOf, settledShare } from '../test/verification/replies.ts';
 import { testTls } from '../test/verification/certificate.ts';
 
 const print = (text: string): boolean => process.stdout.write(`${text}\n`);
@@ -112,14 +112,25 @@ function lists(): void {
 }
 
 function replies(): void {
+  const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
   print('| replies about mailboxes that are | replies | called dead | called full | neither |\n|---|---:|---:|---:|---:|');
-  for (const family of FAMILIES) {
-    const { replies: all, calledDead, calledFull } = countFamily(family);
-    print(`| ${family} | ${all} | ${calledDead.length} | ${calledFull} | ${all - calledDead.length - calledFull} |`);
+  for (const collection of COLLECTIONS) {
+    for (const family of FAMILIES) {
+      const { replies: all, calledDead, calledFull } = countReadings(repliesOf(family, collection));
+      print(`| ${family}, ${collection} | ${all} | ${calledDead.length} | ${calledFull} | ${all - calledDead.length - calledFull} |`);
+    }
   }
-  const dead = (['dead', 'disabled'] as const).map((family) => countFamily(family));
-  const settled = dead.reduce((sum, { calledDead }) => sum + calledDead.length, 0) / dead.reduce((sum, { replies: all }) => sum + all, 0);
-  print(`\nsettled of the dead: ${(100 * settled).toFixed(0)} %\n`);
+  const dead = COLLECTIONS.flatMap(deadReplies);
+  for (const column of ['language', 'source'] as const) {
+    print(`\n| dead or disabled, by ${column} | replies | settled |\n|---|---:|---:|`);
+    for (const [name, group = []] of Object.entries(Object.groupBy(dead, (reply) => reply[column])).toSorted(([one], [other]) =>
+      one < other ? -1 : 1,
+    )) {
+      print(`| ${name} | ${group.length} | ${percent(settledShare(group))} |`);
+    }
+  }
+  const unseen = settledShare(deadReplies('unseen'));
+  print(`\nsettled of the dead: ${percent(settledShare(dead))}; of those that no rule was written for: ${percent(unseen)}\n`);
 }
 
 async function families(): Promise<void> {
@@ -201,6 +212,10 @@ async function atOnce(): Promise<string> {
   );
 }
 
+if (process.argv[2] === 'replies') {
+  replies();
+  process.exit();
+}
 lists();
 replies();
 await families();

@@ -1,6 +1,7 @@
 /** Classifies a reply to RCPT: what it says about a mailbox. Pure. */
 import type { Reply } from './reply.ts';
-import { spokenWords, subjectOf } from './wordings.ts';
+import { spokenWords } from './reply-words.ts';
+import { plainWords, subjectOf } from './wordings.ts';
 
 /**
  * `no_mailbox`, `mailbox_disabled`: mail bounces. `mailbox_full`: mail bounces for now. `cannot_verify`: the server does not tell (252).
@@ -16,22 +17,25 @@ export type RcptMeaning =
   | 'try_later'
   | 'rejected';
 
-/** The codes under which words may mean an unknown mailbox: those of RFC 5321 4.2.3, and others that servers use for it. */
-const namesRecipient = (code: number): boolean => code === 501 || code >= 550;
+/** False for codes about the command or the login (RFC 5321 4.2.3, RFC 4954 4.7). Servers use all others for an unknown mailbox. */
+const namesRecipient = (code: number): boolean => code >= 500 && code !== 502 && code !== 503 && !(code >= 530 && code < 540);
 
 /** An enhanced code about the client anywhere in a reply line: `#5.7.1`, `(5.7.17)`. */
 const ABOUT_US = /(?<![\d.])5\.7\.\d{1,3}(?!\.?\d)/;
 
-const TOO_MANY = /too many(?! messages)/i;
+const TOO_MANY = /too many(?! messages)/;
+
+/** Longer texts are cut. The work for a text grows faster than its length. */
+const MAX_READ = 1_000;
 
 /**
  * True for a reply "too many recipients": 452, or 552 from older servers (RFC 5321 4.5.3.1.10), or the enhanced code x.5.3 (RFC 3463).
  * The rest may go into the next transaction.
  */
-export function isTooMany({ code, enhanced, text }: Reply): boolean {
+export function isTooMany({ code, enhanced, lines }: Reply): boolean {
   if (code < 400) return false;
   if (enhanced !== null && /^[45]\.5\.3$/.test(enhanced)) return true;
-  return (code === 452 || code === 552) && (enhanced === null || enhanced.endsWith('.0')) && TOO_MANY.test(text);
+  return (code === 452 || code === 552) && (enhanced === null || enhanced.endsWith('.0')) && TOO_MANY.test(plainWords(lines.join(' ')));
 }
 
 /**
@@ -44,11 +48,12 @@ export function classifyRcpt(reply: Reply): RcptMeaning {
   // RFC 5321 4.3.2 allows no other 2xx code for RCPT. 220 or 221 says nothing about the mailbox.
   if (code === 250 || code === 251) return 'accepted';
   if (code < 400) return 'rejected';
-  if (code >= 500 && reply.lines.some((line) => ABOUT_US.test(line))) return 'policy_rejected';
+  if (code >= 500 && reply.lines.some((line) => ABOUT_US.test(spokenWords(line)))) return 'policy_rejected';
   if (isTooMany(reply)) return 'try_later';
-  const enhanced = reply.enhanced === null ? null : byEnhancedCode(code, reply.enhanced, reply.text);
+  const text = reply.lines.join(' ').slice(0, MAX_READ);
+  const enhanced = reply.enhanced === null ? null : byEnhancedCode(code, reply.enhanced, text);
   if (enhanced !== null) return enhanced;
-  return code < 500 ? 'try_later' : byText(code, reply.text);
+  return code < 500 ? 'try_later' : byText(code, text);
 }
 
 /** Null when the enhanced code is too general to decide. */
@@ -69,18 +74,18 @@ function byEnhancedCode(code: number, enhanced: string, text: string): RcptMeani
 }
 
 function unlessWordsOutweigh(text: string, meaning: RcptMeaning): RcptMeaning {
-  const subject = subjectOf(spokenWords(text));
+  const subject = subjectOf(text);
   if (subject === 'full') return 'mailbox_full';
-  return subject === 'us' ? 'policy_rejected' : meaning;
+  if (subject === 'us' || subject === 'hint') return 'policy_rejected';
+  return subject === 'unavailable' && meaning === 'mailbox_disabled' ? 'rejected' : meaning;
 }
 
 function byText(code: number, text: string): RcptMeaning {
-  const subject = subjectOf(spokenWords(text));
-  if (subject === 'us') return 'policy_rejected';
+  const subject = subjectOf(text);
+  if (subject === 'us' || subject === 'hint') return 'policy_rejected';
   // RFC 5321 4.2.3: 552 is for storage that is used up; a mailbox that is not found has another text.
   if (subject === 'full' || (code === 552 && subject === null)) return 'mailbox_full';
-  if (!namesRecipient(code) || subject === null) return 'rejected';
-  return subject === 'unknown_user' ? 'no_mailbox' : 'mailbox_disabled';
+  return subject === null || subject === 'unavailable' || !namesRecipient(code) ? 'rejected' : subject;
 }
 
 /** Tokens that change from reply to reply: numbers, identifiers and host names. */

@@ -1,118 +1,157 @@
-/**
- * Classifies the text of a refusal. The words come from public collections of replies (`fixtures/replies`), in English, German,
- * French, Spanish, Portuguese, Italian, Dutch, Polish, Russian and Chinese. Pure.
- */
+/** Reads what the text of a refusal is about, by the tables `VOCABULARY`, `POLICY_VOCABULARY` and `FAMILIES`. Pure. */
+import { FAMILIES } from './families.ts';
+import { POLICY_VOCABULARY } from './policy-vocabulary.ts';
+import { canonical, clausesOf, withoutNoise, WORD } from './reply-words.ts';
+import { VOCABULARY } from './vocabulary.ts';
+
+/** The subjects of clauses, highest rank first. A full mailbox is a living one. */
+const RANKS = ['full', 'us', 'no_mailbox', 'mailbox_disabled', 'hint', 'unavailable'] as const;
 
 /**
- * The subject of a text. `us`: policy, reputation, rate, the sender, the message, the server, or a temporary state. null for unknown
- * wording.
+ * `us`: policy, reputation, rate, the sender, the message, the server, or a passing state. `hint`: words about us that need not mean us.
+ * `unavailable`: no more than "not available". null: unknown wording.
  */
-type Subject = 'us' | 'full' | 'disabled' | 'unknown_user' | null;
+export type Subject = (typeof RANKS)[number] | null;
 
-/** Servers repeat addresses and print links. Words in these mean nothing. */
-const ADDRESS = /<?[^\s<>@]{1,64}@[^\s<>@]+>?/g;
-const URL = /\b(?:https?:\/\/|www\.)\S+/gi;
-
-const anyOf = (...wordings: readonly string[]): RegExp => new RegExp(wordings.join('|'), 'i');
-
-const WHO = `(?:${[
-  'users?|e?-?mail ?box(?:es)?|recipients?|accounts?|(?:e-?mail )?address(?:ee)?(?:es)?|alias|person|customer|name|rcpt|local ?part',
-  'destinat[aá]rio|destinataire|usu[aá]rio|utilisateur|utente|adresse|empf(?:ae|[aä])nger|benutzer|konto|odbiorca|gebruiker',
-].join('|')})`;
-
-const UNKNOWN_USER = anyOf(
-  `no such (?:\\w+ )?(?:${WHO}|here|id\\b)`,
-  `(?:unknown|invalid|illegal|non-?existent|unrouteable|unroutable|undeliverable|bad|inconnu|unbekannter?) (?:\\w+ ){0,2}${WHO}`,
-  `${WHO}['"]? (?:\\S+ ){0,4}?(?:is |was |has |could |does |do )?(?:been )?${[
-    '(?:unknown|unrecognized|not? (?:be )?found|not exist|not present|invalide?|not valid|not known|not listed',
-    "does ?n'?t exist|dosn'?t exist|nonexistent)",
-  ].join('|')}`,
-  `${WHO} (?:\\S+ ){0,2}?${[
-    '(?:inconnue?|desconoc?ido|desconhecido|nicht bekannt|unbekannt|ine[sx]istente|sconosciuto|onbekend|nie istnieje|bestaat niet',
-    'existiert nicht|no existe|n[aã]o existe)',
-  ].join('|')}`,
-  `(?:doesn'?t|does not|don'?t|do not) have (?:an? |any )?(?:\\S+ )?${WHO}`,
-  `is not (?:a|an) (?:known|valid|active) ${WHO}|not a (?:known|valid) ${WHO}|not (?:our|a local) (?:${WHO})`,
-  'no (?:\\w+ )?mail-? ?box (?:here|by|with|of|found|available)|sorry,? no mail-?box|no account by that name|no one at this address',
-  'not in my validrcptto list|badrcptto|bad_?recipient|user ?unknown|@:? (?:was |is )?not found|no @ in',
-  'account that you tried to reach does not exist|no existe (?:dicha persona|ese usuario)|nessun utente|не найден|не существует|不存在',
-);
-
-const ABOUT_US = anyOf(
-  // Reputation and policy.
-  'spam|block|black ?list|\\blist(?:ed|ing) (?:at|by|in|on)|deny|denied|' +
-    'reputation|polic|\\brbl\\b|dns[bw]l|surbl|uribl|junk|virus|abuse|security',
-  'not (?:allowed|permitted|authori[sz]ed)|unauthori[sz]ed|prohibited|' +
-    'unsolicited|refused to|banned|restrict|captcha|confirm this|bulk|mass mail',
-  // Rates and moments.
-  '\\brates?\\b|rate.?limit|(?:too|so) (?:many|much)(?! (?:messages|mails) (?:in|on))|' +
-    'too (?:fast|quickly)|exceeds?\\b|exceeded (?:the )?(?:max|sending)',
-  'throttl|over (?:(?:its|the|their) )?limit|tropp[oi]|demasiad|zu viele|trop de',
-  '(?:per|this) (?:hour|minute|day)|daily|temporar|tempor[aä]r|moment|' +
-    '\\blater\\b|try again|gr[ea]y.?list|busy|deferred|delayed|retries|retrying',
-  // The client and its authentication.
-  'relay(?! recipient table)|\\breverse\\b|\\brdns|\\bptr\\b|\\b[eh][eh]lo\\b|' +
-    'host ?name|\\bclient|\\bips?\\b|\\bipv[46]\\b|\\bisp\\b|gateway (?:for|user)|\\bproxy',
-  '\\bspf\\b|dkim|dmarc|authenti[cf]|password|credential|\\blog ?in\\b|remote (?:\\w+ )?(?:address|name)|\\bidentit|\\btls\\b|starttls',
-  '\\byour (?:e-?mail )?(?:ip|host|network|domain|server|account|address(?! book)|mailbox|name|user)',
-  // The sender.
-  'sender|originat|mail from|\\bfrom(?::| (?:address|header|field|domain))|' +
-    '(?:return|reply|bounce)[- ](?:path|address)|envelope(?! recipient)',
-  '(?:sender|callout|callback|could not|unable to|cannot|failed to) verif|' +
-    'verif(?:y|ication)? (?:fail|error|required)|callout|backscatter|\\bbatv\\b',
-  // The message.
-  `\\bmessages? (?:${[
-    'content|size|length|header|too|is\\b|was (?:rejected|bounced|refused)|' +
-      'has|have|rejected|expi|filtered|loop|contain|must|given|bounced|of your',
-  ].join('|')})`,
-  '(?:message|delivery|queue)\\W+expi|size (?:limit|exceed|of)|too (?:big|large)|' +
-    'content\\b|attachment|\\bheaders?\\b|\\bmime\\b|\\brfc\\b|\\bdata\\b',
-  // The server and the way to it.
-  'connect(?:ion|ing)?\\b|look-?up|time[ds]? ?out|\\bdns\\b|unreachable|protocol|' +
-    '\\brouting|no route|to resolve|\\bmx records?|name ?server|domain name',
-  'domain (?:\\S+ )?(?:does not exist|is a dead)|did not respond|sequence|' +
-    'decode|\\bloop|\\bhops?\\b|forwarding loop|in the queue|queue period',
-  '(?:system|internal|mailer|config\\w*|local|server|media) (?:configuration )?(?:error|problem)|misconfig|e?-?mail system\\b',
-  // The recipient's own rules, which only a living mailbox has.
-  'administrative|organi[sz]ational|preferences|subscribed|members?\\b|mailing list|does ?n.t want|by this user|user rules',
-  // Other languages.
-  'plus tard|m[aá]s tarde|sp[aä]ter|exp[eé]diteur|[eé]metteur|absender|remitente|mittente|nadawc',
-  'gesperrt|bloqu|bloccat|zablokowan|abgelehnt|refus[eé]\\b|спам|блокир|отправител|отклон|позже|垃圾|频率|拒绝|黑名单|发件人',
-);
-
-const FULL = anyOf(
-  '(?:mailbox|mailfolder|maildir|inbox|account|storage|quota)(?: \\S+){0,5}? (?:full|exceed(?:ed|s|ing)?)\\b|full mailbox',
-  '(?:bo[iî]te|postfach|buz[oó]n|casilla|casella|caixa)(?: \\S+){0,5}? ' +
-    '(?:pleine?|voll|[uü]e?berf[uü]e?llt|lleno|llena|piena|cheia|satur[eé]e?)(?![a-z])',
-  'over ?quota|over (?:the |its |their )?(?:\\w+ )?quota|' +
-    'quota (?:usage |limit )?(?:exceeded|violation)|exceed(?:ed|s|ing)? (?:\\S+ ){0,3}quota',
-  '(?:exceeded|exhausted|exceed(?:s|ing)?) (?:\\S+ ){0,4}(?:storage|space|allocation)|' +
-    'would exceed maximum allowed storage|dis[ck] ?(?:space)? ?quota',
-  '(?:not (?:enough|sufficient)|insufficient|no|out of|have enough) (?:disk |storage )*space|' +
-    'space has been used up|exceeded the local limit',
-  'speichervolumen|speicherplatz|too many (?:messages|mails) (?:in|on)|zuviele mails|mailbox (?:size )?limit|quota (?:excedida|reached)',
-  'storage (?:\\S+ )?(?:limit|exhausted)|mailbox (?:\\S+ )?over (?:its |the )?limit|przepe[lł]nion|переполн|已满|容量',
-);
-
-const STATE = `(?:${[
-  'disabled|deactivated|suspended|inactive|closed|terminated|frozen|archived|discontinued|expired|not active|not activated',
-  'no longer (?:valid|active|in use)',
-].join('|')})`;
-const DISABLED = anyOf(
-  `${WHO} (?:\\S+ ){0,6}?${STATE}`,
-  `${STATE}(?: (?:\\w+ )?|\\b.{0,3})${WHO}`,
-  'no longer (?:accepts mail|on server)|archivee',
-);
-
-/** The text of a reply without the addresses and links in it. */
-export function spokenWords(text: string): string {
-  return text.replaceAll(URL, ' ').replaceAll(ADDRESS, '@');
+/** The cells of a table. */
+export function rowsOf(table: string): string[][] {
+  return table
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.split(' | '));
 }
 
-/** Reads a text without addresses and links. A full mailbox is a living one, and words about us outrank words about the mailbox. */
-export function subjectOf(words: string): Subject {
-  if (FULL.test(words)) return 'full';
-  if (ABOUT_US.test(words)) return 'us';
-  if (UNKNOWN_USER.test(words)) return 'unknown_user';
-  return DISABLED.test(words) ? 'disabled' : null;
+/** Concepts with a name of two words. */
+const TWO_WORDS = /no longer|your mail/g;
+const conceptsOf = (names: string): string[] => names.replaceAll(TWO_WORDS, (name) => name.replace(' ', '-')).split(' ');
+
+/** A letter for each concept. Clauses and families are written in these letters; `_` is a word of no concept. */
+const LETTERS = new Map<string, string>();
+function letterOf(concept: string): string {
+  const letter = LETTERS.get(concept) ?? String.fromCodePoint(0xe000 + LETTERS.size);
+  LETTERS.set(concept, letter);
+  return letter;
+}
+
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
+
+/** Letters by words and by stems. Words of scripts without spaces are found within a row of letters. */
+const WORDS = new Map<string, string>();
+const STEMS = new Map<string, string>();
+const UNSPACED_WORDS = new Map<string, string>();
+/** The most words of a phrase, by its first word. */
+const PHRASE_LENGTHS = new Map<string, number>();
+for (const [names = '', , entries = ''] of [...rowsOf(VOCABULARY), ...rowsOf(POLICY_VOCABULARY)]) {
+  const letters = conceptsOf(names).map(letterOf).join('');
+  for (const entry of entries.split(', ')) {
+    const phrase = canonical(entry).replace('*', '');
+    if (UNSPACED.test(phrase)) UNSPACED_WORDS.set(phrase, letters);
+    else (entry.endsWith('*') ? STEMS : WORDS).set(phrase, letters);
+    const [first = '', ...others] = phrase.split(' ');
+    PHRASE_LENGTHS.set(first, Math.max(PHRASE_LENGTHS.get(first) ?? 1, 1 + others.length));
+  }
+}
+const SHORTEST_STEM = Math.min(...[...STEMS.keys()].map((stem) => stem.length));
+const LONGEST_UNSPACED = Math.max(...[...UNSPACED_WORDS.keys()].map((word) => word.length));
+
+/** The letters of a word or phrase. The ending of a stem is no further word. */
+function lookUp(phrase: string): string | undefined {
+  const exact = WORDS.get(phrase);
+  if (exact !== undefined) return exact;
+  for (let end = phrase.length; end >= SHORTEST_STEM && phrase[end] !== ' '; end--) {
+    const letters = STEMS.get(phrase.slice(0, end));
+    if (letters !== undefined) return letters;
+  }
+  return undefined;
+}
+
+const isWord = (phrase: string): boolean => phrase.split(' ').every((word) => UNSPACED.test(word) || lookUp(word) !== undefined);
+
+/** The words of a row of a script without spaces, each with its letters. The longest word wins. */
+function unspacedWords(row: string): [word: string, letters: string][] {
+  const found: [string, string][] = [];
+  for (let from = 0; from < row.length;) {
+    let length = Math.min(LONGEST_UNSPACED, row.length - from);
+    while (length > 1 && !UNSPACED_WORDS.has(row.slice(from, from + length))) length--;
+    const word = row.slice(from, from + length);
+    found.push([word, UNSPACED_WORDS.get(word) ?? '_']);
+    from += length;
+  }
+  return found;
+}
+
+const lookUpUnspaced = (row: string): string =>
+  unspacedWords(row)
+    .map(([, letters]) => letters)
+    .join('')
+    .replaceAll(/_+/g, '_');
+
+/** "On this server", "in virtual mailbox table": a place, not a machine that the clause is about. */
+const PLACE = ((preposition, your, machine, table) => new RegExp(`${preposition}${your}?_?[${machine}${table}]+|${table}+`, 'g'))(
+  letterOf('preposition'),
+  letterOf('your'),
+  letterOf('machine'),
+  letterOf('table'),
+);
+const UNREAD = new RegExp(`[${letterOf('filler')}${letterOf('preposition')}]`, 'g');
+
+function lettersOf(clause: readonly string[]): string {
+  let letters = '';
+  for (let from = 0; from < clause.length;) {
+    const [first = ''] = clause.slice(from, from + 1);
+    let count = Math.min(PHRASE_LENGTHS.get(first) ?? 1, clause.length - from);
+    let found = UNSPACED.test(first) ? lookUpUnspaced(first) : lookUp(clause.slice(from, from + count).join(' '));
+    while (found === undefined && count > 1) found = lookUp(clause.slice(from, from + --count).join(' '));
+    letters += found ?? '_';
+    from += UNSPACED.test(first) ? 1 : count;
+  }
+  return letters.replaceAll(letterOf('filler'), '').replaceAll(PLACE, letterOf('place')).replaceAll(UNREAD, '');
+}
+
+/** Concepts that no gap of a family passes over. */
+const NO_GAP = ['sender', 'policy', 'machine', 'message', 'your-mail'].map(letterOf).join('');
+const SIGNS: Readonly<Record<string, string>> = { '...': '.*', '..': `[^${NO_GAP}]{0,8}?`, '.': `[^${NO_GAP}]{0,2}?`, '^': '^', $: '$' };
+
+function patternOf(part: string): string {
+  if (part.startsWith('!')) return `(?!.*${letterOf(part.slice(1))})`;
+  return SIGNS[part] ?? `[${part.split('/').map(letterOf).join('')}]`;
+}
+
+const PATTERNS = rowsOf(FAMILIES).map(([meaning = '', family = '']) => {
+  const parts = conceptsOf(family);
+  const isOnly = parts[0] === 'only';
+  return {
+    meaning: meaning as (typeof RANKS)[number],
+    isOnly,
+    pattern: new RegExp((isOnly ? ['^', ...parts.slice(1), '$'] : parts).map(patternOf).join('')),
+  };
+});
+
+/** The subject of a text: of its clause with the highest rank. @param text may hold addresses, links and host names */
+export function subjectOf(text: string): Subject {
+  const clauses = clausesOf(withoutNoise(text, isWord))
+    .map(lettersOf)
+    .filter((letters) => letters !== '');
+  const found = new Set(
+    clauses.flatMap((clause) =>
+      PATTERNS.filter(({ pattern, isOnly }) => (!isOnly || clauses.length === 1) && pattern.test(clause)).map(({ meaning }) => meaning),
+    ),
+  );
+  return RANKS.find((rank) => found.has(rank)) ?? null;
+}
+
+/** The words of a text in one spelling, without addresses, links, host names and ids. */
+export function plainWords(text: string): string {
+  return clausesOf(withoutNoise(text, isWord)).flat().join(' ');
+}
+
+/** The length of the words beyond ASCII that the tables have. */
+export function knownLength(text: string): number {
+  let known = 0;
+  for (const word of text.match(WORD) ?? []) {
+    if (UNSPACED.test(word)) {
+      for (const [part, letters] of unspacedWords(word)) known += letters === '_' ? 0 : part.length;
+    } else if (word.length > 2 && /[^\0-\x7f]/.test(word) && lookUp(canonical(word)) !== undefined) known += word.length;
+  }
+  return known;
 }

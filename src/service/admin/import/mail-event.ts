@@ -58,8 +58,8 @@ const ENHANCED = /^[245]\.\d{1,3}\.\d{1,3}$/;
 /** `smtp; 550-5.1.1 no such user` as in RFC 3464 2.3.6, with or without the first word. */
 const DIAGNOSTIC = /^(?:smtp;\s*)?([2-5]\d\d)?(?:^|[\s-]+|$)(?:#?([245]\.\d{1,3}\.\d{1,3})\b)?\s*(.*)$/is;
 const MAX_TEXT = 500;
-/** Codes for refusals that are known only by their words. The code 550 may have any reason. */
-const NO_CODE: Reply = { code: 550, enhanced: null, text: '', lines: [] };
+/** A refusal that is known only by its words. The code 550 may have any reason. */
+const refusalOf = (text: string): Reply => ({ code: 550, enhanced: null, text, lines: [text] });
 
 /** Times of mail services: seconds since 1970, with or without decimals, or milliseconds. */
 const EPOCH = /^\d{9,10}(?:\.\d+)?$|^\d{12,13}$/;
@@ -108,7 +108,7 @@ function kindOf(values: MappedRow['values']): MailEvent['kind'] | Refusal | null
   // An unknown type, such as a bounce for spam.
   const unclear = textsOf(values['bounce_type']).some((type) => meaningOf(type) === undefined);
   if (words.includes('soft') || unclear) return null;
-  const refusal = reply ?? { ...NO_CODE, text: diagnosticOf(values) };
+  const refusal = reply ?? refusalOf(diagnosticOf(values));
   return isOfMailbox(refusal, words.includes('hard') || reply === null) ? 'bounced' : null;
 }
 

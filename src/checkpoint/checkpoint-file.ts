@@ -121,6 +121,8 @@ export interface Checkpoint extends QuarantineState {
   readonly creditsAtMost: number;
   /** Only for a job that names its providers. */
   readonly providers?: ProviderStates;
+  /** `path`: the ledger's keys of this run have the path of a service's address. Left out where no address has one, or by older versions. */
+  readonly ledgerKey?: 'path';
   /** Null when no retry is under way. */
   readonly retry: Retry | null;
   /** The shard of a job that several processes share. Null for a whole job. */
@@ -230,6 +232,7 @@ const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
   callsAtMost: ['number'],
   creditsAtMost: ['number'],
   providers: ['object', 'undefined'],
+  ledgerKey: ['string', 'undefined'],
   retry: ['object', 'null'],
   shard: ['object', 'null'],
 };

@@ -10,7 +10,7 @@ import type { LedgerEntry, LedgerOptions, NewAnswerRow, SharedAnswer } from './o
 import { forgetOldRuns, OwnRun } from './own-run.ts';
 import { INDEX_BATCH, AnswerIndex } from './answer-index.ts';
 import { RunRows } from './run-rows.ts';
-import { makeScope, scopeNumber, ScopeRows } from './scope-rows.ts';
+import { hasScopesOf, makeScope, scopeNumber, ScopeRows } from './scope-rows.ts';
 import { UsedAnswers } from './used-answers.ts';
 import { WaitingAnswers, type AnswerOrigin } from './waiting-answers.ts';
 
@@ -86,6 +86,10 @@ export class Ledger {
         ? scopeNumber(this.#file.db, origin, step, options)
         : this.#file.write(() => makeScope(this.#file.db, origin, step, options)),
     );
+  }
+
+  hasScopesOf(origin: string): boolean {
+    return this.#file.guard(() => hasScopesOf(this.#file.db, origin));
   }
 
   /** The stored answer to a key, if this run may use it. */

@@ -27,6 +27,8 @@ export interface RunLedger {
   listen(listener: LedgerListener): void;
   /** A number for (origin, step, options): the part of an entry's key that a whole job shares. */
   scope(origin: string, step: string, options: string): number;
+  /** Whether a run has asked this origin with the ledger's file. */
+  hasScopesOf(origin: string): boolean;
   /** The answer to a key that is known here, if this run may use it. */
   get(scope: number, key: string): LedgerAnswer | null;
   /**
@@ -77,6 +79,10 @@ export class FileLedger implements RunLedger {
 
   scope(origin: string, step: string, options: string): number {
     return this.file.scope(origin, step, options);
+  }
+
+  hasScopesOf(origin: string): boolean {
+    return this.file.hasScopesOf(origin);
   }
 
   get(scope: number, key: string): LedgerAnswer | null {

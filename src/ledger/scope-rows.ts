@@ -6,6 +6,12 @@ export function scopeNumber(db: DatabaseSync, origin: string, step: string, opti
   return Number(db.prepare('SELECT id FROM scopes WHERE origin = ? AND step = ? AND options = ?').get(origin, step, options)?.['id'] ?? -1);
 }
 
+/** Whether a run has asked this origin with the ledger file. */
+export function hasScopesOf(db: DatabaseSync, origin: string): boolean {
+  const found = db.prepare('SELECT EXISTS (SELECT 1 FROM scopes WHERE origin = ?) AS found').get(origin);
+  return found?.['found'] === 1;
+}
+
 /** The same, created if missing. Call it within a transaction. */
 export function makeScope(db: DatabaseSync, origin: string, step: string, options: string): number {
   db.prepare('INSERT OR IGNORE INTO scopes (origin, step, options) VALUES (?, ?, ?)').run(origin, step, options);

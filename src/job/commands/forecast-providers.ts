@@ -3,7 +3,8 @@ import type { Step } from '../../definition/compiled-job.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { Money } from '../../definition/credit-price.ts';
 import { providerChannels, serviceSettings, type JobProvider } from '../../definition/job-provider.ts';
-import { providerOrigin } from '../lifecycle/provider-scopes.ts';
+import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import { ledgerOrigin } from '../lifecycle/service-origin.ts';
 import { matchRatesBy, type CreditForecast } from './plan-credits.ts';
 import { orderForecast, type OrderForecast } from './plan-order.ts';
 import { providerForecast, ratesFor, sumOf, type ProviderForecast, type WaterfallCounts } from './plan-providers.ts';
@@ -26,8 +27,13 @@ export interface ProvidersForecast {
  * @param stated the match rate that the user states for all (0 to 1); null: by the ledger
  * @throws MillraceError when the ledger cannot be read
  */
-export async function forecastProviders(job: CompiledJob, counts: WaterfallCounts, stated: number | null): Promise<ProvidersForecast> {
-  const origins = new Map(job.providers.map((provider) => [provider.name, providerOrigin(provider, job)]));
+export async function forecastProviders(
+  job: CompiledJob,
+  checkpoint: Pick<Checkpoint, 'ledgerKey'>,
+  counts: WaterfallCounts,
+  stated: number | null,
+): Promise<ProvidersForecast> {
+  const origins = new Map(job.providers.map((provider) => [provider.name, ledgerOrigin(provider.baseUrl, checkpoint)]));
   const byOrigin = stated === null && job.ledger.uri !== '' ? await matchRatesBy(job, [...new Set(origins.values())]) : new Map();
   const ofLedger = new Map([...origins].map(([name, origin]) => [name, byOrigin.get(origin) ?? {}]));
   const rates = ratesFor(job, counts, ofLedger, stated);

@@ -158,7 +158,8 @@ class KeyLoop {
           onFatal: stopFor,
         }),
     };
-    const scopes = lookupScopes((step, scope) => ledger.scope(serviceOrigin(settings), step, scope), domainField);
+    const origin = serviceOrigin(settings.service.baseUrl);
+    const scopes = lookupScopes((step, scope) => ledger.scope(origin, step, scope), domainField);
     this.#enrich = enrichStep(context, scopes.enrich);
     this.#verify = verifyStep(context, scopes.verify, { pollForMs: settings.verify.patienceMs });
   }

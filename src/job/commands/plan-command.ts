@@ -22,7 +22,7 @@ import { scratchFolder } from '../lifecycle/scratch.ts';
 import { refuseShards } from '../shards/in-one-piece.ts';
 import { howShardWouldStart } from '../shards/run-shard.ts';
 import { ownWindows, ownRpm, shardName } from '../shards/shard-job.ts';
-import { serviceOrigin } from '../lifecycle/service-origin.ts';
+import { ledgerOrigin } from '../lifecycle/service-origin.ts';
 import { decideStart, freshStart } from '../lifecycle/start.ts';
 import { type Start } from '../lifecycle/start-decision.ts';
 import type { Step } from '../../definition/steps.ts';
@@ -87,34 +87,35 @@ const NO_CREDITS: CreditForecast = { atMost: 0, expected: 0, matchRates: {}, fro
 
 /** Checks everything and calls nothing. Reads the whole input once. */
 export async function planCommand(job: CompiledJob, { json, ...options }: PlanOptions & { readonly json: boolean }): Promise<ExitCode> {
-  const plan = await makePlan(job, serviceOrigin(job), options);
+  const plan = await makePlan(job, options);
   process.stdout.write(json ? `${JSON.stringify(plan)}\n` : describe(plan, job, options.apiKey));
   return EXIT.ok;
 }
 
 /** @throws MillraceError the reason that would keep the job from running */
-export async function makePlan(job: CompiledJob, serviceOrigin: string, options: PlanOptions): Promise<RunForecast> {
+export async function makePlan(job: CompiledJob, options: PlanOptions): Promise<RunForecast> {
   const scratch = await scratchFolder(null);
   try {
-    return await planIn(scratch, job, serviceOrigin, options);
+    return await planIn(scratch, job, options);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
 }
 
-async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string, options: PlanOptions): Promise<RunForecast> {
+async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions): Promise<RunForecast> {
   const { apiKey, shard, signal } = options;
   const paths = { ...jobPaths(whole, { scratch: null }), spool: join(scratch, 'stdin'), arriving: join(scratch, 'arriving') };
   const { job, start } = await howItWouldStart(whole, paths, options);
   await adoptSpool(paths, null);
   const { manifest } = start.checkpoint;
+  const origin = ledgerOrigin(job.service.baseUrl, start.checkpoint);
   const place = ledgerLocation(job.ledger.uri, isShared(job.ledger.uri) ? join(scratch, 'ledger') : paths.ledger);
   const ledger =
     job.ledger.uri === '' ? null : await openReadOnlyLedger(place, { ...ledgerRights(job, start.checkpoint), tell: silentTeller });
   const seen = new KeySet(join(scratch, 'keys'));
   try {
-    const waterfalls = job.providers.length === 0 ? null : new WaterfallCounting(job, seen, ledger);
-    const counting = new PlanCounting(job, await loadKeys(job, manifest), seen, ledger, serviceOrigin, waterfalls);
+    const waterfalls = job.providers.length === 0 ? null : new WaterfallCounting(job, start.checkpoint, seen, ledger);
+    const counting = new PlanCounting(job, await loadKeys(job, manifest), seen, ledger, origin, waterfalls);
     // A retry has as many records as its output has rows.
     const limit = start.checkpoint.retry?.before.result.tally.total ?? job.limits.limit ?? Infinity;
     reading: for await (const batch of readRecords(manifest, start.checkpoint.shard?.from ?? null, signal)) {
@@ -127,7 +128,8 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
     }
     const finished = start.kind === 'done' || start.kind === 'finish';
     const rpm = ownRpm(job, start.checkpoint);
-    const forecast = waterfalls === null ? null : await forecastProviders(job, finished ? {} : waterfalls.counts, options.matchRate);
+    const forecast =
+      waterfalls === null ? null : await forecastProviders(job, start.checkpoint, finished ? {} : waterfalls.counts, options.matchRate);
     const { unique, fromLedger } = waterfalls ?? counting;
     const requests = finished
       ? { enrich: 0, verify: 0, company: 0, reveal: 0, total: 0 }
@@ -154,7 +156,7 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
           ? forecast.credits
           : forecastCredits(
               counting.paid,
-              options.matchRate === null && ledger !== null ? await ledgerMatchRates(job, serviceOrigin) : {},
+              options.matchRate === null && ledger !== null ? await ledgerMatchRates(job, origin) : {},
               options.matchRate,
               job.service,
             ),

@@ -2,6 +2,7 @@
  * Counts the lookups of a job that names its providers, without a request. Answers of the ledger are known. A lookup whose earlier
  * providers have no answer yet is counted with them, so that a forecast can say how probable it is.
  */
+import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
 import type { JobProvider } from '../../definition/job-provider.ts';
 import type { Waterfall } from '../../definition/steps.ts';
@@ -88,12 +89,15 @@ export class WaterfallCounting {
   readonly #ledger: ReadOnlyLedger | null;
   readonly #steps = new Map<Step, Asked>();
 
-  constructor(job: CompiledJob, seen: Seen, ledger: ReadOnlyLedger | null) {
+  constructor(job: CompiledJob, checkpoint: Pick<Checkpoint, 'ledgerKey'>, seen: Seen, ledger: ReadOnlyLedger | null) {
     this.#job = job;
     this.#seen = seen;
     this.#ledger = ledger;
     const scopes = new Map(
-      job.providers.map((provider) => [provider.name, providerScopes(provider, job, (...scope) => ledger?.scope(...scope) ?? -1)]),
+      job.providers.map((provider) => [
+        provider.name,
+        providerScopes(provider, job, checkpoint, (...scope) => ledger?.scope(...scope) ?? -1),
+      ]),
     );
     for (const step of job.steps) {
       const rule = job.waterfalls[step];

@@ -5,6 +5,7 @@ import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { InputManifest } from '../../formats/input-record.ts';
 import { START_MARK } from '../../writer/resume-point.ts';
 import type { JobPaths } from './paths.ts';
+import { newLedgerKey } from './service-origin.ts';
 
 /** The checkpoint of a new run, before its first record. @param shard the part of a run in shards */
 export function newCheckpoint(
@@ -37,6 +38,7 @@ export function newCheckpoint(
     result: null,
     callsAtMost: 0,
     creditsAtMost: 0,
+    ...newLedgerKey(job),
     retry: null,
     shard,
   };

@@ -17,6 +17,7 @@ import { ledgerRights } from '../lifecycle/ledger-rights.ts';
 import type { RetrySource } from '../lifecycle/retried-records.ts';
 import { firstRowNotices } from '../progress/first-row-notices.ts';
 import { Notices } from '../progress/notices.ts';
+import { warnOfOldLedgerKeys } from '../progress/old-ledger-key.ts';
 import type { Reporter } from '../progress/reporter.ts';
 import { expectedOf } from '../progress/snapshot.ts';
 import type { RunDestination } from './destination.ts';
@@ -85,6 +86,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     const rights = ledgerRights(job, options.checkpoint);
     const ledger = opened.adopt(await destination.openLedger({ ...rights, tell: reporter, ...signals }), (part) => part.close());
     const checkpoint = withSpent(options.checkpoint, ledger.spent);
+    if (!options.isResumed) warnOfOldLedgerKeys(job, checkpoint, ledger, reporter);
 
     // Limiters and pools
     const { counters, budget } = openCounters({ job, checkpoint, destination }, () => saved.saveTotals());

@@ -10,7 +10,7 @@ import { lookupScopes } from '../../processor/scopes.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { DeclaredClient } from '../../providers/client/declared-client.ts';
 import { providerScopes } from '../lifecycle/provider-scopes.ts';
-import { serviceOrigin } from '../lifecycle/service-origin.ts';
+import { ledgerOrigin } from '../lifecycle/service-origin.ts';
 import { Notices } from '../progress/notices.ts';
 import type { Reporter } from '../progress/reporter.ts';
 import { ownRpm, ownWindows, shareOfPlan } from '../shards/shard-job.ts';
@@ -38,6 +38,7 @@ export function servicePart(
   quota: SharedQuota | null,
   notices: Notices,
 ): ProviderPart {
+  const origin = ledgerOrigin(job.service.baseUrl, checkpoint);
   return {
     name: null,
     job,
@@ -58,7 +59,7 @@ export function servicePart(
     callCounters: counters,
     budget,
     notices,
-    scopes: (ledger) => lookupScopes((step, scope) => ledger.scope(serviceOrigin(job), step, scope), job.service.domainField, job),
+    scopes: (ledger) => lookupScopes((step, scope) => ledger.scope(origin, step, scope), job.service.domainField, job),
     verifyBatch: VERIFY_BATCH,
     isFallback: false,
     maySkip: () => false,
@@ -163,7 +164,7 @@ function namedPart(
     callCounters: both(run.counters, counters, watch),
     budget: bothBudgets(run.budget, own, name),
     notices: new Notices(tellerOf(reporter, name), job.limits.maxOutageMs, () => performance.now()),
-    scopes: (ledger) => providerScopes(provider, job, (...scope) => ledger.scope(...scope)),
+    scopes: (ledger) => providerScopes(provider, job, checkpoint, (...scope) => ledger.scope(...scope)),
     verifyBatch: definition.client === 'built-in' ? VERIFY_BATCH : (definition.operations.verify?.batch?.size ?? 1),
     isFallback: isFallback(job, name),
     maySkip: (error) => provider.onUnavailable === 'skip' && isUnavailable(error),

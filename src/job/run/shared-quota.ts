@@ -21,7 +21,7 @@ export async function openRunQuota(
   if (quota === null || rpm === null) return null;
   return openSharedQuota({
     uri: quota,
-    account: `${serviceOrigin(job)}\n${apiKey.value ?? ''}`,
+    account: `${serviceOrigin(job.service.baseUrl)}\n${apiKey.value ?? ''}`,
     rpm,
     workload: podNameOf(checkpoint),
     podsAtLeast: checkpoint.shard?.of ?? 1,

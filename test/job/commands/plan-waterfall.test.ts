@@ -76,7 +76,7 @@ interface Bed {
 function bedOf(world: World): Bed {
   const job = jobFor(world);
   const ledger = new FakeLedger();
-  const scopes = job.providers.map((provider) => providerScopes(provider, job, (...names) => ledger.scope(...names)));
+  const scopes = job.providers.map((provider) => providerScopes(provider, job, {}, (...names) => ledger.scope(...names)));
   const records = world.people.map(({ hasEmail }, i) => (hasEmail ? record(`a${i}@works${i}.example`) : record('', `works${i}.example`)));
   for (const [i, { hasEmail, known, verdicts }] of world.people.entries())
     for (const [place, own] of scopes.entries()) {
@@ -97,7 +97,7 @@ async function planned(
   rates: Readonly<Record<Step, readonly number[]>>,
 ): Promise<Record<string, PlaceForecast>> {
   const seen = new Set<string>();
-  const counting = new WaterfallCounting(job, { add: (key) => seen.size !== seen.add(key).size }, ledger);
+  const counting = new WaterfallCounting(job, {}, { add: (key) => seen.size !== seen.add(key).size }, ledger);
   const plan = new PlanCounting(job, keysOf(job), { add: () => false }, ledger, '', counting);
   for (const one of records) await plan.add(one);
   const counts = counting.counts;

@@ -43,7 +43,7 @@ export class InProcess {
   }
 
   plan(output: string, shard: Shard | null = null): ReturnType<typeof makePlan> {
-    return makePlan(this.#job(output, {}), this.service.url, {
+    return makePlan(this.#job(output, {}), {
       matchRate: null,
       apiKey: { state: 'set' },
       shard,

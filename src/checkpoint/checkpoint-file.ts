@@ -121,7 +121,7 @@ export interface Checkpoint extends QuarantineState {
   readonly creditsAtMost: number;
   /** Only for a job that names its providers. */
   readonly providers?: ProviderStates;
-  /** `path`: the ledger's keys of this run have the path of a service's address. Left out where no address has one, or by older versions. */
+  /** `path`: keys in the ledger have the path of a service's address. Left out where no address has one, and by older versions. */
   readonly ledgerKey?: 'path';
   /** Null when no retry is under way. */
   readonly retry: Retry | null;

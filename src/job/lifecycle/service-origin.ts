@@ -11,8 +11,8 @@ export function serviceOrigin(baseUrl: BaseUrl): string {
 }
 
 /**
- * The name under which the ledger has a service's answers: origin and path, because a gateway may serve two services on one host. A run that
- * an earlier version began goes on with the origin alone.
+ * The name under which the ledger has a service's answers: origin and path, because a gateway may serve two services on one host. A run
+ * that an earlier version began goes on with the origin alone.
  */
 export function ledgerOrigin(baseUrl: BaseUrl, { ledgerKey }: Pick<Checkpoint, 'ledgerKey'>): string {
   return ledgerKey === 'path' ? `${serviceOrigin(baseUrl)}${pathOf(baseUrl)}` : serviceOrigin(baseUrl);

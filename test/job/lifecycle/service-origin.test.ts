@@ -19,7 +19,7 @@ describe('the name of a service', () => {
     expect(ledgerOrigin(null, { ledgerKey: 'path' })).toBe('embedded');
   });
 
-  it('is noted in the checkpoint of a new run only where an address has a path', () => {
+  it('the checkpoint of a new run has the form of the key only where an address has a path', () => {
     const job = (...[service = null, ...providers]: (string | null)[]): CompiledJob =>
       ({ service: { baseUrl: service }, providers: providers.map((baseUrl) => ({ baseUrl })) }) as unknown as CompiledJob;
     expect(newLedgerKey(job('http://127.0.0.1:8080'))).toEqual({});

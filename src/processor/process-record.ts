@@ -1,13 +1,14 @@
-import type { CompanyRecord, ContactRecord, VerificationResult } from '../client/types.ts';
 import type { CompiledJob, Step } from '../definition/compiled-job.ts';
 import type { InputRecord } from '../formats/input-record.ts';
-import { shownKey, verifyKeyAsSpelled, type KeysOf, type Lookups, type RecordKeys } from './lookup-keys.ts';
-import type { Contribution } from './contribution.ts';
-import type { LookupDone } from './lookup-waterfall.ts';
 import type { LookupOutcome } from '../lookup/lookup-outcome.ts';
+import { shownKey, type KeysOf, type Lookups, type RecordKeys } from './lookup-keys.ts';
+import type { Contribution } from './contribution.ts';
+import type { LookupAsker, LookupDone } from './lookup-waterfall.ts';
 import type { Steps } from './open-steps.ts';
-import { errorOf, invalid, NO_ANSWERS, SKIPPED, SUPPRESSED, type StepAnswers, type RecordResult } from './result.ts';
+import { errorOf, invalid, NO_ANSWERS, SKIPPED, SUPPRESSED, type RecordResult } from './result.ts';
+import type { VerifyLookup } from './verify.ts';
 import { VerifyWaterfall, type VerifyGroups } from './verify-waterfall.ts';
+import { lookupsFor, type WalkLookup } from './walk.ts';
 
 /** Follows one record through the steps. */
 export interface RecordListener {
@@ -30,30 +31,38 @@ type DraftResult = { -readonly [K in keyof RecordResult]: RecordResult[K] };
 /** One record on its way through the steps. */
 interface RecordInProgress {
   readonly record: InputRecord;
+  /** Of this run's records, from 0 and without gaps. */
+  readonly number: number;
   readonly keys: RecordKeys;
   /** The result so far. */
   result: DraftResult;
   readonly listener: RecordListener;
 }
 
+/** A step as a record meets it, whatever it asks. */
+interface RecordStep {
+  readonly step: Step;
+  ask(inProgress: RecordInProgress, lookups: Lookups<WalkLookup>, done: LookupDone<unknown>): void;
+  /** The record has nothing to ask: where order matters, later ones may go on. */
+  skip(number: number): void;
+}
+
 /**
- * Takes one record through the configured steps: enrich, verify, company, reveal. After a failed step, or one that reports a suppressed
- * person, later steps are skipped. `number` counts the run's records from 0, without gaps.
+ * Takes one record through the steps of the job, in their order. After a failed step, or one that reports a suppressed person, later steps
+ * are skipped.
  */
 export class RecordProcessor {
   readonly #job: CompiledJob;
-  readonly #steps: Steps;
+  readonly #steps: readonly RecordStep[];
   readonly #keysOf: KeysOf;
-  /** Null without the verify step. */
-  readonly #verifyTurns: VerifyWaterfall | null;
 
   constructor(job: CompiledJob, steps: Steps, keysOf: KeysOf, groups: VerifyGroups | null = null) {
     this.#job = job;
-    this.#steps = steps;
     this.#keysOf = keysOf;
-    this.#verifyTurns = steps.verify === null ? null : new VerifyWaterfall(steps.verify, job.waterfalls.verify ?? null, groups);
+    this.#steps = job.steps.flatMap((step) => (step === 'verify' ? verifying(job, steps, groups) : lookingUp(step, steps)));
   }
 
+  /** @param number counts the run's records from 0, without gaps */
   process(record: InputRecord, number: number, listener: RecordListener): void {
     const keys = record.bad === null ? this.#keysOf(record) : 'bad_row';
     if (typeof keys === 'string') {
@@ -68,98 +77,46 @@ export class RecordProcessor {
       failure: null,
       didYouMean: keys.cleanedEmail,
     };
-    const inProgress: RecordInProgress = { record, keys, result, listener };
-    const { enrich } = this.#steps;
-    if (enrich === null || keys.enrich.length === 0) {
-      this.#verify(inProgress, number);
-      return;
-    }
-    enrich.ask(
-      keys.enrich,
-      (outcome, key, contributions) => {
-        if (this.#apply(inProgress, 'enrich', key, outcome, contributions)) {
-          this.#verify(inProgress, number);
-        } else {
-          this.skip(number);
-          listener.done(inProgress.result);
-        }
-      },
-      record,
-      retainedFor(listener),
-    );
+    this.#next({ record, number, keys, result, listener }, 0);
   }
 
-  /** This record skips its verify step; later ones may go on. */
+  /** The record asks nothing; later ones may go on. */
   skip(number: number): void {
-    this.#verifyTurns?.take(number, null);
+    for (const step of this.#steps) step.skip(number);
   }
 
-  #verify(inProgress: RecordInProgress, number: number): void {
-    const address = this.#verifyTurns === null ? null : this.#addressToVerify(inProgress);
-    if (address === null) {
-      this.skip(number);
-      this.#company(inProgress);
-    } else {
-      this.#verifyTurns?.take(number, {
-        address,
-        origin: inProgress.record,
-        done: (outcome, contributions) => this.#afterVerify(inProgress, address.key, outcome, contributions),
+  /** Asks the next step that has something to ask, from this place on. */
+  #next(inProgress: RecordInProgress, from: number): void {
+    const { keys, number, listener } = inProgress;
+    for (let place = from; place < this.#steps.length; place++) {
+      const one = this.#steps[place] as RecordStep;
+      const person = inProgress.result.enrich?.record ?? null;
+      const lookups = lookupsFor(one.step, { keys, person }, this.#job);
+      if (lookups === null) {
+        one.skip(number);
+        continue;
+      }
+      one.ask(inProgress, lookups, (outcome, key, contributions) => {
+        if (this.#apply(inProgress, one.step, key, outcome, contributions)) this.#next(inProgress, place + 1);
+        else this.#end(inProgress, place + 1);
       });
-    }
-  }
-
-  /** The record's own address, else the one that enrich found. */
-  #addressToVerify({ keys, result: { enrich } }: RecordInProgress): { key: string; spelled: string } | null {
-    if (this.#job.verify.when === 'unverified' && enrich?.record.verified === true) return null;
-    const found = enrich?.record.email;
-    if (typeof found === 'string' && keys.verify === null) return verifyKeyAsSpelled(found);
-    return keys.verify === null ? null : { key: keys.verify, spelled: keys.spelled ?? keys.verify };
-  }
-
-  #afterVerify(
-    inProgress: RecordInProgress,
-    email: string,
-    outcome: LookupOutcome<VerificationResult>,
-    contributions: readonly Contribution[] | undefined,
-  ): void {
-    if (this.#apply(inProgress, 'verify', email, outcome, contributions)) this.#company(inProgress);
-    else inProgress.listener.done(inProgress.result);
-  }
-
-  #company(inProgress: RecordInProgress): void {
-    const { company } = this.#steps;
-    const key = inProgress.keys.company;
-    if (company === null || key === null) {
-      this.#reveal(inProgress);
       return;
     }
-    const done: LookupDone<CompanyRecord> = (outcome, _key, contributions) => {
-      if (this.#apply(inProgress, 'company', key, outcome, contributions)) this.#reveal(inProgress);
-      else inProgress.listener.done(inProgress.result);
-    };
-    company.ask(companyLookups(this.#job, key), done, inProgress.record, retainedFor(inProgress.listener));
+    listener.done(inProgress.result);
   }
 
-  #reveal(inProgress: RecordInProgress): void {
-    const { reveal } = this.#steps;
-    const lookups = inProgress.keys.reveal;
-    if (reveal === null || lookups.length === 0) {
-      inProgress.listener.done(inProgress.result);
-      return;
-    }
-    const done: LookupDone<ContactRecord> = (outcome, key, contributions) => {
-      this.#apply(inProgress, 'reveal', key, outcome, contributions);
-      inProgress.listener.done(inProgress.result);
-    };
-    reveal.ask(lookups, done, inProgress.record, retainedFor(inProgress.listener));
+  /** The steps from this place on are skipped. */
+  #end({ number, listener, result }: RecordInProgress, from: number): void {
+    for (let place = from; place < this.#steps.length; place++) this.#steps[place]?.skip(number);
+    listener.done(result);
   }
 
   /** Applies a step's outcome to the result. Returns whether later steps go on. */
-  #apply<S extends Step>(
+  #apply(
     inProgress: RecordInProgress,
-    step: S,
+    step: Step,
     key: string,
-    outcome: LookupOutcome<NonNullable<StepAnswers[S]>['record']>,
+    outcome: LookupOutcome<unknown>,
     contributions?: readonly Contribution[],
   ): boolean {
     const { result } = inProgress;
@@ -169,7 +126,7 @@ export class RecordProcessor {
       result.contributions = result.contributions === undefined ? contributions : [...result.contributions, ...contributions];
     switch (outcome.kind) {
       case 'hit':
-        result[step] = outcome.answer as DraftResult[S];
+        Object.assign(result, { [step]: outcome.answer });
         if (inProgress.keys.decides === step) result.outcome = 'matched';
         return true;
       case 'miss':
@@ -203,8 +160,31 @@ function askedBy(contributions: readonly Contribution[] | undefined): number {
   return asked;
 }
 
-/** The same domain for each provider that the company step asks. */
-function companyLookups({ waterfalls }: Pick<CompiledJob, 'waterfalls'>, key: string): Lookups<{ readonly key: string }> {
-  const lookup = { key };
-  return waterfalls.company === undefined ? [lookup] : waterfalls.company.from.map(() => lookup);
+/** A step that looks records up: the order of the records does not matter. */
+function lookingUp(step: Exclude<Step, 'verify'>, steps: Steps): readonly RecordStep[] {
+  const asker = steps[step] as LookupAsker<WalkLookup, unknown> | null;
+  if (asker === null) return [];
+  return [
+    {
+      step,
+      ask: ({ record, listener }, lookups, done) => asker.ask(lookups, done, record, retainedFor(listener)),
+      skip: () => undefined,
+    },
+  ];
+}
+
+/** The verify step: its requests are filled in the order of the records. */
+function verifying({ waterfalls }: CompiledJob, { verify }: Steps, groups: VerifyGroups | null): readonly RecordStep[] {
+  if (verify === null) return [];
+  const turns = new VerifyWaterfall(verify, waterfalls.verify ?? null, groups);
+  return [
+    {
+      step: 'verify',
+      ask: ({ number, record }, [lookup], done) => {
+        const address = lookup as VerifyLookup;
+        turns.take(number, { address, origin: record, done: (outcome, contributions) => done(outcome, address.key, contributions) });
+      },
+      skip: (number) => turns.take(number, null),
+    },
+  ];
 }

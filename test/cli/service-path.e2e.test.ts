@@ -35,8 +35,23 @@ test('two services at two paths of one host keep their answers apart in one ledg
   const run = (name: string): ReturnType<typeof folder.run> =>
     folder.run(
       [
-        ...['run', '--input', 'in.csv', '--output', `${name}.csv`, '--steps', 'enrich', '--base-url', `${gateway.url}/${name}`],
-        ...['--rpm', '100000', '--ledger', 'kept.ledger', '--ledger.maxAgeDays', '30', '--progress', 'log'],
+        'run',
+        '--input',
+        'in.csv',
+        '--output',
+        `${name}.csv`,
+        '--steps',
+        'enrich',
+        '--base-url',
+        `${gateway.url}/${name}`,
+        '--rpm',
+        '100000',
+        '--ledger',
+        'kept.ledger',
+        '--ledger.maxAgeDays',
+        '30',
+        '--progress',
+        'log',
       ],
       { env: { MILLRACE_API_KEY: 'k' } },
     );
@@ -49,8 +64,23 @@ test('a run that an earlier version began goes on under its old keys, and a new 
   const [folder, gateway] = await Promise.all([makeFolder(), startGateway()]);
   await writeFile(folder.at('in.csv'), 'email\nana@works.example\nbo@works.example\n');
   const flags = [
-    ...['run', '--input', 'in.csv', '--output', 'out.csv', '--steps', 'enrich', '--base-url', `${gateway.url}/a`],
-    ...['--rpm', '100000', '--ledger', 'kept.ledger', '--ledger.maxAgeDays', '30', '--progress', 'log'],
+    'run',
+    '--input',
+    'in.csv',
+    '--output',
+    'out.csv',
+    '--steps',
+    'enrich',
+    '--base-url',
+    `${gateway.url}/a`,
+    '--rpm',
+    '100000',
+    '--ledger',
+    'kept.ledger',
+    '--ledger.maxAgeDays',
+    '30',
+    '--progress',
+    'log',
   ];
   const env = { MILLRACE_API_KEY: 'k' };
   expect(await folder.run([...flags, '--limit', '1'], { env })).toMatchObject({ code: 0 });

@@ -1,10 +1,10 @@
 /** Counts the requests that a run would send, without a request. */
 import { DatabaseSync } from 'node:sqlite';
-import type { PersonRecord } from '../../client/types.ts';
 import type { LedgerAnswer } from '../../ledger/ledger.ts';
-import type { ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
-import { verifyKey, type KeysOf, type Lookups, type RecordKeys } from '../../processor/lookup-keys.ts';
+import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
+import type { KeysOf, RecordKeys } from '../../processor/lookup-keys.ts';
 import { lookupScopes, type LookupScopes } from '../../processor/scopes.ts';
+import { lookupsFor, scopeOf, type RecordSoFar } from '../../processor/walk.ts';
 import { requestsFor, type KeptSize } from '../../lookup/request-size.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { InputRecord } from '../../formats/input-record.ts';
@@ -72,17 +72,13 @@ export class PlanCounting {
       await this.#waterfalls.fetch(known, ask);
       return;
     }
-    await ask(
-      known.flatMap(({ keys: { enrich, company, reveal } }) => [
-        ...lookupsIn(enrich).map(({ by, key }) => ({ scope: this.#scopes.enrich[by], key })),
-        ...(company === null ? [] : [{ scope: this.#scopes.company, key: company }]),
-        ...lookupsIn(reveal).map(({ by, key }) => ({ scope: this.#scopes.reveal[by], key })),
-      ]),
-    );
+    const others = this.#job.steps.filter((step) => step !== 'verify');
+    await ask(known.flatMap(({ keys }) => others.flatMap((step) => this.#lookup(step, { keys, person: null }) ?? [])));
+    if (!this.#job.steps.includes('verify')) return;
     await ask(
       known.flatMap(({ keys }) => {
-        const email = this.#addressOf(keys, this.#enriched(keys));
-        return email === null ? [] : [{ scope: this.#scopes.verify, key: email }];
+        const enrich = this.#lookup('enrich', { keys, person: null });
+        return this.#lookup('verify', { keys, person: personIn(enrich === null ? null : this.#look(enrich)) }) ?? [];
       }),
     );
   }
@@ -107,34 +103,31 @@ export class PlanCounting {
 
   /** A lookup that the ledger does not know counts as if it were answered with a match. */
   #follow(keys: RecordKeys): void {
-    const [enrich = null] = keys.enrich;
-    const isNew = enrich !== null && this.#count('enrich', this.#scopes.enrich[enrich.by], enrich.key);
-    const person = this.#enriched(keys);
-    if (endsRecord(person)) return;
-    const email = this.#addressOf(keys, person);
-    if (email !== null) {
-      this.#count('verify', this.#scopes.verify, email);
-      if (endsRecord(this.#look(this.#scopes.verify, email))) return;
-    } else if (isNew && person === null && this.#job.steps.includes('verify') && keys.verify === null) {
-      // The lookup counts as if it found an address, which no other record has.
-      this.#asked.verify++;
-      this.#verifyFound++;
+    let person: RecordSoFar['person'] = null;
+    let isNewPerson = false;
+    for (const step of this.#job.steps) {
+      const lookup = this.#lookup(step, { keys, person });
+      if (lookup === null) {
+        // The lookup counts as if it found an address, which no other record has.
+        if (step === 'verify' && isNewPerson) {
+          this.#asked.verify++;
+          this.#verifyFound++;
+        }
+        continue;
+      }
+      const isNew = this.#count(step, lookup);
+      const answer = this.#look(lookup);
+      if (answer?.kind === 'suppressed' || answer?.kind === 'failed') return;
+      if (step !== 'enrich') continue;
+      person = personIn(answer);
+      isNewPerson = isNew && answer === null;
     }
-    if (keys.company !== null) {
-      this.#count('company', this.#scopes.company, keys.company);
-      if (endsRecord(this.#look(this.#scopes.company, keys.company))) return;
-    }
-    const [reveal = null] = keys.reveal;
-    if (reveal !== null) this.#count('reveal', this.#scopes.reveal[reveal.by], reveal.key);
   }
 
-  /** The address that the record's verify step will ask about, as far as known. */
-  #addressOf(keys: RecordKeys, answer: LedgerAnswer | null): string | null {
-    if (!this.#job.steps.includes('verify') || endsRecord(answer)) return null;
-    if (answer === null || answer.kind === 'miss') return keys.verify;
-    const person = 'text' in answer ? (JSON.parse(answer.text) as Partial<PersonRecord> | null) : null;
-    if (this.#job.verify.when === 'unverified' && person?.verified === true) return null;
-    return keys.verify === null && typeof person?.email === 'string' ? verifyKey(person.email) : keys.verify;
+  /** The lookup of a step at the one service; null when the record skips the step. */
+  #lookup(step: Step, soFar: RecordSoFar): LedgerLookup | null {
+    const [lookup = null] = lookupsFor(step, soFar, this.#job) ?? [];
+    return lookup === null ? null : { scope: scopeOf(step, lookup, this.#scopes), key: lookup.key };
   }
 
   /** Lookups that would be paid for. */
@@ -149,32 +142,24 @@ export class PlanCounting {
   }
 
   /** True the first time that a lookup is counted. */
-  #count(step: Step, scope: number, key: string): boolean {
-    if (!this.#seen.add(`${step} ${scope} ${key}`)) return false;
+  #count(step: Step, lookup: LedgerLookup): boolean {
+    if (!this.#seen.add(`${step} ${lookup.scope} ${lookup.key}`)) return false;
     this.unique++;
-    if (this.#look(scope, key) === null) this.#asked[step]++;
+    if (this.#look(lookup) === null) this.#asked[step]++;
     else this.fromLedger++;
     return true;
   }
 
-  #enriched({ enrich: [enrich = null] }: RecordKeys): LedgerAnswer | null {
-    return enrich === null ? null : this.#look(this.#scopes.enrich[enrich.by], enrich.key);
-  }
-
-  #look(scope: number, key: string): LedgerAnswer | null {
+  #look({ scope, key }: LedgerLookup): LedgerAnswer | null {
     const known = this.#ledger?.look(scope, key) ?? null;
     // A lookup that a stopped run was asking for has no answer yet.
     return known?.kind === 'asking' ? null : known;
   }
 }
 
-function lookupsIn<L>(lookups: Lookups<L>): readonly L[] {
-  return lookups.filter((lookup) => lookup !== null);
-}
-
-/** True when no further step runs after this answer. */
-function endsRecord(answer: LedgerAnswer | null): boolean {
-  return answer?.kind === 'suppressed' || answer?.kind === 'failed';
+/** The person in the ledger's answer; null without one. */
+function personIn(answer: LedgerAnswer | null): RecordSoFar['person'] {
+  return answer?.kind === 'hit' || answer?.kind === 'unsettled' ? (JSON.parse(answer.text) as RecordSoFar['person']) : null;
 }
 
 /** A set of keys on disk. */

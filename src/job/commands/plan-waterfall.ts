@@ -8,9 +8,10 @@ import type { JobProvider } from '../../definition/job-provider.ts';
 import type { Waterfall } from '../../definition/steps.ts';
 import type { LedgerAnswer } from '../../ledger/answer.ts';
 import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
-import { verifyKey, type RecordKeys } from '../../processor/lookup-keys.ts';
+import type { RecordKeys } from '../../processor/lookup-keys.ts';
 import { fill, hasAll, ofOne, type SourcedRecord } from '../../processor/merge-records.ts';
 import type { LookupScopes } from '../../processor/scopes.ts';
+import { lookupsFor, scopeOf, type RecordSoFar } from '../../processor/walk.ts';
 import { providerScopes } from '../lifecycle/provider-scopes.ts';
 import { readKeptRecord } from './kept-record.ts';
 import type { Seen } from './plan-counting.ts';
@@ -50,11 +51,6 @@ export interface StepCounts {
   /** By place. */
   readonly places: readonly PlaceCounts[];
   readonly records: readonly OrderedRecords[];
-}
-
-interface Lookup {
-  readonly scope: number;
-  readonly key: string;
 }
 
 interface Asked {
@@ -122,18 +118,13 @@ export class WaterfallCounting {
 
   /** Fetches the answers for these records from a ledger on a network. */
   async fetch(records: readonly { readonly keys: RecordKeys }[], ask: (lookups: readonly LedgerLookup[]) => Promise<void>): Promise<void> {
-    await ask(
-      records.flatMap(({ keys }) =>
-        [this.#enrich(keys), this.#about('verify', keys.verify), this.#about('company', keys.company), this.#reveal(keys)].flatMap(
-          (lookups) => lookups.filter((lookup) => lookup !== null),
-        ),
-      ),
-    );
+    const known = (lookups: readonly (LedgerLookup | null)[] | null): readonly LedgerLookup[] =>
+      (lookups ?? []).filter((one) => one !== null);
+    await ask(records.flatMap(({ keys }) => this.#job.steps.flatMap((step) => known(this.#lookups(step, { keys, person: null })))));
     const found: LedgerLookup[] = [];
     for (const { keys } of records) {
       if (keys.verify !== null || !this.#steps.has('verify')) continue;
-      for (const person of await this.#knownPeople(keys))
-        found.push(...this.#about('verify', emailOf(person)).filter((one) => one !== null));
+      for (const person of await this.#knownPeople(keys)) found.push(...known(this.#lookups('verify', { keys, person })));
     }
     await ask(found);
   }
@@ -141,11 +132,18 @@ export class WaterfallCounting {
   /** Takes a record through the steps. */
   async follow(keys: RecordKeys): Promise<void> {
     const needsPerson = this.#steps.has('verify') && (keys.verify === null || this.#job.verify.when === 'unverified');
-    const person = await this.#walk('enrich', this.#enrich(keys), needsPerson);
-    if (person.ends) return;
-    if ((await this.#verify(keys, person)).ends) return;
-    if ((await this.#walk('company', this.#about('company', keys.company))).ends) return;
-    await this.#walk('reveal', this.#reveal(keys));
+    let enriched = NOTHING;
+    for (const step of this.#job.steps) {
+      const lookups = this.#lookups(step, { keys, person: knownPerson(enriched) });
+      if (lookups === null) {
+        // A lookup without an answer counts as if it may find an address, which no other record has.
+        if (step === 'verify' && enriched.unknown !== 0 && enriched.isNew && keys.verify === null) this.#countFound(enriched.unknown);
+        continue;
+      }
+      const walked = await this.#walk(step, lookups, step === 'enrich' && needsPerson);
+      if (walked.ends) return;
+      if (step === 'enrich') enriched = walked;
+    }
   }
 
   /** By step. */
@@ -161,17 +159,6 @@ export class WaterfallCounting {
     );
   }
 
-  async #verify(keys: RecordKeys, person: Walked): Promise<Walked> {
-    if (!this.#steps.has('verify')) return NOTHING;
-    const record = person.found?.record ?? {};
-    if (this.#job.verify.when === 'unverified' && person.unknown === 0 && record['verified'] === true) return NOTHING;
-    const address = keys.verify ?? emailOf(record);
-    if (address !== null) return this.#walk('verify', this.#about('verify', address));
-    // A lookup without an answer counts as if it may find an address, which no other record has.
-    if (person.unknown !== 0 && person.isNew) this.#countFound(person.unknown);
-    return NOTHING;
-  }
-
   #countFound(found: Places): void {
     const asked = this.#steps.get('verify');
     if (asked === undefined) return;
@@ -183,7 +170,7 @@ export class WaterfallCounting {
   }
 
   /** @param needsRecord the record of a match matters to later steps */
-  async #walk(step: Step, lookups: readonly (Lookup | null)[], needsRecord = false): Promise<Walked> {
+  async #walk(step: Step, lookups: readonly (LedgerLookup | null)[], needsRecord = false): Promise<Walked> {
     const asked = this.#steps.get(step);
     if (asked === undefined || lookups.every((lookup) => lookup === null)) return NOTHING;
     const { rule } = asked;
@@ -233,7 +220,7 @@ export class WaterfallCounting {
   }
 
   /** True the first time that a lookup is counted. */
-  #count(asked: Asked, place: number, { scope, key }: Lookup, answer: LedgerAnswer | null, after: Places): boolean {
+  #count(asked: Asked, place: number, { scope, key }: LedgerLookup, answer: LedgerAnswer | null, after: Places): boolean {
     // Without a ledger there are no scopes, and each provider has its own lookups all the same.
     const where = scope < 0 ? asked.rule.from[place] : scope;
     if (!this.#seen.add(`${asked.step} ${where} ${key}`)) return false;
@@ -247,11 +234,11 @@ export class WaterfallCounting {
   }
 
   /** True the first time that a record with these lookups comes to a step. */
-  #isFirst({ step }: Asked, lookups: readonly (Lookup | null)[]): boolean {
+  #isFirst({ step }: Asked, lookups: readonly (LedgerLookup | null)[]): boolean {
     return this.#seen.add(`${step} of ${lookups.map((lookup) => (lookup === null ? '' : `${lookup.scope} ${lookup.key}`)).join('\n')}`);
   }
 
-  #look({ scope, key }: Lookup): LedgerAnswer | null {
+  #look({ scope, key }: LedgerLookup): LedgerAnswer | null {
     const known = this.#ledger?.look(scope, key) ?? null;
     // A lookup that a stopped run was asking for has no answer yet.
     return known?.kind === 'asking' ? null : known;
@@ -262,35 +249,33 @@ export class WaterfallCounting {
     const asked = this.#steps.get('enrich');
     if (asked === undefined) return [];
     const people: Readonly<Record<string, unknown>>[] = [];
-    for (const [place, lookup] of this.#enrich(keys).entries()) {
+    for (const [place, lookup] of (this.#lookups('enrich', { keys, person: null }) ?? []).entries()) {
       const person = lookup === null ? null : await this.#recordOf(asked, place, this.#look(lookup), true);
       if (person !== null) people.push(person);
     }
     return people;
   }
 
-  #enrich({ enrich }: RecordKeys): readonly (Lookup | null)[] {
-    const scopes = this.#steps.get('enrich')?.scopes ?? [];
-    return enrich.map((lookup, place) => (lookup === null ? null : { scope: scopes[place]?.enrich[lookup.by] ?? -1, key: lookup.key }));
+  /** The lookup of a step at each of its providers; null when the record skips the step. */
+  #lookups(step: Step, soFar: RecordSoFar): readonly (LedgerLookup | null)[] | null {
+    const scopes = this.#steps.get(step)?.scopes ?? [];
+    const lookups = lookupsFor(step, soFar, this.#job);
+    if (lookups === null) return null;
+    return lookups.map((lookup, place) => {
+      const own = scopes[place];
+      return lookup === null ? null : { scope: own === undefined ? -1 : scopeOf(step, lookup, own), key: lookup.key };
+    });
   }
+}
 
-  #reveal({ reveal }: RecordKeys): readonly (Lookup | null)[] {
-    const scopes = this.#steps.get('reveal')?.scopes ?? [];
-    return reveal.map((lookup, place) => (lookup === null ? null : { scope: scopes[place]?.reveal[lookup.by] ?? -1, key: lookup.key }));
-  }
-
-  /** The same key at each provider of a step; null: a record without one. */
-  #about(step: 'verify' | 'company', key: string | null): readonly (Lookup | null)[] {
-    return (this.#steps.get(step)?.scopes ?? []).map((scopes) => (key === null ? null : { scope: scopes[step], key }));
-  }
+/** The person as far as known: a provider without a known answer may still say that the address is not verified. */
+function knownPerson({ found, unknown }: Walked): RecordSoFar['person'] {
+  const person = found?.record ?? null;
+  return person === null || unknown === 0 ? person : { ...person, verified: false };
 }
 
 function bits(place: number): Places {
   return 1 << place;
-}
-
-function emailOf(record: Readonly<Record<string, unknown>>): string | null {
-  return typeof record['email'] === 'string' ? verifyKey(record['email']) : null;
 }
 
 /** As `LookupWaterfall` takes a match. */

@@ -31,7 +31,7 @@ type DraftResult = { -readonly [K in keyof RecordResult]: RecordResult[K] };
 /** One record on its way through the steps. */
 interface RecordInProgress {
   readonly record: InputRecord;
-  /** Of this run's records, from 0 and without gaps. */
+  /** Its place among the run's records, from 0 and without gaps. */
   readonly number: number;
   readonly keys: RecordKeys;
   /** The result so far. */

@@ -1,4 +1,4 @@
-/** Which lookups a record makes, step by step: one rule for the run, which has the answers, and for the plan, which has the ledger. Pure. */
+/** The lookups of a record, step by step: one rule for the run, which has answers, and for the plan, which has the ledger. Pure. */
 import type { CompiledJob, Step } from '../definition/compiled-job.ts';
 import { verifyKeyAsSpelled, type EnrichLookup, type Lookups, type RecordKeys, type RevealLookup } from './lookup-keys.ts';
 import type { LookupScopes } from './scopes.ts';

@@ -12,15 +12,16 @@ const CACHE_KIB = 4_194_304;
 
 /**
  * Creates the store at `path`, unless it exists. Its source files lie beside it meanwhile.
+ * `varied` contacts have tens of thousands of places, and more signals.
  * The journal is not on disk, because a half-made store is useless. `bench/import.ts` measures an import that may be interrupted.
  */
-export async function generatedStore(path: string, contacts: number): Promise<void> {
+export async function generatedStore(path: string, contacts: number, variety: 'usual' | 'varied' = 'usual'): Promise<void> {
   if (existsSync(path)) return;
   const folder = mkdtempSync(join(dirname(path), 'generated-'));
   try {
     const { status, stderr } = spawnSync(
       process.execPath,
-      [fileURLToPath(new URL('../../fixtures/generate/large.ts', import.meta.url)), String(contacts), folder],
+      [fileURLToPath(new URL('../../fixtures/generate/large.ts', import.meta.url)), String(contacts), folder, '1', variety],
       { encoding: 'utf8' },
     );
     if (status !== 0) throw new Error(stderr);

@@ -12,6 +12,11 @@ export function beforeWriting(db: DatabaseSync, end: () => void): void {
   readers.set(db, end);
 }
 
+/** Ends the shared read of a connection, if one is open. */
+export function endSharedRead(db: DatabaseSync): void {
+  readers.get(db)?.();
+}
+
 /**
  * Milliseconds between attempts. SQLite itself tries ten times a second, and would miss most of the moments in which an import releases the
  * store.
@@ -60,7 +65,7 @@ function hasBegun(db: DatabaseSync, mayWait: boolean): boolean {
 
 /** Runs `work` in a write transaction, or within the open one. Either all of its changes are kept or, if it throws, none. */
 export function transaction<T>(db: DatabaseSync, work: () => T): T {
-  readers.get(db)?.();
+  endSharedRead(db);
   if (db.isTransaction) return work();
   beginWriting(db);
   try {

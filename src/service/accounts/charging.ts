@@ -174,6 +174,14 @@ export class Charge {
       });
   }
 
+  /** Takes requests of the quota for work that is done. It may sink below zero; then the next requests are refused until it is filled. */
+  oweRequests(count: number): void {
+    const { id, rpm } = this.account;
+    if (rpm === null) return;
+    this.#quota = this.#books.quota.owe(id, rpm, this.#books.clock(), count);
+    this.#tokens += count;
+  }
+
   /** Has `undo` run with a refund. */
   onRefund(undo: () => void): void {
     (this.#undo ??= []).push(undo);

@@ -2,7 +2,17 @@
  * Durable quota: the token buckets of all keys, across restarts. Memory has the exact level; the store has a lower bound of it. A new bound
  * is written only before the level sinks below the old one. So after a crash a key has lost its reserve, and never gained a token.
  */
-import { decisionOf, fullBucket, returnTokens, refill, take, type Bucket, type QuotaDecision, type QuotaLedger } from './token-bucket.ts';
+import {
+  decisionOf,
+  fullBucket,
+  owe,
+  returnTokens,
+  refill,
+  take,
+  type Bucket,
+  type QuotaDecision,
+  type QuotaLedger,
+} from './token-bucket.ts';
 import type { Journal, Part, JournalMember } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 
@@ -44,8 +54,15 @@ export class DurableQuota implements QuotaLedger, JournalMember {
     const kept = this.#find(keyId, rpm, nowMs);
     const { bucket, decision } = take(kept.bucket, rpm, nowMs, count);
     kept.bucket = bucket;
-    if (decision.allowed && bucket.tokens < refill(kept.floor, rpm, nowMs).tokens) this.#lower(keyId, kept, (rpm * RESERVE_MS) / MINUTE_MS);
+    if (decision.allowed) this.#lowerIfNeeded(keyId, kept, nowMs);
     return decision;
+  }
+
+  owe(keyId: string, rpm: number, nowMs: number, count: number): QuotaDecision {
+    const kept = this.#find(keyId, rpm, nowMs);
+    kept.bucket = owe(kept.bucket, rpm, nowMs, count);
+    this.#lowerIfNeeded(keyId, kept, nowMs);
+    return decisionOf(kept.bucket, rpm, true);
   }
 
   giveBack(keyId: string, rpm: number, nowMs: number, count: number): QuotaDecision {
@@ -100,6 +117,11 @@ export class DurableQuota implements QuotaLedger, JournalMember {
       kept.bucket = refill(kept.bucket, kept.rpm, nowMs);
       this.#lower(keyId, kept, 0);
     }
+  }
+
+  #lowerIfNeeded(keyId: string, kept: Kept, nowMs: number): void {
+    const { bucket, floor, rpm } = kept;
+    if (bucket.tokens < refill(floor, rpm, nowMs).tokens) this.#lower(keyId, kept, (rpm * RESERVE_MS) / MINUTE_MS);
   }
 
   #lower(keyId: string, kept: Kept, reserve: number): void {

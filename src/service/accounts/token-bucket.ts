@@ -4,7 +4,9 @@ const MINUTE_MS = 60_000;
 /** Tolerance of comparisons: float noise must not turn a whole token into 0.999. */
 const EPSILON = 1e-6;
 
-/** A bucket at a time of a monotonic clock, milliseconds. Negative after a crash that lost count of taken tokens. */
+/**
+ * A bucket at a time of a monotonic clock, milliseconds. Negative after a crash that lost count of taken tokens, or while work is owed for.
+ */
 export interface Bucket {
   readonly tokens: number;
   readonly atMs: number;
@@ -40,6 +42,12 @@ export function take(bucket: Bucket, rpm: number, nowMs: number, count = 1): { b
   return { bucket: after, decision: decisionOf(after, rpm, allowed, count) };
 }
 
+/** Takes `count` tokens of work that is done, whether or not the bucket holds them. It may sink below zero. */
+export function owe(bucket: Bucket, rpm: number, nowMs: number, count: number): Bucket {
+  const filled = refill(bucket, rpm, nowMs);
+  return { tokens: filled.tokens - count, atMs: filled.atMs };
+}
+
 /** Returns `count` tokens of a refused request. */
 export function returnTokens(bucket: Bucket, rpm: number, nowMs: number, count: number): Bucket {
   const filled = refill(bucket, rpm, nowMs);
@@ -62,6 +70,8 @@ export function decisionOf(bucket: Bucket, rpm: number, allowed: boolean, count 
 export interface QuotaLedger {
   /** Takes tokens from the key's bucket: all, or none when it holds fewer. */
   take(keyId: string, rpm: number, nowMs: number, count?: number): QuotaDecision;
+  /** Takes tokens of work that is done: the bucket may sink below zero. */
+  owe(keyId: string, rpm: number, nowMs: number, count: number): QuotaDecision;
   /** Returns tokens of a refused request, and describes the bucket after that. */
   giveBack(keyId: string, rpm: number, nowMs: number, count: number): QuotaDecision;
   /** Describes the bucket without taking a token. */

@@ -7,6 +7,7 @@ import { faultSequence, type Faults } from '../calls/fault-injection.ts';
 import { LIMITS, type Limits } from '../guards/limits.ts';
 import { closeSilent, lastAnswers } from '../guards/last-answers.ts';
 import { LoadGate } from '../guards/load-gate.ts';
+import { Turns } from '../guards/turns.ts';
 import { VerifyGate } from '../guards/verify-gate.ts';
 import { Idempotency } from '../calls/idempotency.ts';
 import { KeyRing } from '../accounts/key-ring.ts';
@@ -117,6 +118,7 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
 
   const store = openStore(owner.path, undefined, true);
   let mail: OpenMail | null = null;
+  let search: QueryEngine | null = null;
   const health = new StoreHealth(owner.path, log);
   const tellOfFailure = (error: unknown, failure: WriteFailure): void =>
     log?.write('warn', { event: 'store_write_failed', reason: failure, error: error instanceof Error ? error.message : String(error) });
@@ -151,6 +153,8 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
     const gate = new LoadGate(limits, clock, () => journal.writeAwaited());
     const meter = new ServiceMeter();
     const evidence = withLearntPatterns(directory, store, clock);
+    const engine = new QueryEngine(store, now);
+    search = engine;
     const signals = new SignalFeed(store);
     const webhooks = new Webhooks({
       store,
@@ -182,7 +186,8 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
     });
     const app = buildApp({
       directory,
-      search: new QueryEngine(store, now),
+      search: engine,
+      turns: new Turns(clock),
       signals,
       streams,
       verifier,
@@ -237,6 +242,7 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
         if (!owner.lost.aborted) quota.releaseReserves();
         journal.close();
         turn.end();
+        engine.close();
         store.close();
         await owner.release();
       }
@@ -272,6 +278,7 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
     lag.close();
     await mail?.close();
     journal.close();
+    search?.close();
     store.close();
     throw error;
   }

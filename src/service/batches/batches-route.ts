@@ -15,6 +15,7 @@ import type { Limits } from '../guards/limits.ts';
 import type { LoadGate } from '../guards/load-gate.ts';
 import { Readers } from '../guards/readers.ts';
 import { refuseLate } from '../guards/unreadable.ts';
+import type { Turns } from '../guards/turns.ts';
 import type { Uploads } from '../guards/uploads.ts';
 import { LIST_BATCHES, MEDIA, RESULT_SETS, type BatchFormat, type ResultSet } from './batch-operations.ts';
 import type { LimitParameter } from '../http/paging.ts';
@@ -97,23 +98,30 @@ export interface BatchResultsDependencies {
   /** Monotonic, milliseconds. */
   readonly clock: () => number;
   readonly gate: Pick<LoadGate, 'leave'>;
+  readonly turns: Turns;
 }
 
 /** GET .../results: a stream of lines. */
-export function batchResults({ batches, limits, clock, gate }: BatchResultsDependencies): RouteHandlerMethod {
+export function batchResults({ batches, limits, clock, gate, turns }: BatchResultsDependencies): RouteHandlerMethod {
   const readers = new Readers(limits, clock);
   return (request: FastifyRequest, reply: FastifyReply) => {
     const set = readSet(request);
-    const results = batches.resultsOf(request.call.charge.keyId, paramsOf(request).id);
+    const { keyId } = request.call.charge;
+    const results = batches.resultsOf(keyId, paramsOf(request).id);
     request.call.charge.bookCalls();
     const format = formatFor(request.headers.accept, results.format);
     reply.header('content-type', format === 'csv' ? `${MEDIA.csv}; charset=utf-8` : MEDIA.ndjson);
     if (isHead(request)) return reply.send();
-    const onEnd = readers.begin(request.call.charge.keyId, request.raw.socket);
+    const onEnd = readers.begin(keyId, request.raw.socket);
     // The connection may have been closed while the request waited; `finished` reports that, too.
     finished(reply.raw, onEnd);
     gate.leave(request.call);
-    return reply.send(Readable.from(results.read(set, format), { objectMode: false }));
+    return reply.send(
+      Readable.from(
+        results.read(set, format, (steps) => turns.run(keyId, steps)),
+        { objectMode: false },
+      ),
+    );
   };
 }
 

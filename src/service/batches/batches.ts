@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
+import type { RunSteps } from '../../util/steps.ts';
 import { ServiceError } from '../http/problem.ts';
 import type { BatchFormat, ResultSet } from './batch-operations.ts';
 import { isUnreadable, isDiskFailure } from '../../sqlite/system-code.ts';
@@ -222,7 +223,7 @@ export class Batches {
   resultsOf(
     keyId: string,
     id: string,
-  ): { readonly format: BatchFormat; read(set: ResultSet | null, format: BatchFormat): AsyncGenerator<string> } {
+  ): { readonly format: BatchFormat; read(set: ResultSet | null, format: BatchFormat, run: RunSteps): AsyncGenerator<string> } {
     const row = this.#find(keyId, id);
     if (!WITH_RESULTS.includes(row.state)) throw conflict(row, 'has no results: those of a completed or cancelled job can be read');
     const files = this.#rows.files.all(row, 'results');
@@ -230,13 +231,14 @@ export class Batches {
       throw new ServiceError('not_found', 'the files of this job are gone');
     return {
       format: row.request.format,
-      read: (set, format) =>
+      read: (set, format, run) =>
         resultStream(
           () => this.#rows.files.all(row, 'results'),
           (file) => this.#folder.at(id, file),
           set,
           { format, escapesFormulas: row.request.options['escape_formulas'] === true },
           () => this.#redactorOf(row.createdMs),
+          run,
         ),
     };
   }

@@ -1,5 +1,6 @@
 /** Streams the results of a job, all or one set, and redacts people who were erased meanwhile. */
 import { open, type FileHandle } from 'node:fs/promises';
+import type { RunSteps, Steps } from '../../util/steps.ts';
 import { ServiceError } from '../http/problem.ts';
 import type { ResultSet } from './batch-operations.ts';
 import type { BatchFile } from './batch-files.ts';
@@ -9,6 +10,8 @@ import { parseStoredLine, RESULT_HEADER, serialiseLine, type StoredLine, type Sh
 
 const CHUNK_BYTES = 64 * 1024;
 const LF = 0x0a;
+/** Writing a line takes this many units of work. */
+const LINE_UNITS = 3;
 
 /** The stored lines of an open file, chunk by chunk; closes it. @throws errors of the disk */
 export async function* storedLines(file: FileHandle, size: number): AsyncGenerator<StoredLine[]> {
@@ -58,6 +61,7 @@ async function openCurrent(
  * The results as text, chunk by chunk. An erasure may happen while they are read, so files and redactor are asked for again.
  * @param currentFiles called for each file
  * @param currentRedactor called for each chunk
+ * @param run shares the work on a chunk out
  */
 export async function* resultStream(
   currentFiles: () => readonly BatchFile[],
@@ -65,16 +69,25 @@ export async function* resultStream(
   set: ResultSet | null,
   shape: Shape,
   currentRedactor: () => Redact | null,
+  run: RunSteps,
 ): AsyncGenerator<string> {
   if (shape.format === 'csv') yield RESULT_HEADER;
   for (const { n } of currentFiles()) {
     const { handle, bytes } = await openCurrent(() => currentFiles().find((file) => file.n === n), pathOf);
     for await (const lines of storedLines(handle, bytes)) {
-      const redact = currentRedactor();
-      const text = lines.map((stored) => answerLine(stored, set, shape, redact)).join('');
+      const text = await run(answerText(lines, set, shape, currentRedactor()));
       if (text !== '') yield text;
     }
   }
+}
+
+function* answerText(lines: readonly StoredLine[], set: ResultSet | null, shape: Shape, redact: Redact | null): Steps<string> {
+  let text = '';
+  for (const stored of lines) {
+    text += answerLine(stored, set, shape, redact);
+    yield LINE_UNITS;
+  }
+  return text;
 }
 
 /** The text of a line in the answer; empty when it belongs to another set. */

@@ -1,16 +1,21 @@
 /** Answers one request: runs the use cases that its document asks for, all at once, and composes the answer from them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
-import { executeSync, GraphQLError, type DocumentNode } from 'graphql';
+import { GraphQLError, type DocumentNode } from 'graphql';
 import type { EndpointAnswer } from '../calls/endpoint.ts';
 import { settlesRequest, ServiceError } from '../http/problem.ts';
 import { allNamed } from '../store/identity/named-people.ts';
 import { CALLS, type Done, type GraphqlDependencies } from './calls.ts';
+import { compose } from './compose.ts';
 import { Documents } from './documents.ts';
 import { planOf, type PlannedCall } from './plan.ts';
 import { extensionsOf, GraphqlRefusal, refusalText } from './refusal.ts';
-import { readRequest, type GraphqlRequest } from './request.ts';
-import { buildSchema, type Outcomes } from './graphql-schema.ts';
+import { readRequest } from './request.ts';
+import { bookSearches } from '../search/search-price.ts';
+import { buildSchema } from './graphql-schema.ts';
+
+/** Characters of a document that takes milliseconds to be checked. */
+const LONG_DOCUMENT = 4_096;
 
 const SCHEMA = buildSchema();
 const DOCUMENTS = new Documents(SCHEMA);
@@ -25,6 +30,8 @@ export async function answer(dependencies: GraphqlDependencies, request: Fastify
   let calls: readonly PlannedCall[];
   try {
     document = DOCUMENTS.read(asked.query);
+    // To check a long document takes as long as to plan it.
+    if (asked.query.length > LONG_DOCUMENT) await nextTurn();
     calls = planOf(SCHEMA, document, asked);
   } catch (error) {
     if (!(error instanceof GraphqlRefusal)) throw error;
@@ -34,35 +41,39 @@ export async function answer(dependencies: GraphqlDependencies, request: Fastify
   if (calls.some(({ name }) => !CALLS[name].isFree)) charge.requireCredits(1);
   charge.bookBulk(calls.length, 'fields at the top', '/query');
   const found = await perform(dependencies, request, calls);
-  const outcomes = new Map(found.map((one, at) => [calls[at]?.key ?? '', outcomeOf(one, requestId)]));
-  const credits = found.reduce((sum, one) => sum + (one instanceof ServiceError ? 0 : one.credits), 0);
+  const done = found.flatMap((one) => (one instanceof ServiceError ? [] : one));
+  const searches = done.flatMap(({ units }) => units ?? []);
+  const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
   return {
     status: 200,
-    text: compose(document, asked, outcomes),
-    credits,
-    named: allNamed(found.map((one) => (one instanceof ServiceError ? {} : one.named))),
+    text: await compose(
+      SCHEMA,
+      document,
+      asked,
+      calls.map(({ key, fields }, at) => ({ key, fields, value: () => valueOf(found[at] as Outcome, requestId) })),
+    ),
+    credits: sum(done.map(({ credits }) => credits)),
+    headers: searches.length === 0 ? {} : bookSearches(charge, searches.length, sum(searches)),
+    named: allNamed(done.map(({ named }) => named)),
   };
 }
 
 /** The outcome of a call: an answer, or a refusal for good. */
 type Outcome = Done | ServiceError;
 
-/** Runs all calls at once. A refusal that may work later refuses the whole request. */
+/** Runs all calls, in steps. A refusal that may work later refuses the whole request. */
 async function perform(dependencies: GraphqlDependencies, { call }: FastifyRequest, calls: readonly PlannedCall[]): Promise<Outcome[]> {
   const announcements: (() => void)[] = [];
-  const begun: Promise<Outcome | Unsettled>[] = [];
-  for (const [at, { name, args }] of calls.entries()) {
-    if (at > 0 && CALLS[name].isLong) await nextTurn();
-    const run = async (): Promise<Done> => {
-      const found = await CALLS[name].run(dependencies, args);
+  const begun = calls.map(async ({ name, args }): Promise<Outcome | Unsettled> => {
+    try {
+      const found = await dependencies.turns.run(call.charge.keyId, CALLS[name].run(dependencies, args));
       announcements.push(CALLS[name].eventOf?.(dependencies, call.charge, args, found) ?? (() => undefined));
       return found;
-    };
-    // Caught at once: nobody waits for it before all are begun.
-    begun.push(
-      run().catch((error: unknown) => (error instanceof ServiceError && settlesRequest(error.status) ? error : new Unsettled(error))),
-    );
-  }
+    } catch (error) {
+      // Caught at once: nobody waits for it before all are begun.
+      return error instanceof ServiceError && settlesRequest(error.status) ? error : new Unsettled(error);
+    }
+  });
   const found = (await Promise.all(begun)).map((one) => {
     if (one instanceof Unsettled) throw one.error;
     return one;
@@ -79,17 +90,7 @@ class Unsettled {
   }
 }
 
-/** Puts together what was asked for. */
-function compose(document: DocumentNode, { variables, operationName }: GraphqlRequest, outcomes: Outcomes): string {
-  const result = executeSync({ schema: SCHEMA, document, rootValue: outcomes, variableValues: variables, operationName });
-  const bug = result.errors?.find(({ extensions }) => extensions['code'] === undefined);
-  if (bug !== undefined) throw bug;
-  return JSON.stringify(result);
-}
-
-function outcomeOf(found: Outcome, requestId: string): () => unknown {
-  return () => {
-    if (found instanceof ServiceError) throw new GraphQLError(found.message, { extensions: extensionsOf(found, requestId) });
-    return found.value;
-  };
+function valueOf(found: Outcome, requestId: string): unknown {
+  if (found instanceof ServiceError) throw new GraphQLError(found.message, { extensions: extensionsOf(found, requestId) });
+  return found.value;
 }

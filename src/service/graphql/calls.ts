@@ -1,4 +1,5 @@
 /** The top-level fields. Each runs the use case of a REST call, and costs the same. */
+import { andThen, oneStep, type Steps } from '../../util/steps.ts';
 import type { Charge } from '../accounts/charging.ts';
 import type { EndpointAnswer } from '../calls/endpoint.ts';
 import { ServiceError, type ErrorItem } from '../http/problem.ts';
@@ -24,6 +25,8 @@ export interface Done {
   readonly credits: number;
   /** The people whom the whole record names, whichever fields are asked for. */
   readonly named: Named;
+  /** The work of a search, in units; absent for other calls. */
+  readonly units?: number;
 }
 
 /** The needs of the use cases of all fields, together. */
@@ -34,12 +37,10 @@ export interface GraphqlDependencies extends SearchDependencies, EnrichDependenc
 
 interface RestCall {
   readonly isFree: boolean;
-  /** It looks through everything, so that others are let in between. */
-  readonly isLong: boolean;
   /** How many rows it answers at most; none: one record. */
   readonly rows?: (args: CallArguments) => number;
   /** @throws ServiceError as REST would */
-  run(dependencies: GraphqlDependencies, args: CallArguments): Done | Promise<Done>;
+  run(dependencies: GraphqlDependencies, args: CallArguments): Steps<Done | Promise<Done>>;
   /** Prepares the webhook event of what it found, to be called once all calls are done; none: it has no event. */
   eventOf?(dependencies: GraphqlDependencies, charge: Charge, args: CallArguments, found: Done): () => void;
 }
@@ -49,10 +50,9 @@ export type CallName = 'contacts' | 'contact' | 'company' | 'signals' | 'enrich'
 export const CALLS: Readonly<Record<CallName, RestCall>> = {
   contacts: {
     isFree: true,
-    isLong: true,
     rows: rowsOf(SEARCH_LIMIT.schema),
-    run(dependencies, { filter, sort = null, first = null, after = null }) {
-      const { contacts, total, next } = renamed(
+    *run(dependencies, { filter, sort = null, first = null, after = null }) {
+      const { contacts, total, next, units } = yield* renamed(
         () => searchPage(dependencies, { ...(filter as CallArguments | undefined), sort, limit: first, cursor: after }),
         (pointer) => (pointer === '/sort' ? pointer : `/filter${pointer}`),
       );
@@ -60,51 +60,52 @@ export const CALLS: Readonly<Record<CallName, RestCall>> = {
         value: { ...connectionOf(contacts, after, next), totalCount: total, totalRelation: 'eq' },
         credits: 0,
         named: { people: contacts.map(({ id }) => id) },
+        units,
       };
     },
   },
   contact: {
     isFree: true,
-    isLong: false,
-    run({ directory }, args) {
-      const reader = new BodyReader(args, CONTACT_BODY);
-      const lookup = readLookup(reader, CONTACT_BODY.forms);
-      reader.finish();
-      // `finish` has thrown unless there is one good lookup, and CONTACT_BODY has none by domain.
-      const { row } = findPerson(directory, lookup as Exclude<PersonLookup, { by: 'domain' }>);
-      return { value: shownContact(row, directory), credits: 0, named: { people: [row.id] } };
-    },
+    run: ({ directory }, args) =>
+      oneStep(() => {
+        const reader = new BodyReader(args, CONTACT_BODY);
+        const lookup = readLookup(reader, CONTACT_BODY.forms);
+        reader.finish();
+        // `finish` has thrown unless there is one good lookup, and CONTACT_BODY has none by domain.
+        const { row } = findPerson(directory, lookup as Exclude<PersonLookup, { by: 'domain' }>);
+        return { value: shownContact(row, directory), credits: 0, named: { people: [row.id] } };
+      }),
   },
   company: {
     isFree: false,
-    isLong: false,
-    run: ({ directory }, { domain }) => done({ text: findCompanyText(directory, domain as string), credits: COMPANY_CREDITS }),
+    run: ({ directory }, { domain }) =>
+      oneStep(() => done({ text: findCompanyText(directory, domain as string), credits: COMPANY_CREDITS })),
   },
   signals: {
     isFree: true,
-    isLong: true,
     rows: rowsOf(SIGNAL_LIMIT.schema),
-    run(dependencies, { first, after, ...filter }) {
+    *run(dependencies, { first, after, ...filter }) {
       const given = Object.entries({ ...filter, limit: first, cursor: after }).filter(([, value]) => value !== null && value !== undefined);
       const query: QueryValues = Object.fromEntries(
         given.map(([name, value]) => [name, Array.isArray(value) ? (value as string[]) : String(value)]),
       );
-      const { signals, next } = renamed(() => signalPage(dependencies.signals, query));
+      const { signals, next } = yield* renamed(() => signalPage(dependencies.signals, query));
       return { value: connectionOf(signals, after, next), credits: 0, named: { signals: idsOf(signals.map(({ record }) => record)) } };
     },
   },
   enrich: {
     isFree: false,
-    isLong: false,
-    run: async (dependencies, args) => done(await enrichOne(dependencies, args)),
+    run: (dependencies, args) => oneStep(() => andThen(enrichOne(dependencies, args), done)),
     eventOf: (dependencies, charge, args, { value }) => enrichmentEvent(dependencies, charge, args, () => value as SparseRecord),
   },
-  reveal: { isFree: false, isLong: false, run: async (dependencies, args) => done(await revealOne(dependencies, args)) },
+  reveal: {
+    isFree: false,
+    run: (dependencies, args) => oneStep(() => andThen(revealOne(dependencies, args), done)),
+  },
   verifyEmails: {
     isFree: false,
-    isLong: false,
     rows: ({ emails }) => (emails as readonly unknown[]).length,
-    run: async (dependencies, args) => done(await verifyOnce(dependencies, args)),
+    run: (dependencies, args) => oneStep(() => andThen(verifyOnce(dependencies, args), done)),
   },
 };
 
@@ -137,9 +138,9 @@ function connectionOf(
 const NAMES: Readonly<Record<string, string>> = { limit: 'first', cursor: 'after', next_cursor: 'endCursor' };
 
 /** Has what is wrong with a page told by the names that were given; `placed` says where else a pointer of REST points to. */
-function renamed<T>(find: () => T, placed: (pointer: string) => string = (pointer) => pointer): T {
+function* renamed<T>(find: () => Steps<T>, placed: (pointer: string) => string = (pointer) => pointer): Steps<T> {
   try {
-    return find();
+    return yield* find();
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const { code, message, errors, headers } = error;

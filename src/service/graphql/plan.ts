@@ -32,6 +32,8 @@ export interface PlannedCall {
   readonly key: string;
   readonly name: CallName;
   readonly args: Readonly<Record<string, unknown>>;
+  /** Fields that may come back of it. */
+  readonly fields: number;
 }
 
 type Variables = Parameters<typeof getArgumentValues>[2];
@@ -101,12 +103,12 @@ class Planner {
         throw graphqlRefusal('too_many', `query has more than ${GRAPHQL_LIMITS.calls} fields at the top`);
       const args = getArgumentValues(field, node, this.#variables);
       this.#take(args);
-      const call = { key, name: name as CallName, args };
-      const rows = CALLS[call.name].rows?.(args) ?? null;
+      const before = this.#cost;
+      const rows = CALLS[name as CallName].rows?.(args) ?? null;
       // They are found, and verdicts asked for, whatever is wanted of them.
       this.#spend(rows ?? 0);
       this.#weigh(nodes, field, rows, 1, 1);
-      calls.push(call);
+      calls.push({ key, name: name as CallName, args, fields: this.#cost - before });
     }
     return calls;
   }

@@ -79,7 +79,8 @@ export const GRAPHQL: Operation = {
   description:
     'Queries `contacts`, `contact`, `company`, `signals`; mutations `enrich`, `reveal`, `verifyEmails`. Each field at the top is ' +
     'answered and charged as the call of REST that it is, and takes a request of the quota and a call of a trial. ' +
-    `There may be ${GRAPHQL_LIMITS.calls} of them. Below the top each field is ` +
+    `There may be ${GRAPHQL_LIMITS.calls} of them. The units of all searches together are paid for as those of one search. ` +
+    'Below the top each field is ' +
     'asked for once, whatever it is called. The schema is told by introspection.',
   headers: {
     Accept: {
@@ -93,6 +94,7 @@ export const GRAPHQL: Operation = {
     200: {
       description: 'What became of it; see `errors`.',
       content: { 'application/json': ref('GraphQLResponse'), [GRAPHQL_TYPE]: ref('GraphQLResponse') },
+      headers: ['X-Search-Units'],
     },
     400: {
       description: 'The document is none, or asks for what there is not, or for too much.',

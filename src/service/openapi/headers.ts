@@ -38,6 +38,11 @@ export const HEADERS: Readonly<Record<string, Header>> = {
     example: 'true',
   },
   'Retry-After': { description: 'Seconds until it is worth asking again.', schema: COUNT, example: 30 },
+  'X-Search-Units': {
+    description: 'The work that the searches of the request took.',
+    schema: COUNT,
+    example: 120,
+  },
   ETag: { description: 'Names what was answered; see `If-None-Match`.', schema: TEXT, example: '"q83vEjRWeJCrze8SNFZ4kA"' },
   Link: { description: 'The next page, when there is one.', schema: TEXT, example: '</v1/signals?limit=2&cursor=WyJ4Il0>; rel="next"' },
   Location: {

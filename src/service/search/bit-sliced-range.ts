@@ -6,7 +6,7 @@ import type { CompiledPredicate } from './compiled-predicate.ts';
 import { includes, type PostingList, type PostingReader } from './posting-reader.ts';
 import type { RangePredicate } from './predicate.ts';
 
-/** Scratch memory, used within one call. */
+/** Scratch memory, used between two pauses. */
 const ROWS = emptyBitmap(BLOCK);
 /** Slices per pass: the bitmaps of less and equal rows are then read and written once for four slices. */
 const SLICES_PER_PASS = 4;
@@ -66,7 +66,11 @@ function byScan(scan: RangeScan, present: PostingList, { low, high, bits }: Slic
   const bounds = { min: low, max: high === 2 ** bits - 1 ? Infinity : high };
   return {
     blockCost: SCAN_COST * present.blocks + scan.uncachedChunks,
-    addTo: (block, into, among) => scan.addInRange(block, bounds, into, among),
+    *addTo(block, into, among) {
+      yield* scan.prepare();
+      scan.addInRange(block, bounds, into, among);
+      yield SCAN_COST / 2;
+    },
   };
 }
 
@@ -82,7 +86,7 @@ function bySlices(
   let lists: readonly (PostingList | null)[] | null = null;
   return {
     blockCost: present.blocks * (1 + slices.filter((slice) => slice !== null).length),
-    addTo(block, into, among) {
+    *addTo(block, into, among) {
       lists ??= slices.map((slice) => (slice === null ? null : reader.list(slice)));
       const found = lists;
       const rows = ROWS;
@@ -91,7 +95,8 @@ function bySlices(
       for (let i = 0; i < rows.length; i++) rows[i] = (rows[i] ?? 0) & (among[i] ?? 0);
       below?.begin(rows);
       upTo?.begin(rows);
-      for (let index = 0; index < slices.length; index += SLICES_PER_PASS) {
+      let passes = 0;
+      for (let index = 0; index < slices.length; index += SLICES_PER_PASS, passes++) {
         if (below?.isDecided(bits - index) !== false && upTo?.isDecided(bits - index) !== false) break;
         const four = BUFFERS.map((buffer, at) => found[index + at]?.rows(block, buffer) ?? NO_ROWS) as unknown as FourSlices;
         // The high digits of most fields are 0 in every row.
@@ -104,6 +109,8 @@ function bySlices(
       upTo?.keepIn(rows);
       below?.removeFrom(rows);
       or(into, rows);
+      // The scratch memory is everybody's, so there is no pause before.
+      yield 1 + passes;
     },
   };
 }

@@ -1,4 +1,5 @@
 /** Evaluates a range by scanning a sort column. It needs no bit slices, and the column is in memory for sorting anyway. */
+import type { Steps } from '../../util/steps.ts';
 import type { SlicedField } from '../store/index/bit-slices.ts';
 import { BLOCK, isEmptyBetween, popcount32, type Bitmap } from '../store/index/bitmap.ts';
 import { CHUNK, codesInRange, type DecodedChunk } from '../store/index/packed-chunk.ts';
@@ -17,6 +18,8 @@ export interface Bounds {
 export interface RangeScan {
   /** Chunks that a scan of all rows reads from the store. */
   readonly uncachedChunks: number;
+  /** Reads what all scans need. To be called before `addInRange`. */
+  prepare(): Steps<void>;
   /**
    * Adds the rows of `among` within `bounds` to a bitmap of the block. Each row of `among` has a number.
    * @param bounds in the units of `slicedValue`; `max` may be Infinity

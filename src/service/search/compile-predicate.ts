@@ -1,4 +1,5 @@
 /** Compiles a predicate: looks its terms up, estimates its cost, and makes it run on a block of rows or on a single row. */
+import type { Steps } from '../../util/steps.ts';
 import { and, BLOCK, emptyBitmap, isEmptyBitmap, or, setBit, type Bitmap } from '../store/index/bitmap.ts';
 import { EVERY } from '../store/index/terms.ts';
 import { compileRange } from './bit-sliced-range.ts';
@@ -8,42 +9,61 @@ import type { Predicate } from './predicate.ts';
 
 /** Unions of this many terms keep one set of ids instead of a posting list for each term. */
 const LARGE_UNION = 64;
-/** A large union looks up the posting lists of this many of its terms, and assumes that the others are alike. */
+/** A large union looks up the sizes of this many of its posting lists, and assumes that the others are alike. */
 const SAMPLE = 32;
 /** A row has some tens of terms, and each is looked up in the set of ids. */
 const LARGE_UNION_PROBES = 16;
+/** Finding the rows of one block among this many row ids takes one unit of work. */
+const ROWS_A_UNIT = 2_000;
 
-const MATCHES_NOTHING: CompiledPredicate = { rowEstimate: 0, blockCost: 0, probeCost: 0, addTo: () => undefined, matches: () => false };
+const MATCHES_NOTHING: CompiledPredicate = { rowEstimate: 0, blockCost: 0, probeCost: 0, addTo: nothing, matches: () => false };
 
-export function compilePredicate(predicate: Predicate, reader: PostingReader): CompiledPredicate {
+function* nothing(): Steps<void> {
+  yield 0;
+}
+
+export function* compilePredicate(predicate: Predicate, reader: PostingReader): Steps<CompiledPredicate> {
   switch (predicate.kind) {
     case 'term':
-      return compileTerm(predicate.term, reader);
+      return yield* compileTerm(predicate.term, reader);
     case 'range':
+      yield 1;
       return compileRange(predicate, reader) ?? MATCHES_NOTHING;
     case 'rows':
       return compileRows(new Set(predicate.rows));
+    case 'ids':
+      return compileLargeUnion(new Set(predicate.ids), reader);
     case 'any':
-      return union(unionParts(predicate.of, reader));
+      return union(yield* unionParts(predicate.of, reader));
     case 'all': {
-      const [first, ...rest] = predicate.of.map((part) => compilePredicate(part, reader));
+      const [first, ...rest] = yield* compileEach(predicate.of, reader);
       if (first === undefined) return MATCHES_NOTHING;
       return rest.length === 0 ? first : intersection(first, rest);
     }
     case 'not':
-      return complement(compilePredicate(predicate.of, reader), reader.list(EVERY).rowEstimate);
+      return complement(yield* compilePredicate(predicate.of, reader), reader.list(EVERY).rowEstimate);
     default:
       return predicate satisfies never;
   }
 }
 
-function compileTerm(term: string, reader: PostingReader): CompiledPredicate {
+function* compileEach(predicates: readonly Predicate[], reader: PostingReader): Steps<CompiledPredicate[]> {
+  const compiled: CompiledPredicate[] = [];
+  for (const predicate of predicates) compiled.push(yield* compilePredicate(predicate, reader));
+  return compiled;
+}
+
+function* compileTerm(term: string, reader: PostingReader): Steps<CompiledPredicate> {
   const list = reader.list(term);
+  yield 1;
   return {
     rowEstimate: list.rowEstimate,
     blockCost: list.blocks,
     probeCost: 1,
-    addTo: (block, into) => list.addTo(block, into),
+    *addTo(block, into) {
+      list.addTo(block, into);
+      yield 1;
+    },
     matches: (_row, terms) => includes(terms, list.id),
   };
 }
@@ -53,8 +73,9 @@ function compileRows(ids: ReadonlySet<number>): CompiledPredicate {
     rowEstimate: ids.size,
     blockCost: 0,
     probeCost: 1,
-    addTo(block, into) {
+    *addTo(block, into) {
       for (const row of ids) if (Math.floor(row / BLOCK) === block) setBit(into, row % BLOCK);
+      yield Math.ceil(ids.size / ROWS_A_UNIT);
     },
     matches: (row) => ids.has(row),
   };
@@ -64,7 +85,7 @@ const sum = (parts: readonly CompiledPredicate[], of: 'rowEstimate' | 'blockCost
   parts.reduce((total, part) => total + part[of], 0);
 
 /** The parts of a union, with each term once and all row ids as one set. */
-function unionParts(of: readonly Predicate[], reader: PostingReader): CompiledPredicate[] {
+function* unionParts(of: readonly Predicate[], reader: PostingReader): Steps<CompiledPredicate[]> {
   const [terms, rows, others] = [new Set<string>(), new Set<number>(), [] as Predicate[]];
   for (const part of flatten(of)) {
     if (part.kind === 'term') terms.add(part.term);
@@ -73,9 +94,24 @@ function unionParts(of: readonly Predicate[], reader: PostingReader): CompiledPr
   }
   return [
     ...(rows.size > 0 ? [compileRows(rows)] : []),
-    ...(terms.size < LARGE_UNION ? [...terms].map((term) => compileTerm(term, reader)) : [compileLargeUnion([...terms], reader)]),
-    ...others.map((part) => compilePredicate(part, reader)),
+    ...(terms.size < LARGE_UNION
+      ? yield* compileEach(
+          [...terms].map((term) => ({ kind: 'term', term })),
+          reader,
+        )
+      : [compileLargeUnion(yield* idsOf(terms, reader), reader)]),
+    ...(yield* compileEach(others, reader)),
   ];
+}
+
+function* idsOf(terms: Iterable<string>, reader: PostingReader): Steps<Set<number>> {
+  const ids = new Set<number>();
+  for (const term of terms) {
+    const id = reader.termId(term);
+    if (id !== null) ids.add(id);
+    yield 1;
+  }
+  return ids;
 }
 
 /** A union within a union is the same as its parts. */
@@ -94,30 +130,31 @@ function union(parts: readonly CompiledPredicate[]): CompiledPredicate {
     rowEstimate: sum(parts, 'rowEstimate'),
     blockCost: sum(parts, 'blockCost'),
     probeCost: sum(parts, 'probeCost'),
-    addTo(block, into, among) {
-      for (const part of parts) part.addTo(block, into, among);
+    *addTo(block, into, among) {
+      for (const part of parts) yield* part.addTo(block, into, among);
     },
     matches: (row, terms) => parts.some((part) => part.matches(row, terms)),
   };
 }
 
-/** A union of many terms, such as all places in a circle, whose rows become one bitmap. @param terms distinct, at least one */
-function compileLargeUnion(terms: readonly string[], reader: PostingReader): CompiledPredicate {
-  const ids = new Set(terms.map((term) => reader.termId(term)).filter((id) => id !== null));
-  const step = Math.ceil(terms.length / SAMPLE);
-  const sample = terms.filter((_term, index) => index % step === 0).map((term) => reader.list(term));
+/** A union of many terms, such as all places in a circle, whose rows become one bitmap. */
+function compileLargeUnion(ids: ReadonlySet<number>, reader: PostingReader): CompiledPredicate {
+  if (ids.size === 0) return MATCHES_NOTHING;
+  const step = Math.ceil(ids.size / SAMPLE);
+  const sample = [...ids].filter((_id, index) => index % step === 0).map((id) => reader.sizeOf(id));
   const extrapolate = (of: 'rowEstimate' | 'blocks'): number =>
-    (sample.reduce((total, list) => total + list[of], 0) * terms.length) / sample.length;
+    (sample.reduce((total, list) => total + list[of], 0) * ids.size) / sample.length;
   // Read on first use: a search with few rows left never needs it.
   let rows: ReadonlyMap<number, Bitmap> | null = null;
   return {
     rowEstimate: extrapolate('rowEstimate'),
     blockCost: ids.size + extrapolate('blocks'),
     probeCost: LARGE_UNION_PROBES,
-    addTo(block, into) {
-      rows ??= reader.readUnion([...ids].sort((one, other) => one - other));
+    *addTo(block, into) {
+      rows ??= yield* reader.readUnion(Uint32Array.from(ids).sort());
       const found = rows.get(block);
       if (found !== undefined) or(into, found);
+      yield 1;
     },
     matches(_row, has) {
       for (let i = 0; i < has.length; i++) if (ids.has(has[i] ?? -1)) return true;
@@ -132,13 +169,13 @@ function intersection(first: CompiledPredicate, rest: readonly CompiledPredicate
     rowEstimate: Math.min(first.rowEstimate, ...rest.map(({ rowEstimate }) => rowEstimate)),
     blockCost: first.blockCost + sum(rest, 'blockCost'),
     probeCost: first.probeCost + sum(rest, 'probeCost'),
-    addTo(block, into, among) {
+    *addTo(block, into, among) {
       found.fill(0);
-      first.addTo(block, found, among);
+      yield* first.addTo(block, found, among);
       for (const part of rest) {
         if (isEmptyBitmap(found)) return;
         more.fill(0);
-        part.addTo(block, more, found);
+        yield* part.addTo(block, more, found);
         and(found, more);
       }
       or(into, found);
@@ -153,9 +190,9 @@ function complement(part: CompiledPredicate, rowCount: number): CompiledPredicat
   return {
     ...part,
     rowEstimate: Math.max(0, rowCount - part.rowEstimate),
-    addTo(block, into, among) {
+    *addTo(block, into, among) {
       found.fill(0);
-      part.addTo(block, found, among);
+      yield* part.addTo(block, found, among);
       for (let i = 0; i < found.length; i++) into[i] = (into[i] ?? 0) | ((among[i] ?? 0) & ~(found[i] ?? 0));
     },
     matches: (row, terms) => !part.matches(row, terms),

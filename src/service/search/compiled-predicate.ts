@@ -1,3 +1,4 @@
+import type { Steps } from '../../util/steps.ts';
 import type { Bitmap } from '../store/index/bitmap.ts';
 
 /** A predicate that runs on a block of rows or on a single row. */
@@ -9,7 +10,7 @@ export interface CompiledPredicate {
   /** Upper bound of the searches in a row's term list that `matches` makes. */
   readonly probeCost: number;
   /** Adds the matching rows of a block to a bitmap of that block. Rows outside `among` may be added or not. */
-  addTo(block: number, into: Bitmap, among: Bitmap): void;
+  addTo(block: number, into: Bitmap, among: Bitmap): Steps<void>;
   /** Whether a row matches. @param terms ids of the row's terms, ascending */
   matches(row: number, terms: Uint32Array): boolean;
 }

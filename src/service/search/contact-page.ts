@@ -1,24 +1,30 @@
 /** Use case: a contact search. Filters in, a page of contacts out. Addresses and numbers are left to reveal. */
 import { nearest } from '../../util/nearest.ts';
+import { counted, type Steps } from '../../util/steps.ts';
 import { COMPANY_ROW, PERSON_ROW, ROW_FIELDS } from '../records/schemas/contact-schema.ts';
 import { readLimit } from '../http/paging.ts';
 import { MAX_KEYS, MAX_VALUES, SEARCH_LIMIT, SEARCH_PARAMETERS } from './search-operations.ts';
 import type { CompleteRecord, SparseRecord } from '../records/whole-record.ts';
 import { BadValue, MAX_VALUE_LENGTH } from '../records/filter-value.ts';
 import { FILTERS } from './filters.ts';
-import type { PredicateGroup } from './predicate.ts';
+import type { FilterGroup } from './predicate.ts';
 import type { QueryEngine, SearchRequest } from './query-engine.ts';
 import type { CursorPosition } from './sort-orders.ts';
 import { SORTS } from '../store/index/sort-keys.ts';
 import type { Directory } from '../store/directory.ts';
+import type { Turns } from '../guards/turns.ts';
 import { PersonRow } from '../store/rows/person-row.ts';
 import { isObject } from '../../util/is-object.ts';
 import { BAD_CURSOR, questionId, readCursor, writeCursor } from '../http/cursor.ts';
 import { RequestFindings, type ParameterOrigin } from '../http/findings.ts';
 
+/** Writing a contact with its employer takes this many units of work. */
+const CONTACT_UNITS = 6;
+
 export interface SearchDependencies {
   readonly search: QueryEngine;
   readonly directory: Directory;
+  readonly turns: Turns;
 }
 
 /** The values of a request by parameter, and whether they came in the query or the body. */
@@ -33,6 +39,8 @@ export interface ContactPage {
   readonly limit: number;
   /** Cursor of the next page; null on the last page. */
   readonly next: string | null;
+  /** The work that it took; see `search-price.ts`. */
+  readonly units: number;
 }
 
 interface ShownContact {
@@ -43,7 +51,7 @@ interface ShownContact {
 }
 
 /** Searches by a JSON body. @throws ServiceError */
-export function searchPage(dependencies: SearchDependencies, body: unknown): ContactPage {
+export function searchPage(dependencies: SearchDependencies, body: unknown): Steps<ContactPage> {
   return findContacts(dependencies, readBody(body));
 }
 
@@ -79,23 +87,36 @@ function readBody(body: unknown): SearchParameters {
   return { values, origin: 'body' };
 }
 
-export function findContacts({ search, directory }: SearchDependencies, given: SearchParameters): ContactPage {
+/** One page of contacts. @throws ServiceError at once, naming each parameter that is wrong */
+export function findContacts(dependencies: SearchDependencies, given: SearchParameters): Steps<ContactPage> {
   const findings = new RequestFindings(given.origin);
-  const predicates = parsePredicates(search, given, findings);
+  const predicates = parsePredicates(dependencies.search, given, findings);
   const options = readOptions(given, findings);
   findings.finish();
-  const { rows, total, next } = search.find({ ...options, predicates });
-  const cursorOf = ({ key, id }: CursorPosition): string => writeCursor(options.question, [key, id]);
-  const contacts = rows.map(({ row, position }) => ({
-    id: position.id,
-    record: cut(shownContact(PersonRow.of(row), directory), options.fields),
-    cursor: () => cursorOf(position),
-  }));
-  return { contacts, total, limit: options.limit, next: next === null ? null : cursorOf(next) };
+  return pageOf(dependencies, predicates, options);
 }
 
-function parsePredicates(search: QueryEngine, { values }: SearchParameters, findings: RequestFindings): PredicateGroup[] {
-  const predicates: PredicateGroup[] = [];
+function* pageOf({ search, directory }: SearchDependencies, predicates: readonly FilterGroup[], options: Options): Steps<ContactPage> {
+  const { result, units } = yield* counted(search.find({ ...options, predicates }));
+  const { rows, total, next } = result;
+  const cursorOf = ({ key, id }: CursorPosition): string => writeCursor(options.question, [key, id]);
+  const contacts: ShownContact[] = [];
+  for (const { row, position } of rows) {
+    const record = cut(shownContact(PersonRow.of(row), directory), options.fields);
+    contacts.push({ id: position.id, record, cursor: () => cursorOf(position) });
+    yield CONTACT_UNITS;
+  }
+  return {
+    contacts,
+    total,
+    limit: options.limit,
+    next: next === null ? null : cursorOf(next),
+    units: units + CONTACT_UNITS * rows.length,
+  };
+}
+
+function parsePredicates(search: QueryEngine, { values }: SearchParameters, findings: RequestFindings): FilterGroup[] {
+  const predicates: FilterGroup[] = [];
   let count = 0;
   for (const [name, list] of values) {
     const filter = FILTERS[name];

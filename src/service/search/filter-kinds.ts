@@ -6,7 +6,6 @@ import {
   BadValue,
   CIRCLE,
   circleOf,
-  type Circle,
   CODE,
   codeOf,
   COUNTRY,
@@ -22,17 +21,12 @@ import {
 import { alike, words } from '../records/normalise.ts';
 import { SIGNAL_NAMES, signalType, SIGNAL_TYPES } from '../records/signal-types.ts';
 import type { SlicedField } from '../store/index/bit-slices.ts';
-import { all, any, not, range, term, type Predicate, type PredicateSides } from './predicate.ts';
+import { all, any, not, range, term, type FilterSides, type Predicate } from './predicate.ts';
 
-/** The lookups of a filter while it is parsed. */
+/** The facts on which the meaning of a filter depends. */
 export interface FilterContext {
   /** Days since 1970. */
   readonly today: number;
-  /** The id of the company with this domain, or of the domain itself where no company has it; null when the store lacks the domain. */
-  domainId(domain: string): number | null;
-  peopleWithProfile(url: string): readonly number[];
-  /** Terms of the places within any of the circles, each once. */
-  placesNear(circles: readonly Circle[]): readonly string[];
 }
 
 export interface FilterKind {
@@ -57,7 +51,7 @@ export interface FilterKind {
     values: readonly string[],
     context: FilterContext,
     others: (name: string) => readonly string[],
-  ): PredicateSides | readonly PredicateSides[];
+  ): FilterSides | readonly FilterSides[];
 }
 
 type Side = 'person' | 'company';
@@ -133,19 +127,22 @@ export const country = (side: Side, field: string): FilterKind =>
 /** A code of an industry, by its first digits. */
 export const code = (field: string): FilterKind => anyValue('company', (value) => term(`${field}=${codeOf(value)}`), { takes: CODE });
 
-export const profile: FilterKind = anyValue('person', (value, context) => ({ kind: 'rows', rows: context.peopleWithProfile(value) }), {
+export const profile: FilterKind = {
+  takes: TEXT,
+  exclude: false,
+  divided: true,
   many: true,
-});
+  parse: (urls) => ({ person: { kind: 'profiles', urls } }),
+};
 
 /** A domain of the company, its own or an alias. */
-export const domain: FilterKind = anyValue(
-  'company',
-  (value, context) => {
-    const id = context.domainId(validDomain(value));
-    return { kind: 'rows', rows: id === null ? [] : [id] };
-  },
-  { many: true },
-);
+export const domain: FilterKind = {
+  takes: TEXT,
+  exclude: false,
+  divided: true,
+  many: true,
+  parse: (values) => ({ company: { kind: 'domains', domains: values.map(validDomain) } }),
+};
 
 export const parentDomain: FilterKind = anyValue('company', (value) => term(`parent_domain=${validDomain(value)}`));
 
@@ -165,7 +162,7 @@ export const near: FilterKind = {
   exclude: false,
   divided: false,
   most: MAX_CIRCLES,
-  parse: (values, context) => ({ person: any(context.placesNear(values.map(circleOf)).map(term)) }),
+  parse: (values) => ({ person: { kind: 'circles', circles: values.map(circleOf) } }),
 };
 
 /** Each word, in any of the fields that a person would look into. */

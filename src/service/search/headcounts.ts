@@ -1,12 +1,14 @@
 /** The headcount of each person's employer. It is stored once a company, and reached through the person's employer id. */
+import type { Steps } from '../../util/steps.ts';
 import type { CompanySizes } from '../store/index/aliases.ts';
 import { BLOCK, emptyBitmap, popcount32, setBit, type Bitmap } from '../store/index/bitmap.ts';
 import { workingAt, type EmployerReader } from '../store/index/employers.ts';
-import { CHUNK, type DecodedChunk } from '../store/index/packed-chunk.ts';
+import { CHUNK } from '../store/index/packed-chunk.ts';
 import { ColumnReader } from '../store/index/sort-columns.ts';
 import { NO_HEADCOUNT } from '../store/index/sort-keys.ts';
 import type { Store } from '../store/store.ts';
 import type { Bounds, RangeScan } from './column-scan.ts';
+import type { PrimaryLevel } from './sort-orders.ts';
 
 /** Words of people after which the set of companies in range is computed again, and the growth of that interval. */
 const REFRESH_WORDS = 1_024;
@@ -18,26 +20,14 @@ const MOST_IN_32_BITS = 2 ** 31 - 2;
 export class Headcounts implements RangeScan {
   readonly #employers: EmployerReader;
   readonly #column: ColumnReader;
-  readonly #codes = new Float64Array(CHUNK);
   readonly #lastCompany;
   #sizes: CompanySizes | null = null;
   #unknown: Bitmap | null = null;
-  /** A superset of the companies in the range that the page still needs; null: all companies. */
-  #companies: Bitmap | null = null;
-  #words = 0;
-  #refreshAt = REFRESH_WORDS;
 
   constructor(store: Store, employers: EmployerReader) {
     this.#employers = employers;
     this.#column = new ColumnReader(store, 'company_sizes');
     this.#lastCompany = store.prepare('SELECT max(id) AS n FROM domains');
-  }
-
-  /** To be called before each page. */
-  begin(): void {
-    this.#companies = null;
-    this.#words = 0;
-    this.#refreshAt = REFRESH_WORDS;
   }
 
   /** To be called after a write to the store. */
@@ -47,8 +37,14 @@ export class Headcounts implements RangeScan {
     this.#unknown = null;
   }
 
+  /** Reads the sizes, unless they are cached. To be called before anything that needs them. */
+  *prepare(): Steps<void> {
+    this.#sizes ??= yield* this.#read();
+  }
+
   get sizes(): CompanySizes {
-    return (this.#sizes ??= this.#read());
+    if (this.#sizes === null) throw new Error('the headcounts were not prepared');
+    return this.#sizes;
   }
 
   get uncachedChunks(): number {
@@ -66,44 +62,54 @@ export class Headcounts implements RangeScan {
   }
 
   /** A new bitmap of the rows without a known headcount, unused rows included. @param words its length */
-  unknown(words: number): Bitmap {
+  *unknown(words: number): Steps<Bitmap> {
     if (this.#unknown?.length !== words) {
       const sizes = this.sizes;
       const found = new Uint32Array(words);
       for (let row = 0; row < words * 32; row += CHUNK) {
         const ids = this.#employers.chunk(row / CHUNK);
         for (let at = 0; at < CHUNK; at++) if ((sizes[ids[at] ?? 0] ?? 0) === 0) setBit(found, row + at);
+        yield 0;
       }
       this.#unknown = found;
     }
     return this.#unknown.slice();
   }
 
-  /** As `PrimaryLevel` says. The range from `least` to `most` may only shrink from chunk to chunk of a page. */
-  chunk(chunk: number, among: Bitmap, least: number, most: number): DecodedChunk {
-    const sizes = this.sizes;
-    if (this.#words >= this.#refreshAt) {
-      this.#companies = companiesInRange(sizes, least - NO_HEADCOUNT, most - NO_HEADCOUNT);
-      this.#refreshAt *= REFRESH_GROWTH;
-    }
-    const [codes, ids, companies] = [this.#codes, this.#employers.chunk(chunk), this.#companies];
-    for (let from = 0; from < CHUNK; from += 32) {
-      const wanted = among[(chunk * CHUNK + from) >>> 5] ?? 0;
-      if (wanted === 0) continue;
-      codes.fill(NaN, from, from + 32);
-      const areFew = popcount32(wanted) <= FEW;
-      if (!areFew) this.#words++;
-      const left = areFew || companies === null ? wanted : workingAt(ids, from, companies, wanted);
-      for (let word = left; word !== 0; word &= word - 1) {
-        const at = from + 31 - Math.clz32(word & -word);
-        codes[at] = sizes[ids[at] ?? 0] ?? 0;
+  /**
+   * The numbers of chunks for one page, as `PrimaryLevel` says. The range from `least` to `most` may only shrink from chunk to chunk.
+   */
+  pageLevel(): PrimaryLevel['chunk'] {
+    const { sizes } = this;
+    const codes = new Float64Array(CHUNK);
+    /** A superset of the companies in the range that the page still needs; null: all companies. */
+    let companies: Bitmap | null = null;
+    let [words, refreshAt] = [0, REFRESH_WORDS];
+    return (chunk, among, least, most) => {
+      if (words >= refreshAt) {
+        companies = companiesInRange(sizes, least - NO_HEADCOUNT, most - NO_HEADCOUNT);
+        refreshAt *= REFRESH_GROWTH;
       }
-    }
-    // Code 0 stands for an unknown headcount.
-    return { least: NO_HEADCOUNT + 1, unit: 1, codes };
+      const ids = this.#employers.chunk(chunk);
+      for (let from = 0; from < CHUNK; from += 32) {
+        const wanted = among[(chunk * CHUNK + from) >>> 5] ?? 0;
+        if (wanted === 0) continue;
+        codes.fill(NaN, from, from + 32);
+        const areFew = popcount32(wanted) <= FEW;
+        if (!areFew) words++;
+        const left = areFew || companies === null ? wanted : workingAt(ids, from, companies, wanted);
+        for (let word = left; word !== 0; word &= word - 1) {
+          const at = from + 31 - Math.clz32(word & -word);
+          codes[at] = sizes[ids[at] ?? 0] ?? 0;
+        }
+      }
+      // Code 0 stands for an unknown headcount.
+      return { least: NO_HEADCOUNT + 1, unit: 1, codes };
+    };
   }
 
-  #read(): CompanySizes {
+  /** Not counted as work: the result is cached. */
+  *#read(): Steps<CompanySizes> {
     const zones = this.#column.zones();
     const length = Number(this.#lastCompany.get()?.['n'] ?? 0) + CHUNK;
     const areSmall = [...zones.values()].every(({ least, most }) => least > NO_HEADCOUNT && most < MOST_IN_32_BITS);
@@ -114,6 +120,7 @@ export class Headcounts implements RangeScan {
         const code = codes[at] ?? 0;
         if (code !== 0) sizes[chunk * CHUNK + at] = least + (code - 1) * unit - NO_HEADCOUNT;
       }
+      yield 0;
     }
     this.#column.invalidate();
     this.#employers.aliases.copySizesToAliases(sizes);

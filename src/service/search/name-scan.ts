@@ -1,5 +1,6 @@
 /** Ordered scan by name: walks SQLite's index of names from the cursor, and keeps the people found. */
 import { prepareRows } from '../../sqlite/array-rows.ts';
+import type { Steps } from '../../util/steps.ts';
 import { CHUNK } from '../store/index/packed-chunk.ts';
 import type { Store } from '../store/store.ts';
 import type { RankedRow } from './comparator.ts';
@@ -13,7 +14,9 @@ const EXPECTED_FACTOR = 6;
 /** and this share of the columns' cost: filters such as a country correlate with names. */
 const COLUMN_SHARE = 1 / 4;
 /** Bounds of the steps per query. */
-const [LEAST_BATCH, MOST_BATCH] = [16, 4_096];
+const [LEAST_BATCH, MOST_BATCH] = [16, 1_024];
+/** Walking over this many rows takes one unit of work. */
+const ROWS_A_UNIT = 20;
 
 export class NameScan {
   readonly #read;
@@ -32,7 +35,7 @@ export class NameScan {
   }
 
   /** Null when reading the columns costs less: few people were found, or they stand far from the cursor. */
-  page({ found, total, people }: Matches, { descending, after, limit }: PageQuery): RankedRow[] | null {
+  *page({ found, total, people }: Matches, { descending, after, limit }: PageQuery): Steps<RankedRow[] | null> {
     const expected = Math.ceil((limit * people) / total);
     const columnCost = STEPS_PER_CHUNK * Math.ceil(people / CHUNK);
     const most = Math.min(columnCost, EXPECTED_FACTOR * expected + COLUMN_SHARE * columnCost);
@@ -42,6 +45,7 @@ export class NameScan {
     let batch = Math.min(expected + LEAST_BATCH, MOST_BATCH);
     for (let steps = 0; steps < most;) {
       const rows = this.#steps[descending ? 'down' : 'up'](from, batch);
+      yield 1 + Math.floor(rows.length / ROWS_A_UNIT);
       for (const seq of rows) {
         if ((((found[seq >>> 5] ?? 0) >>> (seq & 31)) & 1) === 0) continue;
         page.push(this.#ranked(seq));

@@ -1,6 +1,7 @@
 /** Reads posting lists, block by block, through an LRU cache of bounded size; and the terms of one row. */
 import { releaseMemory, prepareRows } from '../../sqlite/array-rows.ts';
 import { LruMap } from '../../util/lru-map.ts';
+import type { Steps } from '../../util/steps.ts';
 import { addBlock, asWords, BLOCK, emptyBitmap, type Bitmap } from '../store/index/bitmap.ts';
 import type { Side } from '../store/index/posting-writer.ts';
 import type { Store } from '../store/store.ts';
@@ -14,6 +15,7 @@ const [LIST_OVERHEAD, BLOCK_OVERHEAD] = [1_024, 64];
 const BITMAP_SHARE = 4;
 
 type Blob = Uint8Array<ArrayBuffer>;
+type TermWithId = [term: string, id: number];
 
 /** A posting list: the rows that have a term. */
 export interface PostingList {
@@ -38,6 +40,7 @@ interface Cached {
 export class PostingReader {
   readonly #find;
   readonly #list;
+  readonly #sizes;
   readonly #read;
   readonly #readAll;
   readonly #prefix;
@@ -57,9 +60,10 @@ export class PostingReader {
       `SELECT at, length(bits) AS size, iif(length(bits) <= ${SMALL_BLOCK}, bits, NULL) AS bits FROM ${side}_postings ` +
         'WHERE at BETWEEN ? AND ?',
     );
+    this.#sizes = prepareRows<[size: number]>(store, `SELECT length(bits) FROM ${side}_postings WHERE at BETWEEN ? AND ?`);
     this.#read = prepareRows<[bits: Blob]>(store, `SELECT bits FROM ${side}_postings WHERE at = ?`);
     this.#readAll = prepareRows<[at: number, bits: Blob]>(store, `SELECT at, bits FROM ${side}_postings WHERE at BETWEEN ? AND ?`);
-    this.#prefix = prepareRows<[term: string]>(store, `SELECT term FROM ${side}_terms WHERE term >= ? AND term < ?`);
+    this.#prefix = prepareRows<TermWithId>(store, `SELECT term, id FROM ${side}_terms WHERE term > ? AND term < ? ORDER BY term LIMIT ?`);
     this.#termsOf = prepareRows<[terms: Blob | null]>(
       store,
       side === 'person'
@@ -84,7 +88,7 @@ export class PostingReader {
     let [rowEstimate, bytes] = [0, LIST_OVERHEAD];
     for (const [at, size, bits] of this.#list.all(from, from + BLOCK - 1)) {
       blocks.set(at - from, bits);
-      rowEstimate += size === BLOCK / 8 ? BLOCK / BITMAP_SHARE : size / 2;
+      rowEstimate += rowsOfSize(size);
       bytes += BLOCK_OVERHEAD + (bits === null ? 0 : size);
     }
     const read = (block: number): Blob | undefined => {
@@ -132,8 +136,14 @@ export class PostingReader {
     return this.#find.get(term)?.[0] ?? null;
   }
 
+  /** The size of a posting list, by the id of its term. */
+  sizeOf(id: number): Pick<PostingList, 'blocks' | 'rowEstimate'> {
+    const sizes = this.#sizes.all(id * BLOCK, id * BLOCK + BLOCK - 1);
+    return { blocks: sizes.length, rowEstimate: sizes.reduce((sum, [size]) => sum + rowsOfSize(size), 0) };
+  }
+
   /** The rows that have any of the terms with these ids, by block. Holds the result and one more block. */
-  readUnion(ids: Iterable<number>): ReadonlyMap<number, Bitmap> {
+  *readUnion(ids: Iterable<number>): Steps<ReadonlyMap<number, Bitmap>> {
     const found = new Map<number, Bitmap>();
     for (const id of ids) {
       const from = id * BLOCK;
@@ -144,6 +154,7 @@ export class PostingReader {
         addBlock(bits, 0, into);
         releaseMemory(bits);
       }
+      yield 1;
     }
     return found;
   }
@@ -154,10 +165,15 @@ export class PostingReader {
     return stored === null ? new Uint32Array(0) : asWords(stored);
   }
 
-  /** Every term with a prefix. */
-  *termsWithPrefix(prefix: string): Generator<string> {
-    for (const [term] of this.#prefix.iterate(prefix, `${prefix}\uffff`)) yield term;
+  /** The first terms with a prefix that come after a term (null: from the beginning), in order, with their ids. */
+  termsAfter(prefix: string, after: string | null, count: number): readonly TermWithId[] {
+    return this.#prefix.all(after ?? prefix, `${prefix}\uffff`, count);
   }
+}
+
+/** Estimate of the rows in a block of this many bytes. */
+function rowsOfSize(bytes: number): number {
+  return bytes === BLOCK / 8 ? BLOCK / BITMAP_SHARE : bytes / 2;
 }
 
 /** Binary search in an ascending list. */

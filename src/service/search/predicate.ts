@@ -1,4 +1,5 @@
 /** Predicates: what a search asks of rows, as terms, ranges, row ids, and combinations of them. Pure. */
+import type { Circle } from '../records/filter-value.ts';
 import type { SlicedField } from '../store/index/bit-slices.ts';
 
 /** Numbers from `min` to `max`, both included; null leaves that end open. */
@@ -15,19 +16,38 @@ export type Predicate =
   | { readonly kind: 'term'; readonly term: string }
   | RangePredicate
   | { readonly kind: 'rows'; readonly rows: readonly number[] }
+  /** Any of the terms with these ids. */
+  | { readonly kind: 'ids'; readonly ids: readonly number[] }
   | { readonly kind: 'all' | 'any'; readonly of: readonly Predicate[] }
   /** For people only: some company ids belong to domains without a record, and `not` would match them. */
   | { readonly kind: 'not'; readonly of: Predicate };
 
-/** A predicate on people and one on their employers. A person matches when either does. */
-export interface PredicateSides {
-  readonly person?: Predicate;
-  readonly company?: Predicate;
+/** Keys that are looked up when the search runs: they become rows or ids of terms. */
+export type PersonKeys =
+  | { readonly kind: 'profiles'; readonly urls: readonly string[] }
+  /** Places within any of the circles. */
+  | { readonly kind: 'circles'; readonly circles: readonly Circle[] };
+export interface CompanyKeys {
+  readonly kind: 'domains';
+  readonly domains: readonly string[];
+}
+
+/** The conditions of a filter on people and on their employers. A person matches when either does. */
+export interface FilterSides {
+  readonly person?: Predicate | PersonKeys;
+  readonly company?: Predicate | CompanyKeys;
+}
+
+/** The condition of one filter as it was asked. */
+export interface FilterGroup extends FilterSides {
+  /** The group removes the people that match. */
+  readonly exclude: boolean;
 }
 
 /** The condition of one filter. A search has a list of groups, and a person must pass all of them. */
-export interface PredicateGroup extends PredicateSides {
-  /** The group removes the people that match. */
+export interface PredicateGroup {
+  readonly person?: Predicate;
+  readonly company?: Predicate;
   readonly exclude: boolean;
 }
 

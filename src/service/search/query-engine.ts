@@ -1,24 +1,21 @@
 /** The query engine: predicates become a bitmap of people, and the bitmap becomes one page in the requested order. */
 import { releaseMemory } from '../../sqlite/array-rows.ts';
-import { profileKey } from '../../verification/profile-url.ts';
-import type { Circle } from '../records/filter-value.ts';
+import type { Steps } from '../../util/steps.ts';
 import { DAY_MS } from '../records/parse-date.ts';
-import { ownerReader } from '../store/identity/domain-aliases.ts';
-import { ChangeDetector } from '../store/index/change-detector.ts';
-import { DomainIds } from '../store/index/domain-ids.ts';
 import { EmployerReader } from '../store/index/employers.ts';
 import type { Sort } from '../store/index/sort-keys.ts';
 import { PERSON_COLUMNS } from '../store/rows/person-row.ts';
-import { snapshot, type Store } from '../store/store.ts';
+import { openReader, type Store } from '../store/store.ts';
 import type { FilterContext } from './filter-kinds.ts';
+import { FilterKeys } from './filter-keys.ts';
 import { Matcher } from './matcher.ts';
-import { PostingReader } from './posting-reader.ts';
-import type { PredicateGroup } from './predicate.ts';
+import type { FilterGroup } from './predicate.ts';
+import { SearchSnapshot } from './search-snapshot.ts';
 import type { CursorPosition } from './sort-orders.ts';
 import { ResultPager } from './top-k.ts';
 
 export interface SearchRequest {
-  readonly predicates: readonly PredicateGroup[];
+  readonly predicates: readonly FilterGroup[];
   readonly sort: Sort;
   readonly descending: boolean;
   /** The page begins behind this position; null for the first page. */
@@ -29,6 +26,7 @@ export interface SearchRequest {
 interface ResultRow {
   /** A row of `people`. */
   readonly row: Readonly<Record<string, unknown>>;
+  readonly seq: number;
   readonly position: CursorPosition;
 }
 
@@ -40,86 +38,72 @@ interface SearchResult {
   readonly next: CursorPosition | null;
 }
 
-const EARTH_KM = 6_371;
+/** Reading the row of a person takes this many units of work. */
+const ROW_UNITS = 2;
 
 export class QueryEngine {
-  readonly #store: Store;
-  readonly #changes: ChangeDetector;
-  readonly #employers: EmployerReader;
+  readonly #reader: Store;
+  readonly #snapshot: SearchSnapshot;
+  readonly #keys: FilterKeys;
   readonly #matcher: Matcher;
   readonly #pager: ResultPager;
-  readonly #now: () => number;
+  readonly #readPerson;
+  readonly #isThere;
   readonly context: FilterContext;
 
-  /** @param now epoch milliseconds */
+  /**
+   * Opens a connection of its own for reading.
+   * @param store the connection that writes the index in this process @param now epoch milliseconds
+   */
   constructor(store: Store, now: () => number) {
-    this.#store = store;
-    this.#changes = new ChangeDetector(store);
-    this.#employers = new EmployerReader(store);
-    this.#pager = new ResultPager(store, this.#employers);
-    this.#matcher = new Matcher(store, this.#employers, this.#pager.rangeScans);
-    this.#now = now;
-    this.context = this.#filterContext();
-  }
-
-  /** One page of the people who pass all predicates, in one read transaction. */
-  find({ predicates, sort, descending, after, limit }: SearchRequest): SearchResult {
-    return snapshot(this.#store, () => {
-      if (this.#changes.hasChanged()) {
-        this.#employers.invalidate();
-        this.#matcher.invalidate();
-        this.#pager.invalidate();
-      }
-      const matches = this.#matcher.match(predicates);
-      // One row more than the page has says whether there is a next page.
-      const ranked = this.#pager.page(matches, { sort, descending, after, limit: limit + 1 });
-      // The bitmap has a bit for each person of the store. The garbage collector would free it much later.
-      releaseMemory(matches.found);
-      const page = ranked.slice(0, limit);
-      const last = page.at(-1);
-      const read = this.#store.prepare(`SELECT ${PERSON_COLUMNS} FROM people WHERE seq = ?`);
-      return {
-        rows: page.flatMap(({ seq, key, id }) => {
-          const row = read.get(seq);
-          return row === undefined ? [] : [{ row, position: { key, id } }];
-        }),
-        total: matches.total,
-        next: last === undefined || ranked.length <= limit ? null : { key: last.key, id: last.id },
-      };
+    const reader = openReader(store);
+    const employers = new EmployerReader(reader);
+    this.#reader = reader;
+    this.#keys = new FilterKeys(reader);
+    this.#pager = new ResultPager(reader, employers);
+    this.#matcher = new Matcher(reader, employers, this.#pager.rangeScans);
+    this.#snapshot = new SearchSnapshot(store, reader, now, () => {
+      employers.invalidate();
+      for (const part of [this.#keys, this.#matcher, this.#pager]) part.invalidate();
     });
-  }
-
-  #filterContext(): FilterContext {
-    const now = this.#now;
-    const domains = new DomainIds(this.#store);
-    const ownerOf = ownerReader(this.#store);
-    const profiles = this.#store.prepare('SELECT seq FROM people WHERE profile = ?');
-    const people = new PostingReader(this.#store, 'person');
-    return {
+    this.#readPerson = reader.prepare(`SELECT ${PERSON_COLUMNS} FROM people WHERE seq = ?`);
+    this.#isThere = store.prepare('SELECT 1 FROM people WHERE seq = ? AND id = ?');
+    this.context = {
       get today() {
         return Math.floor(now() / DAY_MS);
       },
-      domainId: (domain) => domains.find(ownerOf(domain) ?? domain),
-      peopleWithProfile(url) {
-        const key = profileKey(url);
-        return key === null ? [] : profiles.all(key).map(({ seq }) => seq as number);
-      },
-      placesNear: (circles) => [...people.termsWithPrefix('place=')].filter((place) => isWithin(place.slice('place='.length), circles)),
     };
   }
-}
 
-/** @param place `lat,lng` */
-function isWithin(place: string, circles: readonly Circle[]): boolean {
-  const [placeLat = 0, placeLng = 0] = place.split(',').map(Number);
-  return circles.some(({ lat, lng, km }) => distanceKm(placeLat, placeLng, lat, lng) <= km);
-}
+  close(): void {
+    this.#reader.close();
+  }
 
-/** Great-circle distance (haversine formula). */
-function distanceKm(otherLat: number, otherLng: number, lat: number, lng: number): number {
-  const radians = (degrees: number): number => (degrees * Math.PI) / 180;
-  const h =
-    Math.sin(radians(otherLat - lat) / 2) ** 2 +
-    Math.cos(radians(lat)) * Math.cos(radians(otherLat)) * Math.sin(radians(otherLng - lng) / 2) ** 2;
-  return 2 * EARTH_KM * Math.asin(Math.min(1, Math.sqrt(h)));
+  /** One page of the people who pass all predicates, as of one moment. Nobody who was erased meanwhile is in it. */
+  *find(request: SearchRequest): Steps<SearchResult> {
+    yield* this.#snapshot.enter();
+    try {
+      return yield* this.#find(request);
+    } finally {
+      this.#snapshot.leave();
+    }
+  }
+
+  *#find({ predicates, sort, descending, after, limit }: SearchRequest): Steps<SearchResult> {
+    const matches = yield* this.#matcher.match(yield* this.#keys.resolve(predicates));
+    // One row more than the page has says whether there is a next page.
+    const ranked = yield* this.#pager.page(matches, { sort, descending, after, limit: limit + 1 });
+    // The bitmap has a bit for each person of the store. The garbage collector would free it much later.
+    releaseMemory(matches.found);
+    const page = ranked.slice(0, limit);
+    const last = page.at(-1);
+    const rows: ResultRow[] = [];
+    for (const { seq, key, id } of page) {
+      const row = this.#readPerson.get(seq);
+      if (row !== undefined) rows.push({ row, seq, position: { key, id } });
+      yield ROW_UNITS;
+    }
+    const left = this.#snapshot.isOutdated ? rows.filter(({ seq, position }) => this.#isThere.get(seq, position.id) !== undefined) : rows;
+    return { rows: left, total: matches.total, next: last === undefined || ranked.length <= limit ? null : { key: last.key, id: last.id } };
+  }
 }

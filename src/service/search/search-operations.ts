@@ -11,6 +11,8 @@ import { ROW_FIELDS } from '../records/schemas/contact-schema.ts';
 export const MAX_KEYS = 1_000;
 /** Values of all other filters together: a range reads some tens of posting lists. */
 export const MAX_VALUES = 200;
+/** Units of work that are one request of the quota: about a fiftieth of a second. */
+export const UNITS_A_REQUEST = 2_000;
 export const SEARCH_LIMIT = limitParameter(25, 100);
 
 const SORT_NAMES = SORTS.flatMap((name) => [name, `-${name}`]);
@@ -82,9 +84,12 @@ const DESCRIPTION =
   "One of a filter's values must be met, and all filters; `exclude_*` leave out who meets them. Ranges " +
   'are `min-max`, `min-` or `-max`, with K, M and B for thousands, millions and billions. Of words, a ' +
   'value has 20 at the most; all filters together have 200 values, but for keys such as `domain`. ' +
-  'Addresses and numbers are not shown: that is `POST /v1/contacts/reveal`. A search is free.';
+  'Addresses and numbers are not shown: that is `POST /v1/contacts/reveal`. A search costs no credits. ' +
+  `The answer says its work in units; each ${UNITS_A_REQUEST.toLocaleString('en')} of them are one request of the quota.`;
 
-const ANSWERS: Operation['answers'] = { 200: { description: 'A page of contacts.', content: { 'application/json': ref('ContactPage') } } };
+const ANSWERS: Operation['answers'] = {
+  200: { description: 'A page of contacts.', content: { 'application/json': ref('ContactPage') }, headers: ['X-Search-Units'] },
+};
 
 export const SEARCH: Operation = {
   id: 'searchContacts',
@@ -94,7 +99,9 @@ export const SEARCH: Operation = {
   summary: 'Search contacts',
   description: `${DESCRIPTION} Repeat a parameter for more values, or write commas between them where it is an array.`,
   query: SEARCH_PARAMETERS,
-  answers: { 200: { description: 'A page of contacts.', content: { 'application/json': ref('ContactPage') }, headers: ['Link'] } },
+  answers: {
+    200: { description: 'A page of contacts.', content: { 'application/json': ref('ContactPage') }, headers: ['Link', 'X-Search-Units'] },
+  },
   problems: ['insufficient_credits'],
   examples: [
     { name: 'directors', summary: 'Directors at companies of 50 to 500', query: { title: 'director', headcount: '50-500', limit: '1' } },

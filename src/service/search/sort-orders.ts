@@ -1,4 +1,5 @@
 /** Sort orders: each is a list of columns of numbers, and each column breaks the ties of those before it. */
+import type { Steps } from '../../util/steps.ts';
 import { DAY_MS } from '../records/parse-date.ts';
 import type { Bitmap } from '../store/index/bitmap.ts';
 import type { EmployerReader } from '../store/index/employers.ts';
@@ -61,7 +62,7 @@ const CACHE_BYTES = { ranks: 10 * 1024 * 1024, times: 20 * 1024 * 1024 };
 export const NO_ZONES: ReadonlyMap<number, Zone> = new Map();
 
 export class SortOrders {
-  readonly #orders: Readonly<Record<Sort, SortOrder>>;
+  readonly #orders: Readonly<Record<Sort, () => SortOrder>>;
   readonly headcounts: Headcounts;
   /** Columns that can evaluate ranges, too. */
   readonly rangeScans: Readonly<Record<'people' | 'companies', RangeScans>>;
@@ -89,32 +90,26 @@ export class SortOrders {
     const headcounts = new Headcounts(store, employers);
     const times = columnOf('person_times', CACHE_BYTES.times);
     this.#orders = {
-      relevance: { main: { ...level(columnOf('person_ranks', CACHE_BYTES.ranks), keyNumber), isUncached: false }, next: ids },
-      updated_at: { main: { ...level(times, keyNumber), isUncached: false }, next: ids },
-      name: {
+      relevance: always({ main: { ...level(columnOf('person_ranks', CACHE_BYTES.ranks), keyNumber), isUncached: false }, next: ids }),
+      updated_at: always({ main: { ...level(times, keyNumber), isUncached: false }, next: ids }),
+      name: always({
         main: { ...level('person_name_heads', ({ key }) => namePrefixes(String(key))[0], isExactName), isUncached: true },
         next: [level('person_name_tails', ({ key }) => namePrefixes(String(key))[1], isCompleteName), ...ids],
-      },
-      headcount: {
-        main: {
-          chunk: (...asked) => headcounts.chunk(...asked),
-          zones: () => NO_ZONES,
-          numberOf: keyNumber,
-          isExact: () => true,
-          isUncached: false,
-        },
+      }),
+      headcount: () => ({
+        main: { chunk: headcounts.pageLevel(), zones: () => NO_ZONES, numberOf: keyNumber, isExact: () => true, isUncached: false },
         next: ids,
-      },
+      }),
     };
     this.headcounts = headcounts;
     this.rangeScans = { people: { updated: scanByDay(times) }, companies: { employees: headcounts } };
     this.#columns = columns;
   }
 
-  /** Begins a page. An order from an earlier call is no longer valid. */
-  of(sort: Sort): SortOrder {
-    this.headcounts.begin();
-    return this.#orders[sort];
+  /** The order for one page. Several pages may be found at the same time. */
+  *of(sort: Sort): Steps<SortOrder> {
+    if (sort === 'headcount') yield* this.headcounts.prepare();
+    return this.#orders[sort]();
   }
 
   /** To be called after a write to the store. */
@@ -124,11 +119,20 @@ export class SortOrders {
   }
 }
 
+const always =
+  (order: SortOrder): (() => SortOrder) =>
+  () =>
+    order;
+
 /** Ranges of days over a column of times. */
 function scanByDay(times: ColumnReader): RangeScan {
   return {
     get uncachedChunks() {
       return times.uncachedChunks;
+    },
+    *prepare() {
+      times.zones();
+      yield 0;
     },
     // A person without a report has time 0, which matches no range.
     addInRange: (block, { min, max }, into, among) =>

@@ -1,4 +1,5 @@
 /** The top-k page: the first k people behind the cursor in an order, found chunk by chunk without sorting the others. */
+import type { Steps } from '../../util/steps.ts';
 import { hasAtMost, isEmptyBetween, type Bitmap } from '../store/index/bitmap.ts';
 import type { EmployerReader } from '../store/index/employers.ts';
 import { CHUNK, codesInRange, type DecodedChunk } from '../store/index/packed-chunk.ts';
@@ -15,6 +16,8 @@ import { NO_ZONES, SortOrders, type PageQuery, type SortOrder } from './sort-ord
 const WORDS_PER_CHUNK = CHUNK / 32;
 /** Reading the zones of this many chunks costs as much as reading one chunk. */
 const ZONES_PER_CHUNK = 8;
+/** Reading and searching a chunk takes this many units of work, and ordering this many chunks takes one. */
+const [VISIT_UNITS, CHUNKS_A_UNIT] = [2, 32];
 /** Up to this many rows are read in place of a chunk of an uncached column. */
 const FEW_ROWS = 3;
 
@@ -47,9 +50,9 @@ export class ResultPager {
   }
 
   /** Reads the store as of this moment, apart from what is cached until `invalidate`. */
-  page(matches: Matches, query: SortedPageQuery): RankedRow[] {
+  *page(matches: Matches, query: SortedPageQuery): Steps<RankedRow[]> {
     if (matches.total === 0) return [];
-    const scanned = query.sort === 'name' ? this.#names.page(matches, query) : null;
+    const scanned = query.sort === 'name' ? yield* this.#names.page(matches, query) : null;
     if (scanned !== null) return scanned;
     const read = (seq: number, main: number): RankedRow => {
       const row = this.#read.get(seq);
@@ -59,10 +62,10 @@ export class ResultPager {
         id: (row?.['id'] as string | undefined) ?? '',
       };
     };
-    const order = this.#orders.of(query.sort);
-    const subset = query.sort === 'headcount' ? this.#headcounts.candidates(matches, query) : null;
-    const zone = query.sort === 'headcount' && subset === null ? this.#headcounts.zoneOf(matches) : ANY_VALUE;
-    return new TopK(order, query, read, zone).of(subset ?? matches.found);
+    const order = yield* this.#orders.of(query.sort);
+    const subset = query.sort === 'headcount' ? yield* this.#headcounts.candidates(matches, query) : null;
+    const zone = query.sort === 'headcount' && subset === null ? yield* this.#headcounts.zoneOf(matches) : ANY_VALUE;
+    return yield* new TopK(order, query, read, zone).of(subset ?? matches.found);
   }
 }
 
@@ -87,12 +90,16 @@ class TopK {
     this.#zone = zone;
   }
 
-  of(found: Bitmap): RankedRow[] {
-    for (const bounds of this.#chunks(found)) {
+  *of(found: Bitmap): Steps<RankedRow[]> {
+    const chunks = this.#chunks(found);
+    yield 1 + Math.floor(chunks.length / CHUNKS_A_UNIT);
+    for (const bounds of chunks) {
       const last = this.#last;
       // Chunks come in order of their best number. Once it is worse than the last of a full page, all later ones are, too.
       if (last !== undefined && bounds.best > this.#sign * last.number(0)) break;
-      if (last === undefined || bounds.best < this.#sign * last.number(0) || !this.#areTiesBehind(bounds, last)) this.#visit(found, bounds);
+      if (last !== undefined && bounds.best >= this.#sign * last.number(0) && this.#areTiesBehind(bounds, last)) continue;
+      this.#visit(found, bounds);
+      yield VISIT_UNITS;
     }
     return this.#page.map(({ position }) => position);
   }

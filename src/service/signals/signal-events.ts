@@ -1,14 +1,14 @@
 /** Signals as server-sent events (WHATWG HTML 9.2): what is known first, then whatever becomes known, with a heartbeat in between. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyedSemaphore } from '../guards/semaphore.ts';
-import type { SignalFeed, SignalFilter } from '../store/rows/signal-feed.ts';
+import type { Signal } from '../store/rows/signal-feed.ts';
+import type { SignalText } from './signal-text.ts';
 
 const HEARTBEAT_MS = 15_000;
 /** How often the store is asked for what others imported. */
 const POLL_MS = 500;
 /** The wait before a client reconnects. */
 const RECONNECT_MS = 3_000;
-const EVENTS_AT_ONCE = 100;
 const MAX_STREAMS = 1_000;
 const MAX_STREAMS_A_KEY = 50;
 
@@ -45,13 +45,17 @@ export class EventStreams {
   }
 }
 
+/** A signal as an event. Its id is its place in the stream, which `Last-Event-ID` brings back. */
+export function writeEvent({ seq, record }: Signal): string {
+  return `id: ${seq}\nevent: ${String(record['type'])}\ndata: ${JSON.stringify(record)}\n\n`;
+}
+
 /**
- * Text of events behind `from`, until `stop` or until `mayHear` says no. An event's id is its place in the stream, which `Last-Event-ID`
- * brings back.
+ * Text of events behind `from`, until `stop` or until `mayHear` says no.
+ * @param next the text of the events behind a position
  */
 export async function* signalEvents(
-  feed: SignalFeed,
-  filter: SignalFilter,
+  next: (from: number) => SignalText | Promise<SignalText>,
   from: number,
   mayHear: () => boolean,
   stop: AbortSignal,
@@ -60,14 +64,12 @@ export async function* signalEvents(
   let seq = from;
   let silentMs = 0;
   while (!stop.aborted && mayHear()) {
-    const { signals, upTo } = feed.following(filter, seq, EVENTS_AT_ONCE);
+    const { text, count, upTo } = await next(seq);
     const moved = upTo > seq;
     seq = upTo;
-    if (signals.length > 0) {
+    if (count > 0) {
       silentMs = 0;
-      yield signals
-        .map((signal) => `id: ${signal.seq}\nevent: ${String(signal.record['type'])}\ndata: ${JSON.stringify(signal.record)}\n\n`)
-        .join('');
+      yield text;
     }
     if (moved) continue;
     await sleep(POLL_MS, undefined, { signal: stop, ref: false }).catch(() => undefined);

@@ -1,4 +1,5 @@
 /** Use case: a page of signals, newest first. */
+import type { Steps } from '../../util/steps.ts';
 import { writeCursor } from '../http/cursor.ts';
 import type { SparseRecord } from '../records/whole-record.ts';
 import type { SignalFeed } from '../store/rows/signal-feed.ts';
@@ -13,10 +14,10 @@ export interface SignalPage {
 }
 
 /** The newest signals that match. @throws ServiceError naming each parameter that is wrong */
-export function signalPage(feed: SignalFeed, query: QueryValues): SignalPage {
+export function* signalPage(feed: SignalFeed, query: QueryValues): Steps<SignalPage> {
   const { filter, after, limit, question } = readSignalQuery(query);
   const size = limit ?? SIGNAL_LIMIT.schema.default;
-  const found = feed.page(filter, after, size + 1);
+  const found = yield* feed.page(filter, after, size + 1);
   const signals = found
     .slice(0, size)
     .map(({ record, occurredMs, seq }) => ({ record, cursor: () => writeCursor(question, [occurredMs, seq]) }));

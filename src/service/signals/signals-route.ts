@@ -10,12 +10,13 @@ import { accepted } from '../http/accept-header.ts';
 import { nextUrl } from '../http/cursor.ts';
 import { ServiceError } from '../http/problem.ts';
 import type { SignalFeed } from '../store/rows/signal-feed.ts';
-import { signalEvents, type EventStreams } from './signal-events.ts';
+import { andThen } from '../../util/steps.ts';
+import type { Turns } from '../guards/turns.ts';
+import { signalEvents, writeEvent, type EventStreams } from './signal-events.ts';
 import { signalPage } from './signal-page.ts';
+import { nextText, type SignalsAsked } from './signal-text.ts';
 import { readSignalQuery, type QueryValues, type SignalQuery } from './signal-query.ts';
 
-/** Lines read from the store at a time. */
-const LINES_AT_ONCE = 500;
 const NDJSON = 'application/x-ndjson';
 const EVENTS = 'text/event-stream';
 /** Seconds until another stream may be free. */
@@ -24,6 +25,7 @@ const RETRY_S = '30';
 export interface SignalsDependencies extends ApiRouteDependencies {
   readonly signals: SignalFeed;
   readonly streams: EventStreams;
+  readonly turns: Turns;
   readonly keys: Pick<KeyRing, 'resolve'>;
   readonly gate: Pick<LoadGate, 'leave'>;
   readonly limits: Pick<Limits, 'stalledMs'>;
@@ -31,7 +33,7 @@ export interface SignalsDependencies extends ApiRouteDependencies {
 
 /** Handles the route. It costs no credits. */
 export function signalsRoute(dependencies: SignalsDependencies): RouteHandlerMethod {
-  const page = apiRoute(dependencies, pageEndpoint(dependencies.signals), { isFree: true });
+  const page = apiRoute(dependencies, pageEndpoint(dependencies), { isFree: true });
   // Not async: Fastify would send what the promise resolves with, after `page` has answered.
   return (request, reply) => {
     const wanted = request.method === 'HEAD' ? null : accepted(request.headers.accept, [EVENTS, NDJSON], 'application/json');
@@ -48,12 +50,13 @@ export function signalsRoute(dependencies: SignalsDependencies): RouteHandlerMet
   };
 }
 
-function pageEndpoint(signals: SignalFeed): Endpoint {
+function pageEndpoint({ signals: feed, turns }: SignalsDependencies): Endpoint {
   return (_body, request) => {
     heardOf(request);
-    const { signals: shown, limit, next } = signalPage(signals, request.query as QueryValues);
-    const text = JSON.stringify({ data: shown.map(({ record }) => record), meta: { limit, next_cursor: next } });
-    return { status: 200, text, credits: 0, headers: next === null ? {} : { link: `<${nextUrl(request.url, next)}>; rel="next"` } };
+    return andThen(turns.run(request.call.charge.keyId, signalPage(feed, request.query as QueryValues)), ({ signals, limit, next }) => {
+      const text = JSON.stringify({ data: signals.map(({ record }) => record), meta: { limit, next_cursor: next } });
+      return { status: 200, text, credits: 0, headers: next === null ? {} : { link: `<${nextUrl(request.url, next)}>; rel="next"` } };
+    });
   };
 }
 
@@ -69,16 +72,18 @@ function begin(request: FastifyRequest): SignalQuery {
 }
 
 /** In the order in which they became known, to the end of what is known now, or `limit` of them. */
-function sendLines({ signals: feed, limits }: SignalsDependencies, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendLines({ signals: feed, turns, limits }: SignalsDependencies, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { filter, limit } = begin(request);
-  const lines = function* (): Generator<string> {
+  const { keyId } = request.call.charge;
+  const asked: SignalsAsked = { feed, filter, write: ({ record }) => `${JSON.stringify(record)}\n` };
+  const lines = async function* (): AsyncGenerator<string> {
     const end = feed.last();
     let left = limit ?? Infinity;
     for (let seq = 0; seq < end && left > 0;) {
-      const { signals, upTo } = feed.following(filter, seq, Math.min(left, LINES_AT_ONCE));
-      left -= signals.length;
+      const { text, count, upTo } = await turns.run(keyId, nextText(asked, seq, left));
+      left -= count;
       seq = upTo;
-      if (signals.length > 0) yield signals.map(({ record }) => `${JSON.stringify(record)}\n`).join('');
+      if (count > 0) yield text;
     }
   };
   // A client that reads nothing loses its connection.
@@ -87,17 +92,22 @@ function sendLines({ signals: feed, limits }: SignalsDependencies, request: Fast
 }
 
 function sendEvents(dependencies: SignalsDependencies, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { signals: feed, streams, keys, gate, limits } = dependencies;
+  const { signals: feed, streams, turns, keys, gate, limits } = dependencies;
   const { filter } = begin(request);
+  const { keyId } = request.call.charge;
+  const asked: SignalsAsked = { feed, filter, write: writeEvent };
   const from = startOf(request, feed, filter.since !== null);
-  const stop = streams.open(request.call.charge.keyId);
+  const stop = streams.open(keyId);
   if (stop === null) throw new ServiceError('overloaded', 'too many event streams are open', { headers: { 'retry-after': RETRY_S } });
   // A revoked key ends its streams.
   const mayHear = (): boolean => keys.resolve(request.headers.authorization) !== null;
   gate.leave(request.call);
   // A client that reads nothing loses its connection. The heartbeat counts as something to read.
   request.raw.socket.setTimeout(limits.stalledMs);
-  const body = Readable.from(signalEvents(feed, filter, from, mayHear, stop.signal), { objectMode: false });
+  const body = Readable.from(
+    signalEvents((seq) => turns.run(keyId, nextText(asked, seq, Infinity)), from, mayHear, stop.signal),
+    { objectMode: false },
+  );
   reply.raw.once('close', () => stop.abort());
   body.once('close', () => stop.abort());
   return reply.headers({ 'content-type': EVENTS, 'cache-control': 'no-store', 'x-accel-buffering': 'no' }).send(body);

@@ -1,7 +1,19 @@
 /** The open store, and reads of one moment. */
-import type { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 
 export type Store = DatabaseSync;
+
+/** KiB of pages that a connection for reading caches. */
+const READER_CACHE_KIB = 8_192;
+/** A reader waits only while another process recovers the write-ahead log, milliseconds. */
+const READER_WAITS_MS = 100;
+
+/** Another connection to the file of a store, which reads only. The caller closes it. */
+export function openReader(store: Store): Store {
+  const reader = new DatabaseSync(store.location() ?? ':memory:', { readOnly: true, timeout: READER_WAITS_MS });
+  reader.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}; PRAGMA temp_store = MEMORY`);
+  return reader;
+}
 
 /** Runs `work`, which only reads, in a read transaction, so that it does not see concurrent writes. */
 export function snapshot<T>(db: DatabaseSync, work: () => T): T {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   decisionOf,
   fullBucket,
+  owe,
   returnTokens,
   quotaHeaders,
   refill,
@@ -39,6 +40,21 @@ describe('the token bucket', () => {
       { remaining: 500, resetS: 30 },
     ]);
     expect(asked(2, [0, 0, 0])[2]).toMatchObject({ retryAfterS: 30, remaining: 0 });
+  });
+
+  it('takes owed tokens below zero, and grants nothing until the refill has paid them', () => {
+    let bucket = owe(fullBucket(60, 0), 60, 0, 70);
+    expect(decisionOf(bucket, 60, true)).toMatchObject({ remaining: 0, resetS: 70 });
+    for (const [nowMs, allowed] of [
+      [0, false],
+      [10_999, false],
+      [11_000, true],
+      [11_000, false],
+    ] as const) {
+      const taken = take(bucket, 60, nowMs);
+      expect(taken.decision.allowed).toBe(allowed);
+      bucket = taken.bucket;
+    }
   });
 
   it('reports how long a debt delays the next request', () => {

@@ -15,6 +15,7 @@ import { cleanUp } from '../../support/clean-up.ts';
 import { makeStore } from '../harness.ts';
 import { REQUEST } from './alone.ts';
 import { linesOf } from './jobs.ts';
+import { toEnd } from '../../support/steps.ts';
 
 const LEASE_MS = 10_000;
 
@@ -103,6 +104,7 @@ it('each line has one result and is counted once, however a job moves between pr
         null,
         { format: 'ndjson', escapesFormulas: false },
         () => null,
+        toEnd,
       ))
         text += more;
       expect(linesOf(text).map(({ line, custom_id: owner }) => [line, owner])).toEqual(done.map((owner, at) => [at + 1, owner]));

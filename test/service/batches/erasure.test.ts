@@ -12,6 +12,7 @@ import { loadSignals } from '../../../src/service/store/rows/load.ts';
 import { suppress } from '../../../src/service/erasure/suppress.ts';
 import { makeStore, serveStore, temporaryFolder } from '../harness.ts';
 import { jobsOf, linesOf, ndjson, openForTest } from './jobs.ts';
+import { toEnd } from '../../support/steps.ts';
 
 const JANE = 'jane.doe@acme.example';
 const SCHEDULER = new Scheduler(
@@ -113,6 +114,7 @@ describe('an erasure', () => {
       null,
       { format: 'ndjson', escapesFormulas: false },
       () => null,
+      toEnd,
     );
     let read = String((await reading.next()).value);
     files = [await write(1, 'another'), await write(2, 'new')];
@@ -126,6 +128,7 @@ describe('an erasure', () => {
       null,
       { format: 'ndjson', escapesFormulas: false },
       () => null,
+      toEnd,
     );
     await gone.next();
     await rm(join(folder, 'new'));

@@ -7,6 +7,7 @@ import { PostingWriter } from '../../../src/service/store/index/posting-writer.t
 import { compileRange } from '../../../src/service/search/bit-sliced-range.ts';
 import { transaction } from '../../../src/sqlite/transaction.ts';
 import { emptyStore } from '../loading.ts';
+import { toEnd } from '../../support/steps.ts';
 
 /** A block where some slices are stored as bits and some as lists, and a block of few rows with empty slices. */
 const ROWS = [...Array.from({ length: 12_000 }, (_, n) => n), BLOCK + 3, BLOCK + 700, BLOCK + 65_535];
@@ -48,7 +49,7 @@ it('a range over bit slices finds the rows within it for every block form and ca
           const [among, found] = [emptyBitmap(BLOCK), emptyBitmap(BLOCK)];
           const asked = ROWS.filter((row) => Math.floor(row / BLOCK) === block && row % step === 0);
           for (const row of asked) setBit(among, row % BLOCK);
-          compiled?.addTo(block, found, among);
+          if (compiled !== null) toEnd(compiled.addTo(block, found, among));
           const expected = asked.filter((row) => {
             const value = valueOf(row);
             return value !== null && value >= (min ?? -Infinity) && value <= (max ?? Infinity);

@@ -5,7 +5,7 @@ import * as fc from '../../support/fast-check.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SparseRecord } from '../../../src/service/records/whole-record.ts';
 import { FILTERS } from '../../../src/service/search/filters.ts';
-import type { PredicateGroup } from '../../../src/service/search/predicate.ts';
+import type { FilterGroup } from '../../../src/service/search/predicate.ts';
 import { QueryEngine } from '../../../src/service/search/query-engine.ts';
 import type { Sort } from '../../../src/service/store/index/sort-keys.ts';
 import { loadCompanies, loadPeople, loadSignals } from '../../../src/service/store/rows/load.ts';
@@ -15,6 +15,7 @@ import type { Store } from '../../../src/service/store/store.ts';
 import { casesOf } from '../../support/sample.ts';
 import { companies, day, DRAW, employees, people, pick, signals, SIZE } from './drawn-filters.ts';
 import { MEETS, meetsAll, TODAY } from './plain-filters.ts';
+import { toEnd } from '../../support/steps.ts';
 
 let store: Store;
 let search: QueryEngine;
@@ -34,7 +35,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-function predicatesOf(filters: Readonly<Record<string, readonly string[]>>): PredicateGroup[] {
+function predicatesOf(filters: Readonly<Record<string, readonly string[]>>): FilterGroup[] {
   return Object.entries(filters).flatMap(([name, values]) => {
     const filter = FILTERS[name];
     if (filter === undefined) throw new Error(name);
@@ -52,7 +53,7 @@ function findAll(
 ): { ids: string[]; total: number } {
   const ids: string[] = [];
   for (let after = null as { key: string | number; id: string } | null; ;) {
-    const { rows, next, total } = search.find({ predicates: predicatesOf(filters), sort, descending, after, limit });
+    const { rows, next, total } = toEnd(search.find({ predicates: predicatesOf(filters), sort, descending, after, limit }));
     ids.push(...rows.map(({ row: { doc } }) => (JSON.parse(doc as string) as { id: string }).id));
     if (next === null) return { ids, total };
     after = next;

@@ -6,13 +6,14 @@ import { QueryEngine } from '../../../src/service/search/query-engine.ts';
 import { loadCompanies, loadPeople } from '../../../src/service/store/rows/load.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { emptyStore } from '../loading.ts';
+import { toEnd } from '../../support/steps.ts';
 
 const FIELDS = ['naics', 'sic'] as const;
 
 function found(store: Store, name: string, value: string): number {
   const search = new QueryEngine(store, () => 0);
   const predicates = [FILTERS[name]?.parse([value], search.context, () => [])].flat().map((sides) => ({ ...sides, exclude: false }));
-  return search.find({ predicates, sort: 'relevance', descending: true, after: null, limit: 1 }).total;
+  return toEnd(search.find({ predicates, sort: 'relevance', descending: true, after: null, limit: 1 })).total;
 }
 
 /** Loads one person at one company. */

@@ -9,6 +9,7 @@ import { loadPeople } from '../../../src/service/store/rows/load.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { temporaryFolder } from '../harness.ts';
+import { toEnd } from '../../support/steps.ts';
 
 const SKILLS = ['a', 'b', 'c', 'd'];
 /** Rows on both sides of a block boundary. */
@@ -58,6 +59,8 @@ function meets(asked: Predicate, n: number): boolean {
       return asked.rows.includes(FIRST + n);
     case 'all':
       return asked.of.every((part) => meets(part, n));
+    case 'ids':
+      throw new Error('no test draws ids');
     case 'any':
       return asked.of.some((part) => meets(part, n));
     case 'not':
@@ -90,14 +93,16 @@ describe('intersecting rows with predicates', () => {
         for (const among of [people.map((_, n) => n), few]) {
           const found = emptyBitmap(FIRST + ROWS);
           for (const n of among) setBit(found, FIRST + n);
-          intersect(
-            found,
-            asked.map(({ predicate: one, exclude }) => ({ compiled: compilePredicate(one, reader), exclude })),
-            ROWS,
-            (row) => {
-              byRow++;
-              return reader.termsOf(row);
-            },
+          toEnd(
+            intersect(
+              found,
+              asked.map(({ predicate: one, exclude }) => ({ compiled: toEnd(compilePredicate(one, reader)), exclude })),
+              ROWS,
+              (row) => {
+                byRow++;
+                return reader.termsOf(row);
+              },
+            ),
           );
           const expected = among
             .filter((n) => asked.every(({ predicate: one, exclude }) => meets(one, n) !== exclude))
@@ -115,14 +120,16 @@ describe('intersecting rows with predicates', () => {
     let [looks, rows] = [0, 0];
     const found = emptyBitmap(FIRST + ROWS);
     for (let n = 0; n < ROWS; n++) setBit(found, FIRST + n);
-    intersect(
-      found,
-      asked.map((one) => ({ compiled: compilePredicate(one, reader), exclude: false })),
-      ROWS,
-      (row) => {
-        rows++;
-        return counted(reader.termsOf(row), () => looks++);
-      },
+    toEnd(
+      intersect(
+        found,
+        asked.map((one) => ({ compiled: toEnd(compilePredicate(one, reader)), exclude: false })),
+        ROWS,
+        (row) => {
+          rows++;
+          return counted(reader.termsOf(row), () => looks++);
+        },
+      ),
     );
     expect([...rowsIn(found)]).toEqual(people.flatMap((_, n) => (asked.every((one) => meets(one, n)) ? [FIRST + n] : [])));
     expect(rows).toBeGreaterThan(0);
@@ -135,10 +142,10 @@ describe('intersecting rows with predicates', () => {
     const found = emptyBitmap(FIRST + ROWS);
     for (let n = 0; n < ROWS; n++) setBit(found, FIRST + n);
     const termsOf = vi.fn((row: number) => reader.termsOf(row));
-    const compiled = compilePredicate(asked, reader);
+    const compiled = toEnd(compilePredicate(asked, reader));
     // With one probe a row, checking rows would cost less than reading blocks.
     expect(compiled.blockCost).toBeGreaterThan(ROWS);
-    intersect(found, [{ compiled, exclude: false }], ROWS, termsOf);
+    toEnd(intersect(found, [{ compiled, exclude: false }], ROWS, termsOf));
     expect([...rowsIn(found)]).toEqual(people.flatMap((_, n) => (meets(asked, n) ? [FIRST + n] : [])));
     expect(termsOf).not.toHaveBeenCalled();
   });
@@ -146,7 +153,7 @@ describe('intersecting rows with predicates', () => {
   it('looks up each term of a large union once, and the posting lists of a sample', () => {
     const posting = vi.spyOn(reader, 'list');
     const numberOf = vi.spyOn(reader, 'termId');
-    compilePredicate(any(Array.from({ length: 10 }, () => any(PLACES.map(term)))), reader);
+    toEnd(compilePredicate(any(Array.from({ length: 10 }, () => any(PLACES.map(term)))), reader));
     expect(posting.mock.calls.length).toBeLessThanOrEqual(32);
     expect(numberOf.mock.calls.length).toBeLessThanOrEqual(PLACES.length + 32);
     vi.restoreAllMocks();

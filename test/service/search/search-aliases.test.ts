@@ -16,6 +16,7 @@ import { temporaryFolder } from '../harness.ts';
 import { load } from '../loading.ts';
 import { PlainCompanies } from './plain-companies.ts';
 import { meetsAll, type Employee } from './plain-filters.ts';
+import { toEnd } from '../../support/steps.ts';
 
 const DOMAINS = Array.from({ length: 7 }, (_, n) => `d${n}.example`);
 /** Companies have the first five; the others are aliases only. */
@@ -173,7 +174,7 @@ class Searcher {
     });
     const rows: Readonly<Record<string, unknown>>[] = [];
     for (let after = null as { key: string | number; id: string } | null; ;) {
-      const page = this.#index.find({ predicates, sort, descending, after, limit });
+      const page = toEnd(this.#index.find({ predicates, sort, descending, after, limit }));
       rows.push(...page.rows.map(({ row }) => row));
       if (page.next === null) return rows;
       after = page.next;
@@ -218,7 +219,8 @@ function checkSignals(store: Store, model: Model): void {
   const { shown } = model;
   const idsOf = (signals: readonly SparseRecord[]): string[] => signals.map(({ id }) => String(id)).sort();
   const feed = new SignalFeed(store);
-  const find = (filter: Partial<SignalFilter>): SparseRecord[] => feed.page({ ...ANY, ...filter }, null, 100).map(({ record }) => record);
+  const find = (filter: Partial<SignalFilter>): SparseRecord[] =>
+    toEnd(feed.page({ ...ANY, ...filter }, null, 100)).map(({ record }) => record);
   const directory = openDirectory(store);
   for (const one of DOMAINS) {
     const record = JSON.parse(directory.companyByDomain(one) ?? '{}') as SparseRecord;

@@ -16,6 +16,7 @@ import { openStore } from '../../../src/service/store/open-store.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { suppress } from '../../../src/service/erasure/suppress.ts';
 import { emptyStore } from '../loading.ts';
+import { toEnd } from '../../support/steps.ts';
 
 const COLUMNS = [
   'person_times',
@@ -132,8 +133,8 @@ const idsInOrder = (sort: Sort, descending: boolean): string[] => {
 /** All pages; `between` is called before each page but the first. */
 function pages(sort: Sort, descending: boolean, limit: number, between: () => void = () => undefined): string[] {
   const ids: string[] = [];
-  for (let after: CursorPosition | null = null; ; between()) {
-    const { rows, next } = search.find({ predicates: [], sort, descending, after, limit });
+  for (let after = null as CursorPosition | null; ; between()) {
+    const { rows, next } = toEnd(search.find({ predicates: [], sort, descending, after, limit }));
     ids.push(...rows.map(({ row: { doc } }) => (JSON.parse(doc as string) as { id: string }).id));
     if (next === null) return ids;
     if (ids.length > 1_000) throw new Error('pages without end');
@@ -188,13 +189,15 @@ describe.each(SORTS)('the order by %s', (sort) => {
                   id: before,
                 };
           const rest = after === null ? ids : ids.slice(ids.indexOf(after.id) + 1);
-          const page = pager.page(
-            {
-              found,
-              total: chosen.length,
-              ...(areMany ? { people: 1_000_000, companies: few } : { people: everybody.length, companies: null }),
-            },
-            { sort, descending, after, limit },
+          const page = toEnd(
+            pager.page(
+              {
+                found,
+                total: chosen.length,
+                ...(areMany ? { people: 1_000_000, companies: few } : { people: everybody.length, companies: null }),
+              },
+              { sort, descending, after, limit },
+            ),
           );
           expect(page.map(({ id }) => id)).toEqual(rest.filter((id) => among.has(id)).slice(0, limit));
         },
@@ -245,13 +248,15 @@ describe.each(SORTS)('the order by %s', (sort) => {
 
 describe('the caches of employers and headcounts', () => {
   const found = (name: string): { readonly ids: string[]; readonly total: number } => {
-    const { rows, total } = search.find({
-      predicates: [{ company: range('employees', 1, 1_000_000), exclude: false }],
-      sort: 'headcount',
-      descending: true,
-      after: null,
-      limit: 3,
-    });
+    const { rows, total } = toEnd(
+      search.find({
+        predicates: [{ company: range('employees', 1, 1_000_000), exclude: false }],
+        sort: 'headcount',
+        descending: true,
+        after: null,
+        limit: 3,
+      }),
+    );
     return {
       ids: rows
         .map(({ row: { doc } }) => JSON.parse(doc as string) as { name?: string; id: string })

@@ -1,4 +1,5 @@
 /** Detects writes to the index, so that search can cache what it read until the next write. */
+import { endSharedRead } from '../../../sqlite/transaction.ts';
 import type { Store } from '../store.ts';
 
 /** Write transactions of this process, by connection. SQLite's `data_version` changes only with the writes of other connections. */
@@ -9,21 +10,49 @@ export function recordWrite(store: Store): void {
   written.set(store, (written.get(store) ?? 0) + 1);
 }
 
+type Version = readonly [others: unknown, own: number];
+
 export class ChangeDetector {
   readonly #store: Store;
   readonly #ofOthers;
-  #seen: readonly [others: unknown, own: number | undefined] | null = null;
+  #marked: Version | null = null;
 
+  /** @param store the connection that writes the index in this process */
   constructor(store: Store) {
     this.#store = store;
     this.#ofOthers = store.prepare('PRAGMA data_version');
   }
 
-  /** Whether the index may have changed since the last call. To be called in the read transaction of the search. */
+  /** Whether the index may have been written since the last mark. */
   hasChanged(): boolean {
-    const now = [this.#ofOthers.get()?.['data_version'], written.get(this.#store)] as const;
-    const before = this.#seen;
-    this.#seen = now;
-    return before === null || before[0] !== now[0] || before[1] !== now[1];
+    return this.#marked === null || !isSame(this.#marked, this.#version());
   }
+
+  /**
+   * Begins a read transaction of another connection, and marks what it sees. Returns whether that differs from the last mark.
+   * @param undo ends the transaction where another process wrote at that moment; then it begins anew
+   */
+  mark(begin: () => void, undo: () => void): boolean {
+    for (;;) {
+      const version = this.#version();
+      begin();
+      if (!isSame(version, this.#version())) {
+        undo();
+        continue;
+      }
+      const isNew = this.#marked === null || !isSame(this.#marked, version);
+      this.#marked = version;
+      return isNew;
+    }
+  }
+
+  /** A read transaction would hide what others wrote since it began. */
+  #version(): Version {
+    endSharedRead(this.#store);
+    return [this.#ofOthers.get()?.['data_version'], written.get(this.#store) ?? 0];
+  }
+}
+
+function isSame(one: Version, other: Version): boolean {
+  return one[0] === other[0] && one[1] === other[1];
 }

@@ -1,5 +1,6 @@
 /** Maps each person's row to the id of the employer's domain, in chunks. So a bitmap of companies becomes a bitmap of people. */
 import { prepareRows } from '../../../sqlite/array-rows.ts';
+import type { Steps } from '../../../util/steps.ts';
 import type { Store } from '../store.ts';
 import { AliasReader } from './aliases.ts';
 import { and, andNot, popcount32, hasAtMost, isEmptyBetween, rowsIn, setBit, asWords, type Bitmap } from './bitmap.ts';
@@ -53,6 +54,8 @@ export interface EmployerFilter {
 
 /** Finding the people of a company costs as much as scanning this many chunks of people. */
 const CHUNKS_PER_COMPANY = 4;
+/** People of a company that are read in one step, and that take one unit of work. */
+const [PEOPLE_A_STEP, PEOPLE_A_UNIT] = [1_000, 20];
 /** Finding this many people of a company costs as much as scanning one chunk. */
 export const PEOPLE_PER_CHUNK_COST = 150;
 
@@ -70,7 +73,7 @@ export class EmployerReader {
     this.#read = prepareRows<[ids: Uint8Array<ArrayBuffer>]>(store, 'SELECT ids FROM employers WHERE chunk = ?');
     this.#peopleAt = prepareRows<[seq: number]>(
       store,
-      'SELECT seq FROM domains JOIN people ON company_domain = domain WHERE domains.id = ? LIMIT ?',
+      'SELECT seq FROM domains JOIN people ON company_domain = domain WHERE domains.id = ? AND seq > ? ORDER BY seq LIMIT ?',
     );
   }
 
@@ -91,9 +94,16 @@ export class EmployerReader {
   }
 
   /** Rows of the people at a company, by its id. Null when they are more than `most`. */
-  peopleAt(company: number, most: number): readonly number[] | null {
-    const rows = this.#peopleAt.all(company, Math.floor(most) + 1);
-    return rows.length > most ? null : rows.map(([seq]) => seq);
+  *peopleAt(company: number, most: number): Steps<readonly number[] | null> {
+    const found: number[] = [];
+    for (let after = 0; ;) {
+      const rows = this.#peopleAt.all(company, after, PEOPLE_A_STEP);
+      for (const [seq] of rows) found.push(seq);
+      yield 1 + Math.floor(rows.length / PEOPLE_A_UNIT);
+      if (found.length > most) return null;
+      if (rows.length < PEOPLE_A_STEP) return found;
+      after = found.at(-1) ?? 0;
+    }
   }
 
   /** The employer's id of each person, one after another. */
@@ -112,27 +122,30 @@ export class EmployerReader {
    * Removes from `found` the people that a filter does not keep. It reads only the chunks of `found`. For few companies it looks up their
    * people instead.
    */
-  filter(found: Bitmap, filters: readonly EmployerFilter[]): void {
+  *filter(found: Bitmap, filters: readonly EmployerFilter[]): Steps<void> {
     const chunks: number[] = [];
     for (let from = 0; from < found.length; from += WORDS_PER_CHUNK)
       if (!isEmptyBetween(found, from, from + WORDS_PER_CHUNK)) chunks.push(from / WORDS_PER_CHUNK);
     const canListStaff = (companies: Bitmap): boolean =>
       ((companies[0] ?? 0) & FIRST) === 0 && hasAtMost(companies, chunks.length / CHUNKS_PER_COMPANY);
     const most = chunks.length * PEOPLE_PER_CHUNK_COST;
-    const left = filters.filter((filter) => !canListStaff(filter.companies) || !this.#filterByStaff(found, filter, most));
+    const left: EmployerFilter[] = [];
+    for (const filter of filters)
+      if (!canListStaff(filter.companies) || !(yield* this.#filterByStaff(found, filter, most))) left.push(filter);
     if (left.length === 0) return;
     for (const chunk of chunks) {
       const ids = this.chunk(chunk);
       for (const filter of left) filterChunk(found, chunk * WORDS_PER_CHUNK, ids, filter);
+      yield left.length;
     }
   }
 
   /** Returns false, and changes nothing, when more than `most` people work there. @param filter without company id 0 */
-  #filterByStaff(found: Bitmap, { companies, people, exclude }: EmployerFilter, most: number): boolean {
+  *#filterByStaff(found: Bitmap, { companies, people, exclude }: EmployerFilter, most: number): Steps<boolean> {
     const met = people?.slice() ?? new Uint32Array(found.length);
     let left = most;
     for (const company of rowsIn(companies)) {
-      const staff = this.peopleAt(company, left);
+      const staff = yield* this.peopleAt(company, left);
       if (staff === null) return false;
       left -= staff.length;
       for (const person of staff) setBit(met, person);

@@ -7,6 +7,7 @@ import { mergeCompany } from '../../../../src/service/store/merge/merge-company.
 import { merge, type MergedRecord } from '../../../../src/service/store/merge/merge.ts';
 import { exportRecords } from '../../../../src/service/admin/export/export-records.ts';
 import { emptyStore, load } from '../../loading.ts';
+import { toEnd } from '../../../support/steps.ts';
 
 interface Report {
   readonly atMs: number;
@@ -104,13 +105,15 @@ it('search finds a company by its shown values, not by contradicted ones', async
   ] as const) {
     const sides = FILTERS[filter]?.parse([value], search.context, () => []) ?? [];
     expect(
-      search.find({
-        predicates: [sides].flat().map((one) => ({ ...one, exclude: false })),
-        sort: 'relevance',
-        descending: true,
-        after: null,
-        limit: 1,
-      }).total,
+      toEnd(
+        search.find({
+          predicates: [sides].flat().map((one) => ({ ...one, exclude: false })),
+          sort: 'relevance',
+          descending: true,
+          after: null,
+          limit: 1,
+        }),
+      ).total,
     ).toBe(0);
   }
   store.close();

@@ -1,4 +1,5 @@
 import { InputError, MillraceError, StorageError, storageHint } from '../util/errors.ts';
+import type { PauseCause } from '../limiter/limiter.ts';
 import type { SavedQuota } from '../limiter/saved-quota.ts';
 import type { StoredSlots } from './call-slots.ts';
 import type { Shard, Step } from '../definition/compiled-job.ts';
@@ -21,12 +22,20 @@ const VERSION = 1;
 
 export type JobState = 'running' | 'stopped' | 'finishing' | 'finished';
 
+/** The times that the service asked to wait. */
+export interface Throttled {
+  readonly events: number;
+  readonly waitedMs: number;
+  /** The events by the reason for the length of the wait. Absent: there was none, or an older version has counted it. */
+  readonly causes?: Readonly<Partial<Record<PauseCause, number>>>;
+}
+
 /** Totals that are not rows, over all resumes. Times in milliseconds. */
 export interface RunTotals {
   readonly calls: Readonly<Record<string, number>>;
   readonly lookups: { readonly unique: number; readonly fromLedger: number };
   readonly retries: number;
-  readonly throttled: { readonly events: number; readonly waitedMs: number };
+  readonly throttled: Throttled;
   /** Reasons for sending nothing, with their times. */
   readonly waits: WaitTotals;
   /** Requests beyond the plan's rate that the service offered, because its quota was full when a run began. */

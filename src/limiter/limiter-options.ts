@@ -2,6 +2,7 @@
 import type { QuotaReading } from '../client/quota/quota-reading.ts';
 import type { StatedWindow } from '../definition/compiled-job.ts';
 import type { SavedQuota } from './saved-quota.ts';
+import type { PauseReason } from './pause.ts';
 import type { SharedQuota } from './rules/shared/shared-quota.ts';
 
 /** The right to start one call: its number, from 1. 0: no right, because the limiter was stopped. */
@@ -46,7 +47,7 @@ export interface LimiterOptions {
   readonly onUnreadableReset?: (value: string) => void;
 }
 
-export interface ThrottledWait {
+export interface ThrottledWait extends PauseReason {
   /** Monotonic milliseconds. */
   readonly untilMs: number;
   /** False: the call left before the pause was known, so this is the same pause. */

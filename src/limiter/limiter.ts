@@ -3,12 +3,13 @@ import { AnswerReader } from './answer-reader.ts';
 import { Gate } from './gate.ts';
 import type { RateReading } from './inference/rate-reading.ts';
 import type { AnsweredCall, CallTicket, LimiterOptions } from './limiter-options.ts';
-import { pauseMsOf, ThrottlePause } from './pause.ts';
+import { pauseOf, ThrottlePause } from './pause.ts';
 import type { UsedUp } from './quota-rule.ts';
 import type { QuotaRules } from './quota-rules.ts';
 import { makeRules } from './rules/make-rules.ts';
 import type { SavedQuota } from './saved-quota.ts';
 
+export type { PauseCause } from './pause.ts';
 export type { AnsweredCall, CallTicket, LimiterOptions, ThrottledWait } from './limiter-options.ts';
 
 /** Up to this rate a lease has one permit, so that the gate is exact. Above it, Bottleneck's 370 leases a second would be too few. */
@@ -76,9 +77,9 @@ export class Limiter {
   observe(answer: AnsweredCall): void {
     const nowMs = this.#options.monotonicNow();
     const stated = this.#reader.read(answer, nowMs);
-    const waitMs = answer.throttled ? pauseMsOf(answer.retryAfterMs, stated) : null;
-    this.#rules.answered({ ...stated, ...answer, failed: answer.failed ?? false, nowMs, waitMs });
-    this.#pause.answered(answer.ticket, waitMs);
+    const pause = answer.throttled ? pauseOf(answer.retryAfterMs, stated, this.#rules.pauseMs()) : null;
+    this.#rules.answered({ ...stated, ...answer, failed: answer.failed ?? false, nowMs, waitMs: pause?.ms ?? null });
+    this.#pause.answered(answer.ticket, pause);
     if (this.#gate === null && this.#rules.limited) this.#gate = this.#newGate();
     this.#serve();
   }
@@ -95,6 +96,11 @@ export class Limiter {
     return this.#pause.leftMs();
   }
 
+  /** Why calls pause, completing "waiting for ..."; of use while `pausedMs` is not 0. */
+  pausedFor(): string {
+    return this.throttledMs() > 0 ? this.#pause.reason.what : `the ${this.usedUp()?.what ?? 'quota'}, which is used up`;
+  }
+
   /**
    * The quota that is used up, and until when (monotonic milliseconds). null: each has permits, or a call is in flight whose answer may
    * change that.
@@ -106,8 +112,7 @@ export class Limiter {
   /** The reason why callers wait; null when no caller waits, or only for an answer in flight or for `blockedBy`. */
   waiting(): Wait | null {
     if (this.#stopped || this.#isBlocked || this.#waiting === 0) return null;
-    if (this.#pause.isPaused)
-      return { reason: 'throttled', what: 'the end of the pause that the service asked for', untilMs: this.#pause.untilMs };
+    if (this.#pause.isPaused) return { reason: 'throttled', what: this.#pause.reason.what, untilMs: this.#pause.untilMs };
     return this.#pause.isProbing ? null : this.#rules.waiting(this.#options.monotonicNow());
   }
 
@@ -197,13 +202,16 @@ export class Limiter {
     if (this.#waiting > 0 && !this.#pause.isPaused) this.#lease();
   }
 
-  /** Leases permits that the rules allow; without any, asks again at the time that they name. */
+  /**
+   * Leases permits that the rules allow, and one ahead of them: its call then leaves at the moment of its permit, not milliseconds later.
+   * Without permits, asks again at the time that the rules name.
+   */
   #lease(): void {
     const gate = this.#gate;
-    if (gate === null || gate.isLeasing || this.#stopped) return;
+    if (gate === null || this.#stopped) return;
     const { permits, atMs } = this.#rules.permits(this.#options.monotonicNow());
-    if (permits < 1) this.#recheckAt(atMs);
-    else if (this.#permits === 0) gate.lease(Math.min(permits, this.#leaseSize));
+    if (permits < 1 && this.#waiting > 0) this.#recheckAt(atMs);
+    if (this.#permits === 0 && !gate.isLeasing) gate.lease(Math.max(1, Math.min(permits, this.#leaseSize)));
   }
 
   #newGate(): Gate {
@@ -223,7 +231,7 @@ export class Limiter {
     this.#rules.wanted();
     if (this.#recheckTimer !== null && this.#recheckAtMs === at) return;
     this.#cancelRecheck();
-    if (at === Infinity || this.#waiting === 0) return;
+    if (at === Infinity) return;
     this.#recheckAtMs = at;
     // On a busy machine the time may have passed by now.
     const leftMs = Math.max(0, Math.ceil(at - this.#options.monotonicNow()));

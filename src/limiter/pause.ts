@@ -11,6 +11,7 @@
  * One call goes first, the probe; the others wait for its answer. A service that keeps throttling gets one call per pause.
  */
 import type { WindowReading } from '../client/quota/quota-reading.ts';
+import { describeWindow } from './inference/long-window.ts';
 import type { RateReading } from './inference/rate-reading.ts';
 import type { CallTicket, LimiterOptions } from './limiter-options.ts';
 import type { SavedPause } from './saved-quota.ts';
@@ -26,15 +27,36 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** The ticket of a probe that has not been granted yet. */
 const PROBE_DUE = 0;
 
-/** How long a throttled answer asks to wait, by what it says: `Retry-After`, a window that is used up, or the reset of the plan's. */
-export function pauseMsOf(
+/** The reason for the length of a pause: `Retry-After`, a quota that the headers show as used up, or nothing that the service said. */
+export type PauseCause = 'retry_after' | 'used_up' | 'unstated';
+
+export interface PauseReason {
+  readonly cause: PauseCause;
+  /** Completes "waiting for ...". */
+  readonly what: string;
+}
+
+/**
+ * The pause that a throttled answer causes.
+ * @param unstatedMs the pause when the answer does not say how long
+ */
+export function pauseOf(
   retryAfterMs: number | null,
   { reading, windows }: { readonly reading: RateReading | null; readonly windows: readonly WindowReading[] },
-): number {
-  const usedUp = windows.filter(({ remaining }) => remaining <= 0);
-  const waits = usedUp.map(({ resetMs, periodMs }) => resetMs ?? Math.min(periodMs, MAX_UNSTATED_RESET_MS));
-  const windowMs = waits.length === 0 ? null : Math.max(...waits);
-  return Math.max(MIN_THROTTLE_MS, retryAfterMs ?? windowMs ?? reading?.resetMs ?? DEFAULT_THROTTLE_MS);
+  unstatedMs: number,
+): PauseReason & { readonly ms: number } {
+  if (retryAfterMs !== null)
+    return { ms: Math.max(MIN_THROTTLE_MS, retryAfterMs), cause: 'retry_after', what: 'the end of the pause that the service asked for' };
+  let usedUp: { readonly ms: number; readonly what: string } | null = null;
+  for (const window of windows) {
+    const ms = window.resetMs ?? Math.min(window.periodMs, MAX_UNSTATED_RESET_MS);
+    if (window.remaining <= 0 && ms > (usedUp?.ms ?? -1)) usedUp = { ms, what: `the ${describeWindow(window)}, which is used up` };
+  }
+  if (usedUp === null && reading !== null && reading.resetMs !== null)
+    usedUp = { ms: reading.resetMs, what: "the quota, which is used up by the service's own headers" };
+  if (usedUp !== null) return { ...usedUp, ms: Math.max(MIN_THROTTLE_MS, usedUp.ms), cause: 'used_up' };
+  const ms = Math.min(DEFAULT_THROTTLE_MS, unstatedMs);
+  return { ms, cause: 'unstated', what: `the end of a pause of ${ms / 1_000} s: the service refused a call and did not say for how long` };
 }
 
 export class ThrottlePause {
@@ -42,6 +64,7 @@ export class ThrottlePause {
   readonly #onOver: () => void;
   #untilMs = 0;
   #lengthMs = 0;
+  #reason: PauseReason = { cause: 'unstated', what: '' };
   /** Set while paused. */
   #timer: NodeJS.Timeout | null = null;
   /** The probe's ticket or PROBE_DUE; null while open. */
@@ -80,26 +103,32 @@ export class ThrottlePause {
     if (this.#probe === PROBE_DUE) this.#probe = ticket;
   }
 
-  /** A call was answered. @param throttleMs the pause that the answer asks for; null for an answer that is not throttled */
-  answered(ticket: CallTicket, throttleMs: number | null): void {
+  /** The reason for the pause, the last one after its end. */
+  get reason(): PauseReason {
+    return this.#reason;
+  }
+
+  /** A call was answered. @param pause the pause that the answer causes; null for an answer that is not throttled */
+  answered(ticket: CallTicket, pause: (PauseReason & { readonly ms: number }) | null): void {
     if (ticket === this.#probe) this.#probe = null;
-    if (throttleMs !== null) this.#pause(throttleMs, ticket);
+    if (pause !== null) this.#pause(pause, ticket);
   }
 
   /** Continues the pause of the run before. A clock that was set back since does not make it longer. */
-  restore({ untilMs, forMs }: SavedPause): void {
+  restore({ untilMs, forMs, cause = 'retry_after', what = 'the end of the pause that the service asked for' }: SavedPause): void {
     this.#probe = PROBE_DUE;
     this.#lengthMs = forMs;
+    this.#reason = { cause, what };
     const leftMs = Math.min(untilMs - this.#options.wallNow(), forMs);
     if (leftMs <= 0) return;
     this.#untilMs = this.#options.monotonicNow() + leftMs;
-    this.#options.onThrottled?.({ untilMs: this.#untilMs, isNew: false });
+    this.#options.onThrottled?.({ untilMs: this.#untilMs, isNew: false, ...this.#reason });
     this.#wait();
   }
 
   /** The pause for the next run; null when no pause is known to be unfinished. @param wallMs wall clock of `nowMs` */
   save(nowMs: number, wallMs: number): SavedPause | null {
-    return this.#probe === null ? null : { untilMs: wallMs + this.#untilMs - nowMs, forMs: this.#lengthMs };
+    return this.#probe === null ? null : { untilMs: wallMs + this.#untilMs - nowMs, forMs: this.#lengthMs, ...this.#reason };
   }
 
   /** Later pauses are only noted, for `save`. */
@@ -108,16 +137,17 @@ export class ThrottlePause {
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
-  #pause(ms: number, ticket: CallTicket): void {
+  #pause({ ms, cause, what }: PauseReason & { readonly ms: number }, ticket: CallTicket): void {
     const untilMs = this.#options.monotonicNow() + ms;
     // Calls in flight are refused together, some of them after the pause that the first refusal asked for. All left before it.
     const isNew = ticket > this.#lastBeforePause;
     if (isNew) this.#lastBeforePause = this.#lastGranted;
     this.#probe ??= PROBE_DUE;
-    if (!this.#stopped && (isNew || untilMs > this.#untilMs)) this.#options.onThrottled?.({ untilMs, isNew });
+    if (!this.#stopped && (isNew || untilMs > this.#untilMs)) this.#options.onThrottled?.({ untilMs, isNew, cause, what });
     if (untilMs <= this.#untilMs) return;
     this.#untilMs = untilMs;
     this.#lengthMs = ms;
+    this.#reason = { cause, what };
     if (this.#stopped) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#wait();

@@ -75,6 +75,8 @@ export interface QuotaRule {
   usedUp(nowMs: number): UsedUp | null;
   /** The reason why calls wait; null when one may start, or when an answer in flight may change it. */
   waiting(nowMs: number): Wait | null;
+  /** How long to pause at most after a refusal that does not say it, milliseconds; absent or Infinity: unknown. */
+  pauseMs?(): number;
   /** Requests that the service offered beyond the plan's rate; absent: none. */
   beyondPlan?(nowMs: number): number;
   /** The state for the next run, beside the calls of the last minute. @param wallMs wall clock of `nowMs` */

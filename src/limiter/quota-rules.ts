@@ -84,6 +84,11 @@ export class QuotaRules {
     return lastOf(this.#rules.map((rule) => rule.waiting(nowMs)));
   }
 
+  /** How long to pause at most after a refusal that does not say it, milliseconds; Infinity when no rule knows. */
+  pauseMs(): number {
+    return this.#rules.reduce((least, rule) => Math.min(least, rule.pauseMs?.() ?? Infinity), Infinity);
+  }
+
   /** Requests that the service offered beyond the plan's rate so far; 0 when it is unknown. */
   beyondPlan(nowMs: number): number {
     return this.#rules.reduce((sum, rule) => sum + (rule.beyondPlan?.(nowMs) ?? 0), 0);
@@ -98,7 +103,8 @@ export class QuotaRules {
   save(nowMs: number, wallMs: number): SavedQuota {
     const minute = saveSlots(this.#log.recent(nowMs, MINUTE_MS), nowMs, wallMs);
     const parts = this.#rules.map((rule) => rule.save?.(nowMs, wallMs) ?? {});
-    return Object.assign({ minute, savedAtMs: wallMs }, ...parts) as SavedQuota;
+    const bursts = parts.flatMap((part) => part.bursts ?? []);
+    return { minute, savedAtMs: wallMs, ...Object.assign({}, ...parts), ...(bursts.length === 0 ? {} : { bursts }) };
   }
 
   restore(saved: SavedQuota, nowMs: number, wallMs: number): void {

@@ -1,4 +1,5 @@
 /** The part of the quota that outlives a run, in the checkpoint. Types only. Times are epoch milliseconds. */
+import type { PauseCause } from './pause.ts';
 import type { SavedSlots } from './recent-slots.ts';
 
 export interface SavedQuota {
@@ -12,12 +13,26 @@ export interface SavedQuota {
   readonly sent?: number;
   /** Windows beside the minute's, with the calls in each. */
   readonly windows?: readonly SavedWindow[];
+  /** The bursts that refusals have shown. Absent: none, or an older version has saved this. */
+  readonly bursts?: readonly SavedBurst[];
+}
+
+export interface SavedBurst {
+  /** The period of the rate. */
+  readonly periodMs: number;
+  /** Calls at once. */
+  readonly burst: number;
+  /** The part of the rate that is used, up to 1. */
+  readonly pace: number;
 }
 
 export interface SavedPause {
   readonly untilMs: number;
   /** The length of the pause, milliseconds. */
   readonly forMs: number;
+  /** Why, as in `PauseReason`. Absent: an older version has saved this. */
+  readonly cause?: PauseCause;
+  readonly what?: string;
 }
 
 export interface SavedWindow {

@@ -38,7 +38,7 @@ function happen(counters: Counters, clock: { ms: number }, some: Event): void {
       clock.ms += some.ms;
       return undefined;
     case 'throttled':
-      return counters.throttled({ untilMs: clock.ms + some.waitMs, isNew: true });
+      return counters.throttled({ untilMs: clock.ms + some.waitMs, isNew: true, cause: 'retry_after', what: '' });
     case 'down':
       return counters.wentDown();
     case 'back':

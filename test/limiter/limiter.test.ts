@@ -21,6 +21,9 @@ const quota = (limit: number, remaining: number, resetS: number): Record<string,
   'x-ratelimit-reset': String(resetS),
 });
 
+/** The reason of a pause that `Retry-After` asked for. */
+const ASKED = { cause: 'retry_after', what: 'the end of the pause that the service asked for' };
+
 const LONGEST_IDLE_MS = 4_000;
 
 /** Bottleneck needs a few turns of the clock to let go; none of them is long. */
@@ -178,8 +181,8 @@ describe('Limiter', () => {
       await vi.advanceTimersByTimeAsync(10);
     }
     // Each of the first seven asks for two seconds from its own time on.
-    expect(events.filter(({ isNew }) => isNew)).toEqual([{ untilMs: start + 2_000, isNew: true }]);
-    expect(events.at(-1)).toEqual({ untilMs: start + 5_070, isNew: false });
+    expect(events.filter(({ isNew }) => isNew)).toEqual([{ untilMs: start + 2_000, isNew: true, ...ASKED }]);
+    expect(events.at(-1)).toEqual({ untilMs: start + 5_070, isNew: false, ...ASKED });
     expect(limiter.throttledMs()).toBe(5_070 - 200);
     const next = limiter.take() as Promise<number>;
     await vi.advanceTimersByTimeAsync(5_000 + 70 - 200 - 1);
@@ -187,7 +190,7 @@ describe('Limiter', () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(await next).toBe(21);
     limiter.observe(throttled(1_000, {}, 21));
-    expect(events.at(-1)).toEqual({ untilMs: start + 6_070, isNew: true });
+    expect(events.at(-1)).toEqual({ untilMs: start + 6_070, isNew: true, ...ASKED });
     await stop(limiter);
   });
 
@@ -245,7 +248,7 @@ describe('Limiter', () => {
     // The third may bring other news.
     expect(limiter.pausedMs()).toBe(0);
     limiter.observe(throttled(10_000, {}, 3));
-    expect(events).toEqual([{ untilMs: performance.now() + 10_000, isNew: true }]);
+    expect(events).toEqual([{ untilMs: performance.now() + 10_000, isNew: true, ...ASKED }]);
     expect(limiter.throttledMs()).toBe(10_000);
     // Whole seconds may be rounded either way.
     expect(limiter.pausedMs()).toBe(31_000);
@@ -253,21 +256,32 @@ describe('Limiter', () => {
   });
 
   it.each([
-    ['what Retry-After says, before the quota headers', throttled(3_000, { 'x-ratelimit-reset': '50' }), 3_000],
-    ['else what the quota headers say', throttled(null, { 'x-ratelimit-reset': '50' }), 50_000],
-    ['else five seconds', throttled(null), 5_000],
-    ['a quarter of a second, where the service says at once', throttled(0), 250],
-    ['longer than a timer can', throttled(30 * 86_400_000), 30 * 86_400_000],
-  ])('waits for %s', async (_, answer, ms) => {
-    const limiter = makeLimiter(null);
+    ['what Retry-After says, before the quota headers', throttled(3_000, { 'x-ratelimit-reset': '50' }), 3_000, ASKED.what],
+    ['else what the quota headers say', throttled(null, { 'x-ratelimit-reset': '50' }), 50_000, /^the quota, which is used up/],
+    ['else five seconds', throttled(null), 5_000, /^the end of a pause of 5 s: .* did not say for how long$/],
+    ['a quarter of a second, where the service says at once', throttled(0), 250, ASKED.what],
+    ['longer than a timer can', throttled(30 * 86_400_000), 30 * 86_400_000, ASKED.what],
+  ])('waits for %s, and says why', async (_, answer, ms, why) => {
+    const waits: ThrottledWait[] = [];
+    const limiter = makeLimiter(null, { onThrottled: (wait) => waits.push(wait) });
     void limiter.take();
     limiter.observe(answer);
-    expect(limiter.pausedMs()).toBe(ms);
+    expect(limiter.throttledMs()).toBe(ms);
     const next = limiter.take() as Promise<number>;
+    for (const said of [limiter.pausedFor(), limiter.waiting()?.what, waits[0]?.what]) expect(said).toMatch(why);
     await vi.advanceTimersByTimeAsync(ms - 1);
     expect(await isPending(next)).toBe(true);
     await vi.advanceTimersByTimeAsync(1);
     expect(await next).toBeGreaterThan(1);
+    await stop(limiter);
+  });
+
+  it('names the window that a refusal shows as used up', async () => {
+    const limiter = makeLimiter(null);
+    void limiter.take();
+    const hour = { 'x-ratelimit-limit-hour': '9', 'x-ratelimit-remaining-hour': '0', 'x-ratelimit-reset-hour': '600' };
+    limiter.observe(throttled(null, hour));
+    expect([limiter.throttledMs(), limiter.pausedFor()]).toEqual([600_000, 'the quota of 9 requests an hour, which is used up']);
     await stop(limiter);
   });
 

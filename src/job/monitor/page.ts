@@ -51,8 +51,8 @@ const held = (h) => {
   if (h.by === 'outage') return (h.lastLookups ? 'The last lookups fail (' + h.lastLookups
   + '): the service is down, or fails for these alone, for ' : 'The service is down, for ') + duration(h.forMs) + (h.leftMs > 0
   ? '; asked again in ' + duration(h.leftMs) : '; being asked');
-  if (h.by === 'throttled') return 'The service said "later": ' + left;
-  if (h.by === 'quota') return 'The quota is used up: ' + left;
+  if (h.by === 'throttled') return 'The service said "later". Waiting for ' + h.what + ': ' + left;
+  if (h.by === 'quota') return 'Waiting for ' + h.what + ': ' + left;
   return 'Nothing is sent for ' + duration(h.forMs) + '. Waiting for ' + h.what + (left === '' ? '' : ': ' + left);
 };
 const listed = (counts) => Object.entries(counts).filter(([, n]) => n > 0).sort(([, a], [, b]) => b - a)

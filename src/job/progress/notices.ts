@@ -28,6 +28,7 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
   readonly #reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>;
   readonly #maxOutageMs: number;
   readonly #now: () => number;
+  #saidUnstated = false;
 
   /** @param now monotonic milliseconds */
   constructor(reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>, maxOutageMs: number, now: () => number) {
@@ -122,10 +123,27 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
     );
   }
 
-  throttled({ untilMs, isNew }: ThrottledWait): void {
+  throttled({ untilMs, isNew, cause, what }: ThrottledWait): void {
+    if (!isNew) return;
     const waitMs = untilMs - this.#now();
-    if (isNew && waitMs >= LONG_WAIT_MS)
-      this.#reporter.info('throttled', `the service asks to wait ${duration(waitMs)}: nothing is sent until then`);
+    if (cause === 'unstated') this.#unstated();
+    else if (waitMs >= LONG_WAIT_MS)
+      this.#reporter.info(
+        'throttled',
+        cause === 'retry_after'
+          ? `the service asks to wait ${duration(waitMs)}: nothing is sent until then`
+          : `the service refused a request: nothing is sent for ${duration(waitMs)}, waiting for ${what}`,
+      );
+  }
+
+  /** Such pauses are short and may be many: one line for all. */
+  #unstated(): void {
+    if (this.#saidUnstated) return;
+    this.#saidUnstated = true;
+    this.#reporter.detail(
+      'throttled_unstated',
+      'the service refuses requests and does not say for how long: each time nothing is sent for 5 s at most, then fewer at once',
+    );
   }
 }
 

@@ -92,9 +92,14 @@ function heldUp({ limiter, pool, silence }: RunParts): HeldUp | null {
       lastLookups: outage.lastLookups,
     };
   const throttledMs = limiter.throttledMs();
-  if (throttledMs > 0) return { by: 'throttled', what: 'the end of the pause that the service asked for', forMs, leftMs: throttledMs };
   const pausedMs = limiter.pausedMs();
-  if (pausedMs > 0) return { by: 'quota', what: 'the quota, which is used up', forMs, leftMs: pausedMs };
+  if (pausedMs > 0)
+    return {
+      by: throttledMs > 0 ? 'throttled' : 'quota',
+      what: limiter.pausedFor(),
+      forMs,
+      leftMs: throttledMs > 0 ? throttledMs : pausedMs,
+    };
   const wait = silence?.silence?.wait;
   return wait === undefined ? null : { by: wait.reason, what: wait.what, forMs, leftMs: silence?.leftMs ?? null };
 }

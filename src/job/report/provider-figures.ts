@@ -1,5 +1,5 @@
 /** The part of a report about the providers that a job names: what each was asked, brought and cost. Pure. */
-import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import type { Throttled, Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { NEW_PROVIDER, type ProviderState } from '../../checkpoint/provider-state.ts';
 import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
 import { costOf, type CreditPrice, type Money } from '../../definition/credit-price.ts';
@@ -34,7 +34,7 @@ export interface ReportedProvider {
   /** The credits in money; left out without a price. */
   readonly cost?: Money;
   readonly retries: number;
-  readonly throttled: { readonly events: number; readonly waitedMs: number };
+  readonly throttled: Throttled;
   readonly latencyMs: { readonly p50: number | null; readonly p95: number | null; readonly p99: number | null };
   /** Why the latest run went on without the provider; null when it did not. */
   readonly skipped: string | null;

@@ -1,4 +1,4 @@
-import type { Checkpoint, RunTotals } from '../../checkpoint/checkpoint-file.ts';
+import type { Checkpoint, RunTotals, Throttled } from '../../checkpoint/checkpoint-file.ts';
 import type { PreviousRun } from '../../checkpoint/previous-run.ts';
 import { NO_RUNS, type RunLog } from '../../checkpoint/run-log.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
@@ -45,7 +45,7 @@ export interface Report extends Figures {
   readonly calls: Readonly<Record<string, number>>;
   readonly lookups: { readonly unique: number; readonly fromLedger: number };
   readonly retries: number;
-  readonly throttled: { readonly events: number; readonly waitedMs: number };
+  readonly throttled: Throttled;
   /** Waits of five seconds or more without a request, each with its start, its length and its reason. */
   readonly waits: WaitTotals;
   /**

@@ -4,7 +4,7 @@ import type { CallPool } from '../../pool/call-pool.ts';
 import type { Counters } from './counters.ts';
 import type { Channel } from './open-calls.ts';
 
-export type RunLimiter = Pick<Limiter, 'throttledMs' | 'pausedMs' | 'burst' | 'stated'>;
+export type RunLimiter = Pick<Limiter, 'throttledMs' | 'pausedMs' | 'pausedFor' | 'burst' | 'stated'>;
 export type RunPool = Pick<CallPool, 'outage' | 'concurrency' | 'inFlight' | 'waiting' | 'room'>;
 
 /** A channel with the provider's name; null for the one service of a job. */
@@ -36,6 +36,8 @@ export function allChannels(channels: readonly ChannelView[]): { readonly limite
     limiter: {
       throttledMs: () => least(({ limiter }) => limiter.throttledMs()),
       pausedMs: () => least(({ limiter }) => limiter.pausedMs()),
+      pausedFor: () =>
+        channels.reduce((one, other) => (other.limiter.pausedMs() < one.limiter.pausedMs() ? other : one)).limiter.pausedFor(),
       get burst() {
         return least(({ limiter }) => limiter.burst);
       },

@@ -1,5 +1,5 @@
 import type { RunTotals } from '../../checkpoint/checkpoint-file.ts';
-import type { ThrottledWait } from '../../limiter/limiter.ts';
+import type { PauseCause, ThrottledWait } from '../../limiter/limiter.ts';
 import type { CallSize, PoolEvents, SentCall } from '../../pool/call-pool-options.ts';
 import type { CallAnswer } from '../../pool/call.ts';
 import { wasNeverSent } from '../../pool/circuit.ts';
@@ -40,6 +40,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   beyondPlanNow: () => number = () => 0;
   /** Counts of this execution, as a monitor shows them. */
   readonly meter = new Meter();
+  readonly #throttledBy: Partial<Record<PauseCause, number>>;
   /** The sum of earlier waits, and the start and end of the latest: monotonic milliseconds. */
   #waitedMs: number;
   #waitsFrom = 0;
@@ -66,6 +67,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.calls = { ...from?.calls };
     this.retries = from?.retries ?? 0;
     this.throttledEvents = from?.throttled.events ?? 0;
+    this.#throttledBy = { ...from?.throttled.causes };
     this.#waitedMs = from?.throttled.waitedMs ?? 0;
     this.credits = from?.credits ?? 0;
     this.creditsBy = { ...from?.creditsBy };
@@ -186,8 +188,11 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.meter.written(outcome);
   }
 
-  throttled({ untilMs, isNew }: ThrottledWait): void {
-    if (isNew) this.throttledEvents++;
+  throttled({ untilMs, isNew, cause }: ThrottledWait): void {
+    if (isNew) {
+      this.throttledEvents++;
+      this.#throttledBy[cause] = (this.#throttledBy[cause] ?? 0) + 1;
+    }
     const now = this.#now();
     this.#series?.throttled(now, untilMs);
     if (now >= this.#waitsUntil) {
@@ -216,7 +221,11 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
       calls: { ...this.calls },
       lookups: { unique: lookups.lookups + forgotten.unique, fromLedger: lookups.reused + forgotten.fromLedger },
       retries: this.retries,
-      throttled: { events: this.throttledEvents, waitedMs: Math.round(this.waitedMs) },
+      throttled: {
+        events: this.throttledEvents,
+        waitedMs: Math.round(this.waitedMs),
+        ...(this.throttledEvents === 0 ? {} : { causes: { ...this.#throttledBy } }),
+      },
       waits: addWaits([this.#waitsBefore, this.waitsNow()]),
       beyondPlan: this.#beyondPlanBefore + Math.round(this.beyondPlanNow()),
       credits: this.credits,

@@ -1,6 +1,6 @@
 /** The checkpoints of all shards as the one of the whole job. Pure. */
 import type { Checkpoint, RunTotals } from '../../checkpoint/checkpoint-file.ts';
-import type { SavedQuota } from '../../limiter/saved-quota.ts';
+import type { SavedBurst, SavedQuota } from '../../limiter/saved-quota.ts';
 import { joinRecent } from '../../limiter/recent-slots.ts';
 import { EMPTY_TALLY, Tallying } from '../../writer/tally.ts';
 import { MAX_SLOTS } from '../../checkpoint/call-series.ts';
@@ -51,7 +51,13 @@ function addTotals(shards: readonly RunTotals[], { of, before }: ShardPlan): Run
     calls: addCounts(all.map(({ calls }) => calls)),
     lookups: { unique: sum(({ lookups }) => lookups.unique), fromLedger: sum(({ lookups }) => lookups.fromLedger) },
     retries: sum(({ retries }) => retries),
-    throttled: { events: sum(({ throttled }) => throttled.events), waitedMs: sum(({ throttled }) => throttled.waitedMs) },
+    throttled: {
+      events: sum(({ throttled }) => throttled.events),
+      waitedMs: sum(({ throttled }) => throttled.waitedMs),
+      ...(all.some(({ throttled }) => throttled.causes !== undefined)
+        ? { causes: addCounts(all.map(({ throttled }) => throttled.causes ?? {})) }
+        : {}),
+    },
     waits: addWaits(all.map(({ waits }) => waits)),
     beyondPlan: sum(({ beyondPlan }) => beyondPlan),
     credits: sum(({ credits }) => credits),
@@ -114,5 +120,16 @@ function addSpent(shards: readonly Checkpoint[]): SavedQuota | null {
     ),
     savedAtMs: Math.max(...all.map(({ savedAtMs }) => savedAtMs)),
     ...(later === undefined ? {} : { later }),
+    ...addBursts(all),
   };
+}
+
+/** The smallest burst of each rate that a shard has learnt is the one that works for all. */
+function addBursts(all: readonly SavedQuota[]): Pick<SavedQuota, 'bursts'> {
+  const least = new Map<number, SavedBurst>();
+  for (const one of all.flatMap(({ bursts = [] }) => bursts)) {
+    const { burst, pace } = least.get(one.periodMs) ?? one;
+    least.set(one.periodMs, { ...one, burst: Math.min(burst, one.burst), pace: Math.min(pace, one.pace) });
+  }
+  return least.size === 0 ? {} : { bursts: [...least.values()] };
 }

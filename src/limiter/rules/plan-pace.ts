@@ -11,7 +11,6 @@ export class PlanPace {
   readonly #log: CallLog;
   readonly #latencies: Latencies;
   #nextMs = -Infinity;
-  #catchUpFromMs = -Infinity;
 
   /** @param rpm requests a minute */
   constructor(rpm: number, log: CallLog, latencies: Latencies) {
@@ -22,13 +21,8 @@ export class PlanPace {
 
   /** A call starts. */
   sent(nowMs: number): void {
-    const from = this.#nextMs === -Infinity ? nowMs : Math.max(this.#nextMs, nowMs - this.#catchUpMs(nowMs));
+    const from = this.#nextMs === -Infinity ? nowMs : Math.max(this.#nextMs, nowMs - MAX_CATCH_UP_MS);
     this.#nextMs = from + MINUTE_MS / this.#rpm;
-  }
-
-  /** The service may allow no burst at all: delays are not made up for until a minute went well. */
-  throttled(nowMs: number): void {
-    this.#catchUpFromMs = nowMs + MINUTE_MS;
   }
 
   /** How many calls may start now, and when the next one may. */
@@ -38,11 +32,7 @@ export class PlanPace {
     const most = this.#rpm - this.#log.sentAfter(nowMs - minuteMs);
     if (most <= 0) return { permits: 0, atMs: this.#log.firstSentAfter(nowMs - minuteMs) + minuteMs };
     if (nowMs < this.#nextMs) return { permits: 0, atMs: this.#nextMs };
-    const late = Math.min(nowMs - this.#nextMs, this.#catchUpMs(nowMs));
+    const late = Math.min(nowMs - this.#nextMs, MAX_CATCH_UP_MS);
     return { permits: Math.min(most, 1 + Math.floor((late * this.#rpm) / MINUTE_MS)), atMs: nowMs };
-  }
-
-  #catchUpMs(nowMs: number): number {
-    return nowMs < this.#catchUpFromMs ? 0 : MAX_CATCH_UP_MS;
   }
 }

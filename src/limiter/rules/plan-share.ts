@@ -10,6 +10,8 @@ import type { Latencies } from '../inference/latencies.ts';
 import { MINUTE_MS } from '../inference/quota-observations.ts';
 import type { RateReading } from '../inference/rate-reading.ts';
 import { noPermits, type EndedCall, type Permits, type QuotaRule, type UsedUp } from '../quota-rule.ts';
+import { QuotaRules } from '../quota-rules.ts';
+import { LearntBurst } from './learnt-burst.ts';
 import { PlanPace } from './plan-pace.ts';
 
 /** Older calls do not matter: a window, and the latencies that may add to it. */
@@ -88,7 +90,6 @@ export class PlanShare implements QuotaRule {
   }
 
   answered({ ticket, nowMs, reading, throttled }: EndedCall): void {
-    if (throttled) this.#pace.throttled(nowMs);
     if (reading !== null && !reading.unlimited) this.#apply(reading, ticket, nowMs, throttled);
   }
 
@@ -126,4 +127,12 @@ export class PlanShare implements QuotaRule {
   #newPace(): PlanPace {
     return new PlanPace(this.#ownRpm, this.#log, this.#latencies);
   }
+}
+
+/** A part of a plan, for a client that has it for itself. @param rpm requests a minute of the whole plan */
+export function shareRules(rpm: number, part: number): QuotaRules {
+  return new QuotaRules((log, latencies) => [
+    new PlanShare({ rpm, part }, log, latencies),
+    new LearntBurst({ limit: rpmOfShare(rpm, part), periodMs: MINUTE_MS }),
+  ]);
 }

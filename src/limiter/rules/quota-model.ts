@@ -106,7 +106,6 @@ export class QuotaModel implements QuotaRule {
     this.#answers++;
     if (reading === null || !isConsistent(reading)) {
       this.#answeredWithoutHeaders(sentMs, nowMs, failed);
-      if (throttled) this.#pace?.throttled(nowMs);
       return;
     }
     this.#answersWithoutHeaders = 0;

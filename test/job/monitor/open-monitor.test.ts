@@ -119,7 +119,7 @@ test('the page of the monitor runs its script, has every element that it writes 
     latencyMs: { p50: 61, p95: 80, p99: 1_200 },
     retries: 4,
     throttled: { events: 1, waitedMs: 900 },
-    heldUp: { by: 'quota', leftMs: 31_000 },
+    heldUp: { by: 'quota', what: 'the quota of 9 requests a day, which is used up', leftMs: 31_000 },
     activeMs: 65_000,
     credits: 1_500,
     verification: { risky: 1, deliverable: 900 },
@@ -140,7 +140,7 @@ test('the page of the monitor runs its script, has every element that it writes 
     ['job', 'notice', 'rows', 'rows-more', 'requests', 'quota', 'quota-more', 'eta', 'latency', 'lag-more', 'checkpoint'].map(text),
   ).toEqual([
     '<b>x</b>',
-    'The quota is used up: 31 s left',
+    'Waiting for the quota of 9 requests a day, which is used up: 31 s left',
     '1,234',
     'matched 1,000, no_match 234',
     '17',

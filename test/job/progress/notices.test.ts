@@ -65,10 +65,19 @@ describe('Notices', () => {
 
   it('report each long wait once', () => {
     const { said, notices } = listen();
-    notices.throttled({ untilMs: 1_000 + LONG_WAIT_MS - 1, isNew: true });
-    notices.throttled({ untilMs: 1_000 + LONG_WAIT_MS, isNew: true });
-    notices.throttled({ untilMs: 1_000 + 2 * LONG_WAIT_MS, isNew: false });
-    expect(said).toEqual(['info throttled: the service asks to wait 10 s: nothing is sent until then']);
+    const asked = { cause: 'retry_after', what: 'the end of the pause that the service asked for' } as const;
+    const usedUp = { cause: 'used_up', what: 'the quota of 9 requests an hour, which is used up' } as const;
+    notices.throttled({ untilMs: 1_000 + LONG_WAIT_MS - 1, isNew: true, ...asked });
+    notices.throttled({ untilMs: 1_000 + LONG_WAIT_MS, isNew: true, ...asked });
+    notices.throttled({ untilMs: 1_000 + 2 * LONG_WAIT_MS, isNew: false, ...asked });
+    notices.throttled({ untilMs: 1_000 + 2 * LONG_WAIT_MS, isNew: true, ...usedUp });
+    for (const isNew of [true, true]) notices.throttled({ untilMs: 6_000, isNew, cause: 'unstated', what: 'the end of a pause' });
+    expect(said).toEqual([
+      'info throttled: the service asks to wait 10 s: nothing is sent until then',
+      `info throttled: the service refused a request: nothing is sent for 20 s, waiting for ${usedUp.what}`,
+      'detail throttled_unstated: the service refuses requests and does not say for how long: each time nothing is sent for 5 s at most, ' +
+        'then fewer at once',
+    ]);
   });
 
   it('warn of a job in which nothing matched, and of no other', () => {

@@ -46,6 +46,7 @@ function makeRun(
     isAll: false,
     pausedMs: 0,
     throttledMs: 0,
+    pausedFor: 'the quota of 9 requests a day, which is used up',
     outage: null as CallPool['outage'],
   };
   const counters = new Counters(null, () => state.ms);
@@ -54,7 +55,12 @@ function makeRun(
     checkpoint: { ...CHECKPOINT, manifest: manifest(...files), mark, shard },
     resumed: from !== null,
     counters,
-    limiter: { pausedMs: () => state.pausedMs, throttledMs: () => state.throttledMs, burst: 0 },
+    limiter: {
+      pausedMs: () => Math.max(state.pausedMs, state.throttledMs),
+      throttledMs: () => state.throttledMs,
+      pausedFor: () => state.pausedFor,
+      burst: 0,
+    },
     pool: {
       concurrency: 24,
       get waiting() {
@@ -242,14 +248,14 @@ describe('a snapshot', () => {
     const { state, counters, look } = makeRun();
     state.inProgress = 3;
     counters.retrying('enrich');
-    counters.throttled({ untilMs: state.ms + 70, isNew: true });
+    counters.throttled({ untilMs: state.ms + 70, isNew: true, cause: 'retry_after', what: '' });
     state.ms += 50;
     expect(look()).toMatchObject({ heldUp: null, inProgress: 3, retries: 1, throttled: { events: 1, waitedMs: 50 }, concurrency: 24 });
     state.pausedMs = 40_000;
     expect(look().heldUp).toMatchObject({ by: 'quota', leftMs: 40_000 });
     // A Retry-After goes before the quota headers, and an outage before both.
     state.throttledMs = 7_000;
-    expect(look().heldUp).toMatchObject({ by: 'throttled', leftMs: 7_000 });
+    expect(look().heldUp).toMatchObject({ by: 'throttled', what: state.pausedFor, leftMs: 7_000 });
     state.outage = { forMs: 31_000, probeInMs: 4_000, lastLookups: null };
     expect(look().heldUp).toMatchObject({ by: 'outage', what: 'the service, which is down', forMs: 31_000, leftMs: 4_000 });
     state.outage = { ...state.outage, lastLookups: 'http_500' };

@@ -29,7 +29,7 @@ function happen(counters: Counters, clock: { ms: number }, some: Event): void {
         meta: { status: some.status, headers: {}, quota: null, requestId: null, credits: some.credits, latencyMs: some.latencyMs },
       } satisfies CallResult<unknown>);
     case 'throttled':
-      return counters.throttled({ untilMs: clock.ms + some.waitMs, isNew: some.isNew });
+      return counters.throttled({ untilMs: clock.ms + some.waitMs, isNew: some.isNew, cause: 'retry_after', what: '' });
     case 'retrying':
       return counters.retrying('enrich');
     case 'later':

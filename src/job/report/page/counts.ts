@@ -1,4 +1,5 @@
 /** The sections that are tables of counts: outcomes, verdicts, cost. HTML. Pure. */
+import type { PauseCause } from '../../../limiter/limiter.ts';
 import { moneyText } from '../../../definition/credit-price.ts';
 import { count, duration } from '../../../util/display.ts';
 import type { Report } from '../report.ts';
@@ -78,6 +79,13 @@ function comparedCells({ previous, records }: Report, n: number, before: number)
   return [count(before), total === 0 || records.total === 0 ? '' : points(n / records.total - before / total)];
 }
 
+/** Why a pause was as long as it was. */
+const CAUSES: Readonly<Record<PauseCause, string>> = {
+  retry_after: 'as long as <code>Retry-After</code> said',
+  used_up: 'until the reset of a quota that was used up',
+  unstated: 'where the service did not say for how long',
+};
+
 export function costTable({ report }: PageData): string {
   const { credits, cost, calls, lookups, duplicateLookups, retries, throttled, verifyRequests, previous } = report;
   const rows = [
@@ -92,6 +100,10 @@ export function costTable({ report }: PageData): string {
     ['Retries', figure('retries', count(retries))],
     ['Times the service said "later"', figure('throttled.events', count(throttled.events))],
     ...(throttled.events > 0 ? [['waited for that', duration(throttled.waitedMs)]] : []),
+    ...Object.entries(throttled.causes ?? {}).map(([cause, n]) => [
+      `of them ${CAUSES[cause as PauseCause]}`,
+      figure(`throttled.causes.${cause}`, count(n)),
+    ]),
     ...(verifyRequests === undefined
       ? []
       : [

@@ -7,7 +7,8 @@
  * Pure: time is passed in, and is the store's.
  */
 import { QuotaRules } from '../../quota-rules.ts';
-import { PlanShare } from '../plan-share.ts';
+import { LearntBurst } from '../learnt-burst.ts';
+import { shareRules } from '../plan-share.ts';
 import { QuotaModel } from '../quota-model.ts';
 import { toRateReading } from '../../inference/rate-reading.ts';
 import { ResetUnit } from '../../inference/reset-unit.ts';
@@ -244,7 +245,7 @@ export class QuotaCoordinator {
    * rest is charged to the others until it expires.
    */
   #applyPart(of: number, without: ReadonlySet<string>, now: number): void {
-    const part = new QuotaRules((log, latencies) => [new PlanShare({ rpm: this.#rpm, part: of }, log, latencies)]);
+    const part = shareRules(this.#rpm, of);
     let callsOfMissing = Math.floor(this.#rpm * (1 - of));
     for (const { pod, answeredMs } of this.#recentCalls(now)) {
       if (without.has(pod) && callsOfMissing-- > 0) continue;
@@ -276,5 +277,5 @@ export class QuotaCoordinator {
 }
 
 function modelOf(rpm: number): QuotaRules {
-  return new QuotaRules((log, latencies) => [new QuotaModel(rpm, log, latencies)]);
+  return new QuotaRules((log, latencies) => [new QuotaModel(rpm, log, latencies), new LearntBurst({ limit: rpm, periodMs: MINUTE_MS })]);
 }

@@ -13,9 +13,9 @@
  * Pure: time is passed in, and is the pod's own, monotonic.
  */
 import { CallLog } from '../../call-log.ts';
-import { rpmOfShare, PlanShare } from '../plan-share.ts';
+import { rpmOfShare, shareRules } from '../plan-share.ts';
 import { noPermits, type EndedCall, type Permits } from '../../quota-rule.ts';
-import { QuotaRules } from '../../quota-rules.ts';
+import type { QuotaRules } from '../../quota-rules.ts';
 import { newestCalls, type RecentSlots } from '../../recent-slots.ts';
 import { MINUTE_MS } from '../../inference/quota-observations.ts';
 import { PERMIT_LEASE_MS, POD_LEASE_MS, type SoloCall, type QuotaEvent, type PodTurn, type PodTurnReply } from './messages.ts';
@@ -245,7 +245,7 @@ export class Pod {
   /** Opens the pod's share of the plan, with its calls of the last minute. */
   #openOwnShare(nowMs: number): QuotaRules {
     const { rpm } = this.#options;
-    const share = new QuotaRules((log, latencies) => [new PlanShare({ rpm, part: this.#share }, log, latencies)]);
+    const share = shareRules(rpm, this.#share);
     share.restoreCalls(newestCalls(this.#restored, nowMs - MINUTE_MS, this.ownRpm), nowMs);
     for (const { sentMs } of this.#recent.values()) if (sentMs > nowMs - MINUTE_MS) share.restoreCalls([[sentMs, 1]], nowMs);
     return share;

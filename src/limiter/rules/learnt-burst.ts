@@ -1,0 +1,155 @@
+/**
+ * The burst that refusals have shown. A service may permit a rate, and only a few calls at once (nginx `limit_req`, any small bucket), and
+ * state neither. Until the first refusal that no header explains, nothing is held back. Then calls go at the rate, and never more at once
+ * than the service has admitted. Pure: time is passed in.
+ */
+import { noPermits, UNLIMITED, type EndedCall, type Permits, type QuotaRule } from '../quota-rule.ts';
+import type { SavedQuota } from '../saved-quota.ts';
+
+/** Part of the admitted burst that is used: arrivals differ from sendings by the spread of latencies. */
+const BURST_SHARE = 0.8;
+/** Part of the rate that is used, so that a bucket gains a little between calls. */
+const PACE = 0.99;
+/** After a refusal without any burst, calls go slower by this part; by twice as much when the next refusal comes soon. */
+const SLOWDOWN = 0.03;
+const MAX_SLOWDOWN = 0.24;
+const SOON_MS = 15_000;
+const SLOWEST_PACE = 0.2;
+/** Each minute without refusals, calls go faster by this part of the rate. */
+const RECOVERY = 0.01;
+const RECOVERY_MS = 60_000;
+/** The pause after a refusal that does not say how long, where the service admits calls otherwise: its bucket fills again soon. */
+const SHORT_PAUSE_MS = 1_000;
+/** A service that asks to wait longer speaks of a longer window. */
+const LONGEST_WAIT_MS = 60_000;
+/** Floating-point noise must not turn a whole permit into 0.999. */
+const EPSILON = 1e-6;
+
+export class LearntBurst implements QuotaRule {
+  readonly keptMs = 0;
+  readonly #periodMs: number;
+  readonly #perMs: number;
+  /** Calls at once; Infinity before the first refusal. */
+  #burst = Infinity;
+  #pace = PACE;
+  #slowdown = SLOWDOWN;
+  #changedMs = -Infinity;
+  /** Permits at `#atMs`. */
+  #free = 0;
+  #atMs = 0;
+  #lastTicket = 0;
+  #lastAdmitted = 0;
+  /** Calls that the service has admitted beyond its rate, by the order of their answers. */
+  #admitted = 0;
+  #admittedMs = 0;
+  /** The calls that left before the last refusal was known: their last ticket, the burst they had, and the most that was admitted. */
+  #flock = { lastTicket: 0, burst: Infinity, admitted: 0 };
+
+  /** @param limit calls a period. @param periodMs a minute at most */
+  constructor({ limit, periodMs }: { readonly limit: number; readonly periodMs: number }) {
+    this.#periodMs = periodMs;
+    this.#perMs = limit / periodMs;
+  }
+
+  get limited(): boolean {
+    return this.#burst < Infinity;
+  }
+
+  permits(nowMs: number): Permits {
+    if (this.#burst === Infinity) return UNLIMITED;
+    const free = this.#freeAt(nowMs);
+    const permits = Math.floor(free + EPSILON);
+    if (permits >= 1) return { permits, atMs: nowMs, isKnown: true };
+    return noPermits(Math.max(this.#atMs, nowMs) + (1 - free) / (this.#perMs * this.#pace), nowMs);
+  }
+
+  sent(ticket: number, nowMs: number): void {
+    this.#lastTicket = ticket;
+    if (this.#burst === Infinity) return;
+    this.#free = Math.max(0, this.#freeAt(nowMs) - 1);
+    this.#atMs = Math.max(this.#atMs, nowMs);
+  }
+
+  answered(call: EndedCall): void {
+    const { ticket, sentMs, nowMs, throttled, failed } = call;
+    if (throttled) {
+      if (!statesUsedUp(call) && (call.waitMs ?? 0) <= LONGEST_WAIT_MS) this.#refused(call);
+      return;
+    }
+    if (failed) return;
+    this.#admitted = this.#admittedAt(sentMs) + 1;
+    this.#admittedMs = Math.max(this.#admittedMs, sentMs);
+    this.#lastAdmitted = Math.max(this.#lastAdmitted, ticket);
+    if (ticket <= this.#flock.lastTicket) this.#learn();
+    else if (this.#pace < PACE && nowMs - this.#changedMs > RECOVERY_MS) {
+      this.#pace = Math.min(PACE, this.#pace + RECOVERY);
+      this.#changedMs = nowMs;
+    }
+  }
+
+  /** The burst only paces calls. */
+  usedUp(): null {
+    return null;
+  }
+
+  waiting(): null {
+    return null;
+  }
+
+  /** A bucket fills within the period. A service that also refuses the probe of a pause has no such bucket. */
+  pauseMs(): number {
+    if (this.#lastAdmitted <= this.#flock.lastTicket && this.#flock.lastTicket > 0) return Infinity;
+    return this.limited ? SHORT_PAUSE_MS : Math.max(SHORT_PAUSE_MS, this.#periodMs);
+  }
+
+  save(): Partial<SavedQuota> {
+    return this.limited ? { bursts: [{ periodMs: this.#periodMs, burst: this.#burst, pace: this.#pace }] } : {};
+  }
+
+  /** Takes what the run before has learnt, at the beginning. */
+  restore({ bursts = [] }: SavedQuota, nowMs: number): void {
+    const learnt = bursts.find(({ periodMs }) => periodMs === this.#periodMs);
+    if (learnt === undefined) return;
+    this.#burst = Math.max(1, learnt.burst);
+    this.#pace = Math.min(PACE, Math.max(SLOWEST_PACE, learnt.pace));
+    [this.#free, this.#atMs] = [1, nowMs];
+  }
+
+  #freeAt(nowMs: number): number {
+    return Math.min(this.#burst, this.#free + this.#perMs * this.#pace * Math.max(0, nowMs - this.#atMs));
+  }
+
+  #refused({ ticket, sentMs, nowMs, waitMs }: EndedCall): void {
+    if (ticket > this.#flock.lastTicket) {
+      if (this.#burst === 1) this.#slowDown(nowMs);
+      this.#changedMs = nowMs;
+      this.#flock = { lastTicket: this.#lastTicket, burst: this.#burst, admitted: this.#admittedAt(sentMs) };
+    }
+    this.#learn();
+    // The pause fills the bucket of the service. Calls go at the rate from its end on, so that it never empties.
+    [this.#free, this.#atMs] = [1, Math.max(this.#atMs, nowMs + (waitMs ?? 0))];
+  }
+
+  #slowDown(nowMs: number): void {
+    this.#slowdown = nowMs - this.#changedMs < SOON_MS ? Math.min(MAX_SLOWDOWN, 2 * this.#slowdown) : SLOWDOWN;
+    this.#pace = Math.max(SLOWEST_PACE, this.#pace * (1 - this.#slowdown));
+  }
+
+  /** Each further flock takes a call off the burst at least, and half of it at most. */
+  #learn(): void {
+    const flock = this.#flock;
+    flock.admitted = Math.max(flock.admitted, this.#admitted);
+    const admitted = Math.max(1, Math.floor(BURST_SHARE * flock.admitted));
+    this.#burst =
+      flock.burst === Infinity ? admitted : Math.max(1, Math.min(flock.burst - 1, Math.max(admitted, Math.floor(flock.burst / 2))));
+  }
+
+  #admittedAt(ms: number): number {
+    return Math.max(0, this.#admitted - this.#perMs * Math.max(0, ms - this.#admittedMs));
+  }
+}
+
+/** Whether the headers of a refusal explain it: a quota has no permits left. */
+function statesUsedUp({ reading, windows }: EndedCall): boolean {
+  return reading?.remaining === 0 || windows.some(({ remaining }) => remaining <= 0);
+}

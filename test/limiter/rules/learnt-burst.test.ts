@@ -1,0 +1,142 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Limiter, LimiterOptions } from '../../../src/limiter/limiter.ts';
+import type { SavedQuota } from '../../../src/limiter/saved-quota.ts';
+import { PERIODS_MS } from '../../../src/util/periods.ts';
+import { seeded } from '../../support/leads.ts';
+import { Bucket } from '../services.ts';
+import { makeLimiter, quotaOf, stopTime } from '../virtual.ts';
+
+const { second, minute } = PERIODS_MS;
+const PER_SECOND = 50;
+
+beforeEach(stopTime);
+afterEach(() => vi.useRealTimers());
+
+/** The ways of a call before and after the decision: the shortest time, and the most that comes on top of it, milliseconds. */
+interface Network {
+  readonly there: readonly [number, number];
+  readonly back: readonly [number, number];
+}
+const NEAR: Network = { there: [2, 0], back: [3, 0] };
+const FAR: Network = { there: [10, 1], back: [50, 100] };
+const UNEVEN: Network = { there: [10, 40], back: [50, 100] };
+
+interface Log {
+  /** When calls were admitted and refused. */
+  readonly taken: number[];
+  readonly refused: number[];
+  stop(): Promise<void>;
+}
+
+/** Always asks for more of a bucket that sends no headers. @param retryAfterMs of its refusals; null when they do not say it */
+function ask(limiter: Limiter, bucket: Bucket, { there, back }: Network, retryAfterMs: number | null): Log {
+  const random = seeded(7);
+  const log = { taken: [] as number[], refused: [] as number[] };
+  const way = ([least, more]: readonly [number, number]): Promise<void> =>
+    new Promise((resolve) => void setTimeout(resolve, least + random() * more));
+  const caller = async (): Promise<void> => {
+    for (let ticket = await limiter.take(); ticket !== 0; ticket = await limiter.take()) {
+      await way(there);
+      const isTaken = bucket.take(performance.now());
+      (isTaken ? log.taken : log.refused).push(performance.now());
+      await way(back);
+      limiter.observe({ ticket, quota: null, throttled: !isTaken, retryAfterMs: isTaken ? null : retryAfterMs });
+    }
+  };
+  const all = Promise.all(Array.from({ length: 60 }, caller));
+  const stop = async (): Promise<void> => {
+    const stopping = limiter.stop();
+    await vi.advanceTimersByTimeAsync(second);
+    await stopping;
+    await all;
+  };
+  return { ...log, stop };
+}
+
+const JOBS: Readonly<Record<string, Partial<LimiterOptions>>> = {
+  '--rpm 3000': { rpm: 60 * PER_SECOND },
+  '50/second': { windows: [{ limit: PER_SECOND, periodMs: second }] },
+};
+const limiterOf = (job: string, restored: SavedQuota | null = null): Limiter =>
+  makeLimiter(JOBS[job]?.rpm ?? null, { ...JOBS[job], restored });
+const bucketOf = (burst: number): Bucket => new Bucket(60 * PER_SECOND, burst);
+
+/** The share of the rate that was admitted in a span, and the share of calls that was refused. */
+function shares({ taken, refused }: Log, fromMs: number, toMs: number): { readonly used: number; readonly refused: number } {
+  const within = (times: readonly number[]): number => times.filter((at) => at >= fromMs && at < toMs).length;
+  return { used: within(taken) / ((PER_SECOND * (toMs - fromMs)) / second), refused: within(refused) / Math.max(1, within(taken)) };
+}
+
+const MATRIX = Object.keys(JOBS).flatMap((job) =>
+  [1, 5, 25, 50].flatMap((burst) => [null, second].map((retryAfterMs) => ({ job, burst, retryAfterMs }))),
+);
+
+describe('LearntBurst', { timeout: 120_000 }, () => {
+  it.each(MATRIX)(
+    'a service without headers is used to 90 %, and refuses under 1 %, after ten seconds ($job, burst $burst, Retry-After $retryAfterMs)',
+    async ({ job, burst, retryAfterMs }) => {
+      for (const network of burst === 1 ? [NEAR, FAR] : [NEAR, FAR, UNEVEN]) {
+        const from = performance.now();
+        const log = ask(limiterOf(job), bucketOf(burst), network, retryAfterMs);
+        await vi.advanceTimersByTimeAsync(50 * second);
+        await log.stop();
+        const { used, refused } = shares(log, from + 10 * second, from + 50 * second);
+        expect(used).toBeGreaterThanOrEqual(0.9);
+        expect(refused).toBeLessThan(0.01);
+      }
+    },
+  );
+
+  it.each([
+    ['--rpm 3000', 1],
+    ['50/second', 5],
+  ])('the next run uses the burst that this one has learnt, from its start (%s, a burst of %d)', async (job, size) => {
+    const bucket = bucketOf(size);
+    const first = limiterOf(job);
+    const before = ask(first, bucket, FAR, null);
+    await vi.advanceTimersByTimeAsync(30 * second);
+    const saved = JSON.parse(JSON.stringify(first.save())) as SavedQuota;
+    await before.stop();
+    expect(saved.bursts?.map(({ burst }) => burst)).toEqual([expect.toSatisfy((burst: number) => burst >= 1 && burst <= size)]);
+    const from = performance.now();
+    const log = ask(limiterOf(job, saved), bucket, FAR, null);
+    await vi.advanceTimersByTimeAsync(20 * second);
+    await log.stop();
+    expect(log.refused).toEqual([]);
+    expect(shares(log, from + second, from + 20 * second).used).toBeGreaterThanOrEqual(0.9);
+  });
+
+  it('a pause is not followed by a whole window at once', async () => {
+    const from = performance.now();
+    const log = ask(limiterOf('50/second'), bucketOf(5), NEAR, 2 * second);
+    await vi.advanceTimersByTimeAsync(10 * second);
+    await log.stop();
+    const later = log.taken.filter((at) => at > from + second);
+    for (const at of later) expect(later.filter((other) => other >= at && other < at + 100).length).toBeLessThanOrEqual(4 + 6);
+    expect(Math.max(...log.refused)).toBeLessThan(from + second);
+  });
+
+  it('calls that arrive unevenly go ever more slowly where no burst is permitted, until hardly any is refused', async () => {
+    const from = performance.now();
+    const log = ask(limiterOf('--rpm 3000'), bucketOf(1), UNEVEN, second);
+    await vi.advanceTimersByTimeAsync(2 * minute);
+    await log.stop();
+    expect(shares(log, from + minute, from + 2 * minute).refused).toBeLessThan(0.03);
+    expect(log.taken.length).toBeGreaterThan(2 * minute * 0.005);
+  });
+});
+
+describe('LearntBurst beside headers', () => {
+  it('a refusal that headers explain teaches no burst', async () => {
+    const limiter = makeLimiter(600);
+    const first = limiter.take();
+    await vi.advanceTimersByTimeAsync(20);
+    const quota = quotaOf({ 'x-ratelimit-limit': '600', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '5' });
+    limiter.observe({ ticket: await first, quota, throttled: true, retryAfterMs: second });
+    expect(limiter.save().bursts).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(10);
+    const stopping = limiter.stop();
+    await vi.advanceTimersByTimeAsync(50);
+    await stopping;
+  });
+});

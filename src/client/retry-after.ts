@@ -1,20 +1,23 @@
 /** `Retry-After` (RFC 9110, 10.2.3). Pure: the clock is an argument. */
-import { parseHttpDate } from '../util/http-date.ts';
+import { parseEpoch, parseHttpDate } from '../util/http-date.ts';
 
 const DELTA = /^[+-]?\d+(?:\.\d+)?$/;
 
 type HeaderValue = string | readonly string[] | undefined;
 
 /**
- * Milliseconds to wait, or null when the header is absent or unreadable. Reads seconds (fractions too) or a date. A date is read against
- * the response's own `Date`, so that a wrong local clock does no harm. A past date is 0. A long wait is never shortened, only kept finite.
+ * Milliseconds to wait, or null when the header is absent or unreadable. Reads seconds (fractions too), a date, or from 1e9 on an epoch. A
+ * time is read against the response's own `Date`, so that a wrong local clock does no harm. A past time is 0. A long wait is never
+ * shortened, only kept finite.
  */
 export function parseRetryAfter(value: HeaderValue, date: HeaderValue, nowMs: number): number | null {
   const text = first(value);
   if (text === null) return null;
-  if (DELTA.test(text)) return clampWait(Number(text) * 1000);
+  const number = DELTA.test(text) ? Number(text) : null;
+  const epochMs = number === null ? null : parseEpoch(number);
+  if (number !== null && epochMs === null) return clampWait(number * 1_000);
   const serverNow = parseHttpDate(first(date) ?? '', nowMs) ?? nowMs;
-  const until = parseHttpDate(text, serverNow);
+  const until = epochMs ?? parseHttpDate(text, serverNow);
   return until === null ? null : clampWait(until - serverNow);
 }
 

@@ -1,6 +1,8 @@
 /** Brings the quota that an answer states into milliseconds, with the unit that its deltas were found to have. */
 import type { PlanWindow, WindowReading } from '../client/quota/quota-reading.ts';
 import type { AnsweredCall, LimiterOptions } from './limiter-options.ts';
+import { PERIODS_MS } from '../util/periods.ts';
+import { ClockDistance } from './inference/clock-distance.ts';
 import { LongWindow } from './inference/long-window.ts';
 import { toRateReading, type RateReading } from './inference/rate-reading.ts';
 import { ResetUnit } from './inference/reset-unit.ts';
@@ -17,24 +19,31 @@ interface AnswerReading {
 const NOTHING: AnswerReading = { plan: null, reading: null, windows: [] };
 
 export class AnswerReader {
-  readonly #options: Pick<LimiterOptions, 'rpm' | 'onResetUnit' | 'onUnreadableReset'>;
+  readonly #options: Pick<LimiterOptions, 'rpm' | 'onResetUnit' | 'onUnreadableReset' | 'onNegativeQuota'>;
   readonly #unit: ResetUnit;
   readonly #longWindow = new LongWindow();
   #reportedUnit = false;
   #reportedUnreadable = false;
+  #reportedNegative = false;
+  readonly #distance = new ClockDistance();
   /** The newest answer with quota headers; null before the first. */
   stated: RateReading | null = null;
 
-  constructor(options: Pick<LimiterOptions, 'rpm' | 'onResetUnit' | 'onUnreadableReset'>) {
+  constructor(options: Pick<LimiterOptions, 'rpm' | 'onResetUnit' | 'onUnreadableReset' | 'onNegativeQuota'>) {
     this.#options = options;
     this.#unit = new ResetUnit(options.rpm);
   }
 
   /** @param nowMs monotonic, when the answer came */
   read({ quota, retryAfterMs, throttled }: Pick<AnsweredCall, 'quota' | 'retryAfterMs' | 'throttled'>, nowMs: number): AnswerReading {
-    const { rpm, onResetUnit, onUnreadableReset } = this.#options;
+    const { rpm, onResetUnit, onUnreadableReset, onNegativeQuota } = this.#options;
     if (quota === null || (rpm === null && quota.plan?.limit === 0)) return NOTHING;
-    const { plan, windows, unreadableReset } = quota;
+    const { windows, unreadableReset, negative } = quota;
+    const plan = this.#byOwnClock(quota.plan);
+    if (negative !== undefined && !this.#reportedNegative) {
+      this.#reportedNegative = true;
+      onNegativeQuota?.(negative);
+    }
     if (unreadableReset !== null && !this.#reportedUnreadable) {
       this.#reportedUnreadable = true;
       onUnreadableReset?.(unreadableReset);
@@ -48,5 +57,13 @@ export class AnswerReader {
     const reading = toRateReading(plan, unit);
     this.stated = reading;
     return { plan, reading, windows: [...windows, ...this.#longWindow.of(reading)] };
+  }
+
+  /** A time that was read by the local clock, for want of a `Date`, tells how wrong that is: a limit equal to the plan has a minute. */
+  #byOwnClock(plan: PlanWindow | null): PlanWindow | null {
+    const reset = plan?.reset ?? null;
+    if (plan === null || reset === null || reset.form === 'delta' || reset.localMs === undefined) return plan;
+    if (plan.limit === null || plan.limit !== this.#options.rpm) return plan;
+    return { ...plan, reset: { ...reset, inMs: this.#distance.untilReset(reset.localMs, PERIODS_MS.minute) } };
   }
 }

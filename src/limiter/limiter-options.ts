@@ -43,6 +43,8 @@ export interface LimiterOptions {
   readonly onThrottled?: (wait: ThrottledWait) => void;
   /** The form of the service's resets is known, such as "as a date". Called once. */
   readonly onResetUnit?: (how: string) => void;
+  /** A number below 0 in a quota header, such as `remaining -1`: it means unlimited or unknown. Called once. */
+  readonly onNegativeQuota?: (what: string) => void;
   /** The text of a reset that cannot be read. Called once. */
   readonly onUnreadableReset?: (value: string) => void;
 }

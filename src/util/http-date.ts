@@ -11,6 +11,9 @@ const ASCTIME = /^[a-z]{3} ([a-z]{3}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4}
 /** Not an HTTP date, but servers send it. */
 const RFC_3339 = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i;
 
+const EPOCH_SECONDS_FROM = 1e9;
+const EPOCH_MS_FROM = 1e11;
+
 /** Longer than any date. Longer texts are not parsed. */
 const MAX_LENGTH = 64;
 
@@ -29,6 +32,11 @@ export function parseHttpDate(text: string, nowMs: number): number | null {
   if (!RFC_3339.test(text)) return null;
   const ms = Date.parse(text.replace(' ', 'T'));
   return Number.isNaN(ms) ? null : ms;
+}
+
+/** The time of a number that cannot be a delay, because it would be decades: epoch seconds from 1e9 on, epoch milliseconds from 1e11 on. */
+export function parseEpoch(number: number): number | null {
+  return number < EPOCH_SECONDS_FROM ? null : number < EPOCH_MS_FROM ? number * 1_000 : number;
 }
 
 type Part = string | undefined;

@@ -13,6 +13,7 @@ function listening(): {
     rpm: 180,
     onResetUnit: (how) => said.push(how),
     onUnreadableReset: (value) => said.push(`unreadable: ${value}`),
+    onNegativeQuota: (what) => said.push(`negative: ${what}`),
   });
   const read = (reset: string, more: Record<string, string> = {}): ReturnType<AnswerReader['read']> =>
     reader.read(
@@ -55,4 +56,15 @@ test('a reset that cannot be read is reported once, also for a named window', ()
   const named = listening();
   named.read('7', { 'x-ratelimit-remaining-hour': '5', 'x-ratelimit-reset-hour': 'at noon' });
   expect(named.said).toEqual(['unreadable: at noon']);
+});
+
+test.each([
+  ['x-ratelimit-remaining', 'remaining -1', { limit: 60, remaining: null, resetMs: 30_000 }],
+  ['x-ratelimit-limit', 'limit -1', { limit: null, remaining: 9, resetMs: 30_000 }],
+  ['x-ratelimit-reset', 'reset -1', { limit: 60, remaining: 9, resetMs: null }],
+])('a negative %s is unknown, and the log reports it once', (name, what, reading) => {
+  const { said, read } = listening();
+  expect(read('30', { [name]: '-1' }).reading).toMatchObject({ ...reading, unlimited: false });
+  read('30', { [name]: '-1' });
+  expect(said).toEqual([`negative: ${what}`]);
 });

@@ -285,6 +285,44 @@ describe('Limiter', () => {
     await stop(limiter);
   });
 
+  it.each([-300_000, 0, 300_000])(
+    'waits for each window alone, at a service without a Date whose clock is %d ms ahead',
+    async (aheadMs) => {
+      const limiter = makeLimiter(60);
+      const from = Date.now();
+      let [window, used] = [-1, 0];
+      let refused = 0;
+      const taken: number[] = [];
+      const caller = async (): Promise<void> => {
+        for (let ticket = await limiter.take(); ticket !== 0; ticket = await limiter.take()) {
+          // Windows of the service begin 20 s after the run's minutes.
+          const now = Date.now();
+          const current = Math.floor((now - from + 40_000) / 60_000);
+          if (current !== window) [window, used] = [current, 0];
+          const isTaken = used < 60;
+          if (isTaken) taken.push(now - from);
+          else refused++;
+          used = Math.min(60, used + 1);
+          const resetAt = from - 40_000 + (current + 1) * 60_000 + aheadMs;
+          await new Promise((resolve) => setTimeout(resolve, 40));
+          const headers = {
+            'x-ratelimit-limit': '60',
+            'x-ratelimit-remaining': String(60 - used),
+            'x-ratelimit-reset': String(Math.ceil(resetAt / 1_000)),
+          };
+          limiter.observe({ ticket, quota: quotaOf(headers), throttled: !isTaken, retryAfterMs: null });
+        }
+      };
+      const callers = Array.from({ length: 8 }, caller);
+      await vi.advanceTimersByTimeAsync(10 * 60_000);
+      expect(taken.filter((at) => at >= 2 * 60_000).length).toBeGreaterThanOrEqual(7 * 60);
+      expect(refused).toBeLessThanOrEqual(aheadMs < 0 ? 2 : 0);
+      await stop(limiter);
+      await vi.advanceTimersByTimeAsync(1_000);
+      await Promise.all(callers);
+    },
+  );
+
   it('takes the burst that the headers permit, and stops by itself when what is in flight uses up what is left', async () => {
     const limiter = makeLimiter(600);
     const first = limiter.take();

@@ -3,13 +3,13 @@
  * Others name several: Kong (`X-RateLimit-Remaining-Minute`), Apollo and Lusha (`x-hourly-requests-left`), People Data Labs
  * (`{'minute': 99, 'day': 900}`) and the lists of the IETF drafts. Pure: the local time is an argument.
  */
-import { parseHttpDate } from '../../util/http-date.ts';
+import { parseEpoch, parseHttpDate } from '../../util/http-date.ts';
 import { PERIODS_MS } from '../../util/periods.ts';
 import type { ResponseHeaders } from '../types.ts';
 import { goDurationMs } from './go-duration.ts';
 import { ietfQuotas, LONGEST } from './ietf-quotas.ts';
 import type { PlanWindow, QuotaReading, WindowReading } from './quota-reading.ts';
-import { readStatedReset } from './stated-reset.ts';
+import { readStatedReset, serviceTimeOf, type ServiceTime } from './stated-reset.ts';
 
 const MINUTE_MS = PERIODS_MS.minute;
 
@@ -35,15 +35,23 @@ const PERIOD_OF_NAME: ReadonlyMap<string, number> = new Map(
 const PERIOD_NAME = [...PERIOD_OF_NAME.keys()].sort((one, other) => other.length - one.length).join('|');
 
 type Part = 'limit' | 'remaining' | 'reset' | 'used';
+/** The texts that state one window. */
+type Parts = Partial<Record<Part, string>>;
+const PLAIN_PARTS = ['limit', 'remaining', 'reset'] as const;
+
+interface Family extends Readonly<Record<(typeof PLAIN_PARTS)[number], string>> {
+  /** The family's definition says that resets are seconds. */
+  readonly isSeconds?: boolean;
+}
 
 /** Headers that state one window. The first family that an answer has counts. */
-const PLAIN: readonly (Readonly<Partial<Record<Part, string>>> & { readonly isSeconds?: boolean })[] = [
+const PLAIN: readonly Family[] = [
   { limit: 'x-ratelimit-limit', remaining: 'x-ratelimit-remaining', reset: 'x-ratelimit-reset' },
   { limit: 'x-rate-limit-limit', remaining: 'x-rate-limit-remaining', reset: 'x-rate-limit-reset' },
   { limit: 'ratelimit-limit', remaining: 'ratelimit-remaining', reset: 'ratelimit-reset', isSeconds: true },
 ];
 
-const PLAIN_NAMES: ReadonlySet<string> = new Set(PLAIN.flatMap(({ limit = '', remaining = '', reset = '' }) => [limit, remaining, reset]));
+const PLAIN_NAMES: ReadonlySet<string> = new Set(PLAIN.flatMap(({ limit, remaining, reset }) => [limit, remaining, reset]));
 
 /** A reset that counts from now, so that the service's time does not matter: a moment in epoch seconds has ten digits. */
 const DELTA = /^\d{1,9}$/;
@@ -73,66 +81,113 @@ export function readQuotaHeaders(headers: ResponseHeaders, nowMs: number): Quota
     return headers['x-ratelimit-remaining'] === undefined ? null : UNLIMITED;
   const names = Object.keys(headers).filter((name) => QUOTA_HEADER.test(name));
   if (names.length === 0) return null;
+  const stated = textsOf(headers, names);
   const needsServiceTime = names.some((name) => name.includes('reset') && !DELTA.test(firstValue(headers[name]) ?? ''));
-  const serviceMs = (needsServiceTime ? parseHttpDate(firstValue(headers['date']) ?? '', nowMs) : null) ?? nowMs;
-  const named = new Map<number, Partial<Record<Part, string>>>();
-  const note = (periodMs: number | undefined, part: Part, value: string): void => {
+  const service = needsServiceTime ? serviceTimeOf(firstValue(headers['date']), nowMs) : { nowMs, isService: true };
+  const all = [stated.plain, ...stated.named.values()];
+  const negative = negativeOf(all);
+  return {
+    ...readingOf(stated, headers, service),
+    unreadableReset: all.find(({ reset }) => reset !== undefined && isUnreadable(reset, service))?.reset ?? null,
+    ...(negative === null ? {} : { negative }),
+  };
+}
+
+/** The quotas of an answer as texts. */
+interface Texts {
+  readonly family: Family | undefined;
+  /** The window without a name, as that family states it. */
+  readonly plain: Parts;
+  /** By period, milliseconds. */
+  readonly named: ReadonlyMap<number, Parts>;
+}
+
+function textsOf(headers: ResponseHeaders, names: readonly string[]): Texts {
+  const named = new Map<number, Parts>();
+  const note: Note = (periodMs, part, value) => {
     if (periodMs !== undefined) named.set(periodMs, { ...named.get(periodMs), [part]: value });
   };
   for (const name of names) if (!PLAIN_NAMES.has(name)) readWindowed(name, firstValue(headers[name]), note);
-  const family = PLAIN.find(({ limit = '', remaining = '', reset = '' }) =>
-    [limit, remaining, reset].some((name) => headers[name] !== undefined),
-  );
-  const plain: Partial<Record<Part, string>> = {};
-  for (const part of ['limit', 'remaining', 'reset'] as const) {
-    const value = firstValue(headers[family?.[part] ?? '']);
+  const family = PLAIN.find((one) => PLAIN_PARTS.some((part) => headers[one[part]] !== undefined));
+  const plain: Parts = {};
+  for (const part of PLAIN_PARTS) {
+    const value = family === undefined ? null : firstValue(headers[family[part]]);
     if (value !== null && !readByName(value, part, note)) plain[part] = part === 'limit' ? firstOfList(value) : value;
   }
-  const unreadableReset =
-    [plain, ...named.values()].find(({ reset = '' }) => reset !== '' && readStatedReset(reset, serviceMs, false) === null)?.reset ?? null;
   // A reset without a name belongs to the only window that has a name.
   if (named.size === 1 && plain.remaining === undefined && plain.reset !== undefined)
     for (const parts of named.values()) parts.reset ??= plain.reset;
-  const ietf =
-    family?.isSeconds === true || family === undefined
-      ? ietfQuotas(firstValue(headers['ratelimit']), firstValue(headers['ratelimit-policy']))
-      : [];
+  return { family, plain, named };
+}
+
+/** Windows with a name count before the one without, which is the tightest of them, and that before the lists of the IETF drafts. */
+function readingOf(
+  { family, plain, named }: Texts,
+  headers: ResponseHeaders,
+  service: ServiceTime,
+): Pick<QuotaReading, 'plan' | 'windows'> {
+  const isNamed = [...named.values()].some(({ remaining, used }) => remaining !== undefined || used !== undefined);
+  if (isNamed) return namedReading(named, service);
+  if (plain.remaining !== undefined || plain.reset !== undefined)
+    return { plan: planWindow(plain, service, family?.isSeconds === true), windows: [] };
+  const isIetf = named.size === 0 && (family === undefined || family.isSeconds === true);
+  return isIetf ? ietfReading(headers, service) : { plan: null, windows: [] };
+}
+
+function namedReading(named: ReadonlyMap<number, Parts>, service: ServiceTime): Pick<QuotaReading, 'plan' | 'windows'> {
   const windows: WindowReading[] = [];
-  let plan = plain.remaining === undefined && plain.reset === undefined ? null : plain;
-  let isSeconds = plan !== null && family?.isSeconds === true;
-  for (const { periodMs, limit, remaining, resetS } of named.size === 0 && plan === null ? ietf : []) {
-    if (periodMs === null || periodMs === MINUTE_MS) {
-      plan = {
-        ...(limit === null ? {} : { limit: String(limit) }),
-        remaining: String(remaining),
-        ...(resetS === null ? {} : { reset: String(resetS) }),
-      };
-      isSeconds = true;
-    } else windows.push({ periodMs, limit, remaining, resetMs: resetS === null ? null : resetS * 1_000 });
-  }
-  // Beside windows with a name, the one without is the tightest of them.
-  if (named.size > 0 && [...named.values()].some(({ remaining, used }) => remaining !== undefined || used !== undefined)) plan = null;
+  let plan: PlanWindow | null = null;
   for (const [periodMs, parts] of named) {
-    const reading = windowOf(periodMs, parts, serviceMs);
+    const reading = windowOf(periodMs, parts, service.nowMs);
     if (reading === null) continue;
     // A minute without a reset teaches the quota model nothing about refill. Counting the calls of the last minute is enough for it.
     if (periodMs !== MINUTE_MS || parts.reset === undefined) windows.push(reading);
-    else plan = { ...(parts.limit === undefined ? {} : { limit: parts.limit }), remaining: String(reading.remaining), reset: parts.reset };
+    else plan = planWindow({ ...parts, remaining: String(reading.remaining) }, service, false);
   }
-  return { plan: plan === null ? null : planWindow(plan, serviceMs, isSeconds), windows, unreadableReset };
+  return { plan, windows };
 }
 
-function planWindow({ limit, remaining, reset }: Partial<Record<Part, string>>, serviceMs: number, isSeconds: boolean): PlanWindow {
-  const most = integer(limit);
-  const left = integer(remaining);
+function ietfReading(headers: ResponseHeaders, service: ServiceTime): Pick<QuotaReading, 'plan' | 'windows'> {
+  const windows: WindowReading[] = [];
+  let plan: PlanWindow | null = null;
+  for (const { periodMs, limit, remaining, resetS } of ietfQuotas(
+    firstValue(headers['ratelimit']),
+    firstValue(headers['ratelimit-policy']),
+  )) {
+    if (periodMs !== null && periodMs !== MINUTE_MS)
+      windows.push({ periodMs, limit, remaining, resetMs: resetS === null ? null : resetS * 1_000 });
+    else plan = { limit, remaining, reset: resetS === null ? null : readStatedReset(String(resetS), service, true) };
+  }
+  return { plan, windows };
+}
+
+function planWindow({ limit, remaining, reset }: Parts, service: ServiceTime, isSeconds: boolean): PlanWindow {
+  const [most, left] = [integer(limit), integer(remaining)];
   return {
     limit: most === null || most < 0 ? null : most,
-    remaining: left === null ? null : Math.max(0, left),
-    reset: reset === undefined ? null : readStatedReset(reset, serviceMs, isSeconds),
+    // A negative number is unlimited or unknown.
+    remaining: left === null || left < 0 ? null : left,
+    reset: reset === undefined ? null : readStatedReset(reset, service, isSeconds),
   };
 }
 
-function readWindowed(name: string, value: string | null, note: (periodMs: number | undefined, part: Part, value: string) => void): void {
+function isUnreadable(reset: string, service: ServiceTime): boolean {
+  return reset !== '' && !isNegative(reset) && readStatedReset(reset, service, false) === null;
+}
+
+/** The first negative number, such as `remaining -1`; null without any. */
+function negativeOf(all: readonly Parts[]): string | null {
+  for (const parts of all) for (const [part, text] of Object.entries(parts)) if (isNegative(text)) return `${part} ${text}`;
+  return null;
+}
+
+function isNegative(text: string): boolean {
+  return (integer(text) ?? 0) < 0;
+}
+
+type Note = (periodMs: number | undefined, part: Part, value: string) => void;
+
+function readWindowed(name: string, value: string | null, note: Note): void {
   if (value === null) return;
   for (const { name: pattern, part } of WINDOWED) {
     const found = pattern.exec(name)?.groups;
@@ -143,7 +198,7 @@ function readWindowed(name: string, value: string | null, note: (periodMs: numbe
 }
 
 /** Reads `{'minute': 99, "day": 900}`. Returns whether the value has that form. */
-function readByName(value: string, part: Part, note: (periodMs: number | undefined, part: Part, value: string) => void): boolean {
+function readByName(value: string, part: Part, note: Note): boolean {
   const values = valuesByPeriod(value);
   for (const [periodMs, number] of values ?? []) note(periodMs, part, number);
   return values !== null;
@@ -169,11 +224,7 @@ function firstOfList(value: string): string {
   return /^\s*(\d+)\s*[,;]/.exec(value)?.[1] ?? value;
 }
 
-function windowOf(
-  periodMs: number,
-  { limit, remaining, used, reset }: Partial<Record<Part, string>>,
-  serviceMs: number,
-): WindowReading | null {
+function windowOf(periodMs: number, { limit, remaining, used, reset }: Parts, serviceMs: number): WindowReading | null {
   const most = whole(limit);
   const left = whole(remaining) ?? (most === null || whole(used) === null ? null : Math.max(0, most - (whole(used) as number)));
   if (left === null || (most !== null && left > most)) return null;
@@ -183,10 +234,13 @@ function windowOf(
 /** A window ends after its period at the latest. A delta that is longer than that in seconds is in milliseconds. */
 function resetOf(text: string, periodMs: number, serviceMs: number): number | null {
   const value = /^\d{1,15}(?:\.\d{1,9})?$/.test(text) ? Number(text) : null;
-  const at = value === null ? parseHttpDate(text, serviceMs) : value >= 1e11 ? value : value >= 1e9 ? value * 1_000 : null;
-  const ms =
-    at !== null ? at - serviceMs : value === null ? goDurationMs(text) : value * 1_000 <= 1.05 * periodMs + 1_000 ? value * 1_000 : value;
+  const at = value === null ? parseHttpDate(text, serviceMs) : parseEpoch(value);
+  const ms = at !== null ? at - serviceMs : value === null ? goDurationMs(text) : deltaMs(value, periodMs);
   return ms === null || ms > 1.05 * periodMs + 60_000 ? null : Math.max(0, ms);
+}
+
+function deltaMs(value: number, periodMs: number): number {
+  return value * 1_000 <= 1.05 * periodMs + 1_000 ? value * 1_000 : value;
 }
 
 function whole(text: string | undefined): number | null {

@@ -26,6 +26,8 @@ export interface QuotaReading {
   readonly plan: PlanWindow | null;
   /** All other windows. */
   readonly windows: readonly WindowReading[];
+  /** A number below 0, such as `remaining -1`, which means unlimited or unknown; absent: none. */
+  readonly negative?: string;
   /** The text of a reset that is no number, date or duration; null when every reset can be read. */
   readonly unreadableReset: string | null;
 }

@@ -89,6 +89,11 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
     this.#reporter.detail('reset_unit', `the service states the reset of its quota ${how}`);
   }
 
+  /** A number below 0 in a quota header. @param what such as "remaining -1" */
+  negativeQuota(what: string): void {
+    this.#reporter.detail('quota_negative', `the service states its quota as "${printable(what)}": read as unlimited or unknown`);
+  }
+
   /** A reset that is not a number, a date or a duration. @param value as the service sent it */
   unreadableReset(value: string): void {
     const shown = printable(value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}...` : value);

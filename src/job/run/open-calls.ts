@@ -148,6 +148,7 @@ function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnecti
       notices.throttled(wait);
     },
     onResetUnit: (how) => notices.resetUnit(how),
+    onNegativeQuota: (what) => notices.negativeQuota(what),
     onUnreadableReset: (value) => notices.unreadableReset(value),
   });
   const pool = new CallPool({

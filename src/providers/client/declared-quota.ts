@@ -3,7 +3,7 @@ import type { QuotaReader } from '../../client/answer.ts';
 import { headerOf } from '../../client/answer.ts';
 import { readQuotaHeaders, valuesByPeriod } from '../../client/quota/quota-headers.ts';
 import type { PlanWindow, QuotaReading, WindowReading } from '../../client/quota/quota-reading.ts';
-import { believableMs, type StatedReset } from '../../client/quota/stated-reset.ts';
+import { believableMs, momentOf, serviceTimeOf, type ServiceTime, type StatedReset } from '../../client/quota/stated-reset.ts';
 import type { ResponseHeaders } from '../../client/types.ts';
 import { parseHttpDate } from '../../util/http-date.ts';
 import { PERIODS_MS } from '../../util/periods.ts';
@@ -22,7 +22,6 @@ interface Stated {
 
 const WHOLE = /^\d{1,15}(?:\.0{1,9})?$/;
 const NUMBER = /^\d{1,15}(?:\.\d{1,9})?$/;
-const WHOLE_SECOND_MS = 1_000;
 /** A window ends after its period at the latest, but for clocks and rounding. */
 const latestReset = (periodMs: number): number => 1.05 * periodMs + 60_000;
 
@@ -36,11 +35,11 @@ export function quotaReader(quotas: readonly (ProviderQuota | null)[]): QuotaRea
 }
 
 function readDeclared(declared: readonly QuotaHeaders[], headers: ResponseHeaders, nowMs: number): QuotaReading | null {
-  const serviceMs = parseHttpDate(headerOf(headers, 'date') ?? '', nowMs) ?? nowMs;
+  const service = serviceTimeOf(headerOf(headers, 'date') ?? null, nowMs);
   const windows = new Map<number, Stated>();
   let unreadableReset: string | null = null;
   for (const one of declared) {
-    const stated = one.periodMs === null ? ofJson(one, headers, serviceMs) : ofHeaders(one, one.periodMs, headers, serviceMs);
+    const stated = one.periodMs === null ? ofJson(one, headers, service) : ofHeaders(one, one.periodMs, headers, service);
     for (const window of stated.windows) if (!windows.has(window.periodMs)) windows.set(window.periodMs, window);
     unreadableReset ??= stated.unreadableReset;
   }
@@ -60,10 +59,10 @@ interface Found {
   readonly unreadableReset: string | null;
 }
 
-function ofHeaders(names: QuotaHeaders, periodMs: number, headers: ResponseHeaders, serviceMs: number): Found {
+function ofHeaders(names: QuotaHeaders, periodMs: number, headers: ResponseHeaders, service: ServiceTime): Found {
   const value = (name: string | null): string | null => (name === null ? null : (headerOf(headers, name)?.trim() ?? null));
   const parts = { limit: value(names.limit), remaining: value(names.remaining), used: value(names.used), reset: value(names.reset) };
-  return found([[periodMs, parts]], names.resetUnit, serviceMs);
+  return found([[periodMs, parts]], names.resetUnit, service);
 }
 
 interface Parts {
@@ -74,7 +73,7 @@ interface Parts {
 }
 
 /** A reset that is no JSON belongs to the only window, or to the shortest: that is the next to be restored. */
-function ofJson(names: QuotaHeaders, headers: ResponseHeaders, serviceMs: number): Found {
+function ofJson(names: QuotaHeaders, headers: ResponseHeaders, service: ServiceTime): Found {
   const byPeriod = (name: string | null): ReadonlyMap<number, string> | null =>
     valuesByPeriod((name === null ? undefined : headerOf(headers, name)?.trim()) ?? '');
   const [limit, remaining, used, reset] = [byPeriod(names.limit), byPeriod(names.remaining), byPeriod(names.used), byPeriod(names.reset)];
@@ -90,17 +89,17 @@ function ofJson(names: QuotaHeaders, headers: ResponseHeaders, serviceMs: number
       reset: reset?.get(periodMs) ?? (periodMs === shortest ? plain : null),
     },
   ]);
-  return found(windows, names.resetUnit, serviceMs);
+  return found(windows, names.resetUnit, service);
 }
 
-function found(windows: readonly (readonly [periodMs: number, parts: Parts])[], unit: ResetUnit, serviceMs: number): Found {
+function found(windows: readonly (readonly [periodMs: number, parts: Parts])[], unit: ResetUnit, service: ServiceTime): Found {
   let unreadableReset: string | null = null;
   const stated = windows.flatMap(([periodMs, parts]): Stated[] => {
     const limit = whole(parts.limit);
     const used = whole(parts.used);
     const remaining = whole(parts.remaining) ?? (limit === null || used === null ? null : Math.max(0, limit - used));
     if (limit === null && remaining === null) return [];
-    const reset = parts.reset === null ? null : readReset(parts.reset, unit, serviceMs);
+    const reset = parts.reset === null ? null : readReset(parts.reset, unit, service);
     if (parts.reset !== null && reset === null) unreadableReset ??= parts.reset.slice(0, 200);
     const ms = reset === null ? null : reset.form === 'delta' ? reset.value * 1_000 : reset.inMs;
     return [{ periodMs, limit, remaining, reset, resetMs: ms === null || ms > latestReset(periodMs) ? null : ms }];
@@ -108,10 +107,10 @@ function found(windows: readonly (readonly [periodMs: number, parts: Parts])[], 
   return { windows: stated, unreadableReset };
 }
 
-function readReset(text: string, unit: ResetUnit, serviceMs: number): StatedReset | null {
+function readReset(text: string, unit: ResetUnit, service: ServiceTime): StatedReset | null {
   if (unit === 'date') {
-    const atMs = parseHttpDate(text, serviceMs);
-    return atMs === null ? null : { form: 'date', inMs: believableMs(atMs - serviceMs), slackMs: WHOLE_SECOND_MS };
+    const atMs = parseHttpDate(text, service.nowMs);
+    return atMs === null ? null : momentOf('date', atMs, service);
   }
   if (!NUMBER.test(text)) return null;
   const value = Number(text);
@@ -121,10 +120,9 @@ function readReset(text: string, unit: ResetUnit, serviceMs: number): StatedRese
     case 'milliseconds':
       return { form: 'duration', inMs: believableMs(value), slackMs: 0 };
     case 'epoch-seconds':
-      return { form: 'epoch seconds', inMs: believableMs(value * 1_000 - serviceMs), slackMs: WHOLE_SECOND_MS };
+      return momentOf('epoch seconds', value * 1_000, service);
     case 'epoch-milliseconds':
-      // The service's own time has whole seconds.
-      return { form: 'epoch milliseconds', inMs: believableMs(value - serviceMs), slackMs: WHOLE_SECOND_MS };
+      return momentOf('epoch milliseconds', value, service);
     default:
       return unit satisfies never;
   }

@@ -126,7 +126,7 @@ describe('X-RateLimit-Remaining and -Limit', () => {
   it.each([
     ['7', 7],
     ['0', 0],
-    ['-3', 0],
+    ['-3', null],
     ['7.9', 7],
     ['many', null],
     ['', null],

@@ -90,7 +90,7 @@ describe('headers that state several windows as JSON', () => {
       'x-ratelimit-reset': '2026-11-26T12:00:40Z',
     };
     expect(read([json], headers)).toEqual({
-      plan: { limit: 100, remaining: 99, reset: { form: 'date', inMs: 40 * SECOND, slackMs: 1_000 } },
+      plan: { limit: 100, remaining: 99, reset: { form: 'date', inMs: 40 * SECOND, slackMs: 1_000, localMs: 40 * SECOND } },
       windows: [
         { periodMs: DAY, limit: 1_000, remaining: 900, resetMs: null },
         { periodMs: 30 * DAY, limit: 9_000, remaining: 8_000, resetMs: null },

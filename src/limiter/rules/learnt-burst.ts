@@ -10,14 +10,17 @@ import type { SavedQuota } from '../saved-quota.ts';
 const BURST_SHARE = 0.8;
 /** Part of the rate that is used, so that a bucket gains a little between calls. */
 const PACE = 0.99;
-/** After a refusal without any burst, calls go slower by this part; by twice as much when the next refusal comes soon. */
+/** A refusal after this many admitted calls teaches nothing: a moment's delay on the way may bring any two calls together. */
+const RARE_AFTER_CALLS = 1_000;
+/** Refused without any burst, calls go slower by this part; by twice as much when the refusals follow each other within these calls. */
 const SLOWDOWN = 0.03;
-const MAX_SLOWDOWN = 0.24;
-const SOON_MS = 15_000;
-const SLOWEST_PACE = 0.2;
-/** Each minute without refusals, calls go faster by this part of the rate. */
+const MAX_SLOWDOWN = 0.12;
+const SOON_AFTER_CALLS = 100;
+const SLOWEST_PACE = 0.3;
+/** After as many admitted calls as make a refusal rare, calls go faster by this part of the rate. */
 const RECOVERY = 0.01;
-const RECOVERY_MS = 60_000;
+/** Delays of this time are made up for at first, so this many calls may go at once. Milliseconds. */
+const CATCH_UP_MS = 100;
 /** The pause after a refusal that does not say how long, where the service admits calls otherwise: its bucket fills again soon. */
 const SHORT_PAUSE_MS = 1_000;
 /** A service that asks to wait longer speaks of a longer window. */
@@ -33,7 +36,8 @@ export class LearntBurst implements QuotaRule {
   #burst = Infinity;
   #pace = PACE;
   #slowdown = SLOWDOWN;
-  #changedMs = -Infinity;
+  /** Calls admitted since the last refusal, or since the pace went up. */
+  #admittedSince = 0;
   /** Permits at `#atMs`. */
   #free = 0;
   #atMs = 0;
@@ -42,8 +46,11 @@ export class LearntBurst implements QuotaRule {
   /** Calls that the service has admitted beyond its rate, by the order of their answers. */
   #admitted = 0;
   #admittedMs = 0;
-  /** The calls that left before the last refusal was known: their last ticket, the burst they had, and the most that was admitted. */
-  #flock = { lastTicket: 0, burst: Infinity, admitted: 0 };
+  /**
+   * The calls that left before the last refusal was known: their last ticket, the burst that they had (null when they teach nothing), and
+   * the most that was admitted of them.
+   */
+  #flock: { readonly lastTicket: number; readonly burst: number | null; admitted: number } = { lastTicket: 0, burst: null, admitted: 0 };
 
   /** @param limit calls a period. @param periodMs a minute at most */
   constructor({ limit, periodMs }: { readonly limit: number; readonly periodMs: number }) {
@@ -71,7 +78,7 @@ export class LearntBurst implements QuotaRule {
   }
 
   answered(call: EndedCall): void {
-    const { ticket, sentMs, nowMs, throttled, failed } = call;
+    const { ticket, sentMs, throttled, failed } = call;
     if (throttled) {
       if (!statesUsedUp(call) && (call.waitMs ?? 0) <= LONGEST_WAIT_MS) this.#refused(call);
       return;
@@ -81,10 +88,7 @@ export class LearntBurst implements QuotaRule {
     this.#admittedMs = Math.max(this.#admittedMs, sentMs);
     this.#lastAdmitted = Math.max(this.#lastAdmitted, ticket);
     if (ticket <= this.#flock.lastTicket) this.#learn();
-    else if (this.#pace < PACE && nowMs - this.#changedMs > RECOVERY_MS) {
-      this.#pace = Math.min(PACE, this.#pace + RECOVERY);
-      this.#changedMs = nowMs;
-    }
+    else if (++this.#admittedSince % RARE_AFTER_CALLS === 0) this.#pace = Math.min(PACE, this.#pace + RECOVERY);
   }
 
   /** The burst only paces calls. */
@@ -121,27 +125,31 @@ export class LearntBurst implements QuotaRule {
 
   #refused({ ticket, sentMs, nowMs, waitMs }: EndedCall): void {
     if (ticket > this.#flock.lastTicket) {
-      if (this.#burst === 1) this.#slowDown(nowMs);
-      this.#changedMs = nowMs;
-      this.#flock = { lastTicket: this.#lastTicket, burst: this.#burst, admitted: this.#admittedAt(sentMs) };
+      const teaches = !this.limited || this.#admittedSince < RARE_AFTER_CALLS;
+      if (teaches && this.#burst === 1) this.#slowDown();
+      this.#flock = { lastTicket: this.#lastTicket, burst: teaches ? this.#burst : null, admitted: this.#admittedAt(sentMs) };
+      this.#admittedSince = 0;
     }
     this.#learn();
     // The pause fills the bucket of the service. Calls go at the rate from its end on, so that it never empties.
     [this.#free, this.#atMs] = [1, Math.max(this.#atMs, nowMs + (waitMs ?? 0))];
   }
 
-  #slowDown(nowMs: number): void {
-    this.#slowdown = nowMs - this.#changedMs < SOON_MS ? Math.min(MAX_SLOWDOWN, 2 * this.#slowdown) : SLOWDOWN;
+  #slowDown(): void {
+    this.#slowdown = this.#admittedSince < SOON_AFTER_CALLS ? Math.min(MAX_SLOWDOWN, 2 * this.#slowdown) : SLOWDOWN;
     this.#pace = Math.max(SLOWEST_PACE, this.#pace * (1 - this.#slowdown));
   }
 
-  /** Each further flock takes a call off the burst at least, and half of it at most. */
+  /**
+   * Calls that went at once show the burst. Paced calls hardly show it, because the service may get them together all the same. So each
+   * flock takes a call off at least, and leaves half at least.
+   */
   #learn(): void {
     const flock = this.#flock;
     flock.admitted = Math.max(flock.admitted, this.#admitted);
-    const admitted = Math.max(1, Math.floor(BURST_SHARE * flock.admitted));
-    this.#burst =
-      flock.burst === Infinity ? admitted : Math.max(1, Math.min(flock.burst - 1, Math.max(admitted, Math.floor(flock.burst / 2))));
+    if (flock.burst === null) return;
+    const half = Math.floor(Math.min(flock.burst, 1 + CATCH_UP_MS * this.#perMs) / 2);
+    this.#burst = Math.max(1, Math.min(flock.burst - 1, Math.max(half, Math.floor(BURST_SHARE * flock.admitted))));
   }
 
   #admittedAt(ms: number): number {

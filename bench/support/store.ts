@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { normalisedFiles } from '../../src/service/admin/import/normalised-files.ts';
 import { storeRows } from '../../src/service/admin/import/store-rows.ts';
+import { booksOf } from '../../src/service/store/owner/store-name.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 
 /** Enough for the upper pages of all indexes of ten million contacts. */
@@ -26,7 +27,7 @@ export async function generatedStore(path: string, contacts: number, variety: 'u
     );
     if (status !== 0) throw new Error(stderr);
     await fill(join(folder, 'store.sqlite'), folder);
-    renameSync(join(folder, 'store.sqlite'), path);
+    for (const fileOf of [booksOf, (store: string) => store]) renameSync(fileOf(join(folder, 'store.sqlite')), fileOf(path));
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -1,11 +1,13 @@
 /** A backup taken while the store is served and written, and a restore from it. */
-import { copyFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ensureRoot } from '../services/debian.ts';
 import { mountSmallDisk } from '../services/tmpfs.ts';
 import { Folder } from '../support/cli.ts';
 import { createKey, serve } from '../support/served.ts';
+import { openStore } from '../../src/service/store/open-store.ts';
+import { copyStoreFiles, removeStoreFiles } from '../support/store-files.ts';
 
 const ROWS = 6_000;
 
@@ -46,28 +48,28 @@ it('a backup is a consistent, complete, private copy that serves the same people
   backedUp.abort();
   await load;
   expect((await importing).code).toBe(0);
-  const { size, mode } = await stat(folder.at('b.sqlite'));
+  const [{ size, mode }, books] = [await stat(folder.at('b.sqlite')), await stat(folder.at('b.books.sqlite'))];
   expect([made.code, JSON.parse(made.stdout), mode & 0o777]).toEqual([
     0,
-    { backup: 'b.sqlite', bytes: size, batches: { files: 0, bytes: 0 } },
+    { backup: 'b.sqlite', bytes: size + books.size, batches: { files: 0, bytes: 0 } },
     0o600,
   ]);
   expect((await folder.files()).filter((name) => name.includes('partial'))).toEqual([]);
   service.kill('SIGTERM');
   await service.ended;
 
-  const copy = new DatabaseSync(folder.at('b.sqlite'));
-  const one = (sql: string): unknown => Object.values(copy.prepare(sql).get() ?? {})[0];
+  const copy = openStore(folder.at('b.sqlite'));
+  const one = (sql: string, file: DatabaseSync = copy): unknown => Object.values(file.prepare(sql).get() ?? {})[0];
   expect(one('PRAGMA integrity_check')).toBe('ok');
   // It has complete transactions of the import, and the search index of the same moment.
   expect(one('SELECT (SELECT count(*) FROM people) - (SELECT count(*) FROM person_term_lists)')).toBe(0);
   // A charge and its stored answer belong together.
-  expect(one('SELECT (SELECT credits_used FROM keys) - (SELECT count(*) FROM answers WHERE status = 200)')).toBe(0);
+  expect(one('SELECT (SELECT credits_used FROM keys) - (SELECT count(*) FROM answers WHERE status = 200)', copy.books)).toBe(0);
   copy.close();
 
   // The backup replaces the store.
-  for (const end of ['', '-wal', '-shm']) await rm(folder.at(`s.sqlite${end}`), { force: true });
-  await copyFile(folder.at('b.sqlite'), folder.at('s.sqlite'));
+  removeStoreFiles(folder.at('s.sqlite'));
+  copyStoreFiles(folder.at('b.sqlite'), folder.at('s.sqlite'));
   const restored = await serve(folder, ['--store', 's.sqlite']);
   expect(await enrich(restored.url, 'before')).toMatchObject({ status: 200, replayed: true });
   restored.kill('SIGTERM');

@@ -1,5 +1,5 @@
 /** `millrace check`, as an operator starts it. */
-import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -7,6 +7,7 @@ import { CLI, Folder } from '../support/cli.ts';
 import { serve } from '../support/served.ts';
 import { pagesOf, zeroPage } from '../service/admin/check/damage.ts';
 import { makeFullStore } from '../service/admin/check/full-store.ts';
+import { copyStoreFiles } from '../support/store-files.ts';
 
 let folder: Folder;
 beforeAll(async () => {
@@ -17,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 it('check finds damage beside a running service, refuses to repair meanwhile, and repairs once the service has ended', async () => {
-  copyFileSync(folder.at('whole.sqlite'), folder.at('s.sqlite'));
+  copyStoreFiles(folder.at('whole.sqlite'), folder.at('s.sqlite'));
   zeroPage(folder.at('s.sqlite'), pagesOf(folder.at('s.sqlite'), 'people').leaves[2] as number);
   const service = await serve(folder, ['--store', 's.sqlite']);
   expect(await folder.run(['check', '--store', 's.sqlite'])).toMatchObject({
@@ -33,6 +34,7 @@ it('check finds damage beside a running service, refuses to repair meanwhile, an
     stdout: expect.stringMatching(
       new RegExp(
         String.raw`^s\.sqlite: made anew, with \S*b\.sqlite\n {2}the damaged file is \S+s\.sqlite\.damaged-\S+: .*\n` +
+          String.raw` {2}the books as they were are \S+: .*\n` +
           String.raw` {2}people: \d+ kept, \d+ from the backup\n$`,
       ),
     ),
@@ -49,7 +51,7 @@ it.each([
   ['has set the old one aside', 'k2.sqlite', '.damaged-'],
 ])('a SIGKILL when a repair %s leaves the old store or the new one', async (_when, store, sign) => {
   const path = folder.at(store);
-  copyFileSync(folder.at('whole.sqlite'), path);
+  copyStoreFiles(folder.at('whole.sqlite'), path);
   zeroPage(path, pagesOf(path, 'people').leaves[2] as number);
   const old = readFileSync(path).subarray(100);
   const restoring = spawn(process.execPath, [CLI, 'check', '--store', store, '--restore', 'b.sqlite'], {

@@ -93,7 +93,7 @@ async function spent(id: string): Promise<number> {
 }
 
 function linesDone(): number {
-  const store = new DatabaseSync(folder.at('s.sqlite'), { readOnly: true });
+  const store = new DatabaseSync(folder.at('s.books.sqlite'), { readOnly: true });
   try {
     return Number(store.prepare('SELECT line FROM batches ORDER BY seq DESC LIMIT 1').get()?.['line']);
   } finally {
@@ -149,7 +149,7 @@ it('a service that is stopped in the middle of a job ends cleanly', async () => 
     service.kill('SIGTERM');
     const { code, stderr } = await service.ended;
     expect([code, stderr.includes('"event":"stopped"')]).toEqual([0, true]);
-    const store = new DatabaseSync(folder.at('s.sqlite'), { readOnly: true });
+    const store = new DatabaseSync(folder.at('s.books.sqlite'), { readOnly: true });
     expect(store.prepare('SELECT count(*) AS leases FROM batch_lease').get()).toEqual({ leases: 0 });
     states.push(store.prepare('SELECT state FROM batches WHERE id = ?').get(id)?.['state']);
     store.close();

@@ -59,7 +59,7 @@ it('a service killed between its write and its delivery, or during it, delivers 
   receiver.server.closeAllConnections();
 
   // As if the minute had passed for which the killed process had reserved deliveries.
-  const store = new DatabaseSync(folder.at('s.sqlite'));
+  const store = new DatabaseSync(folder.at('s.books.sqlite'));
   store.exec('UPDATE webhook_deliveries SET next_at = 0 WHERE next_at IS NOT NULL');
   const { waiting } = store.prepare('SELECT count(*) AS waiting FROM webhook_deliveries WHERE next_at IS NOT NULL').get() as {
     waiting: number;

@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { ClaimsFile } from '../../src/ledger/claims/claims-file.ts';
 import { prepareLedger } from '../../src/ledger/schema.ts';
 import { WorkingFile } from '../../src/ledger/working-file.ts';
+import { booksOf } from '../../src/service/store/owner/store-name.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { FEATURES, ROOMS } from '../support/rooms.ts';
 
@@ -135,6 +136,7 @@ describe('the tables in docs/data-on-disk.md', () => {
   it('equal those of a fresh store', () => {
     const path = join(folder, 'store.sqlite');
     openStore(path).close();
-    expect(named(store, 'table')).toEqual(tablesOf(path));
+    expect(named(store, 'table of the directory')).toEqual(tablesOf(path));
+    expect(named(store, 'table of the books')).toEqual(tablesOf(booksOf(path)));
   });
 });

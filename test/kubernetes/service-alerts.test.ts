@@ -30,7 +30,7 @@ const GIB = 1024 ** 3;
 const series = (name: string, values: string, labels = ''): Series => ({ series: `${name}{instance="one"${labels}}`, values });
 const unwritable = (values: string): Series[] => [
   series('millrace_service_store_unwritable', values, ', reason="disk_full"'),
-  series('millrace_service_store_unwritable', '0x90', ', reason="store_busy"'),
+  series('millrace_service_store_unwritable', '0x90', ', reason="disk_failed"'),
 ];
 const disk = (free: string): Series[] => [
   series('millrace_service_disk_free_bytes', free, ', files="store"'),

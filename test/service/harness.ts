@@ -9,6 +9,7 @@ import { createKey } from '../../src/service/accounts/keys.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../src/service/app/start-service.ts';
 import { loadCompanies, loadPeople } from '../../src/service/store/rows/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
+import { booksOf } from '../../src/service/store/owner/store-name.ts';
 import { suppress } from '../../src/service/erasure/suppress.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import type { ServiceLog } from '../../src/service/monitoring/log.ts';
@@ -59,24 +60,24 @@ export async function makeStore(fill?: (store: Store) => void): Promise<string> 
 }
 
 /** Store files by their fill function. Creating tables takes 50 ms, so each worker does it once and copies the file. */
-const made = new Map<(store: Store) => void, Promise<Uint8Array>>();
+const made = new Map<(store: Store) => void, Promise<readonly Uint8Array[]>>();
 
 /** The path of a new store with the rows of `fill`. */
 export async function copyStore(fill: (store: Store) => void): Promise<string> {
   const bytes = made.get(fill) ?? makeFile(fill);
   made.set(fill, bytes);
   const path = join(await temporaryFolder(), 'store.sqlite');
-  await writeFile(path, await bytes, { mode: 0o600 });
+  for (const [at, file] of [path, booksOf(path)].entries()) await writeFile(file, (await bytes)[at] ?? '', { mode: 0o600 });
   return path;
 }
 
-async function makeFile(fill: (store: Store) => void): Promise<Uint8Array> {
+async function makeFile(fill: (store: Store) => void): Promise<readonly Uint8Array[]> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-service-'));
   const path = join(folder, 'store.sqlite');
   const store = openStore(path);
   fill(store);
   store.close();
-  const bytes = await readFile(path);
+  const bytes = await Promise.all([path, booksOf(path)].map((file) => readFile(file)));
   await rm(folder, { recursive: true });
   return bytes;
 }

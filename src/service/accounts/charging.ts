@@ -28,11 +28,6 @@ import type { ActiveKey, KeyRing } from './key-ring.ts';
 import type { QuotaDecision, QuotaLedger } from './token-bucket.ts';
 import { storeDamaged, storeUnwritable } from './store-refusals.ts';
 
-/** How long a paid answer waits for a busy store before it is refused, milliseconds. */
-export const PAID_WAITS_MS = 2_000;
-/** How long a free answer that an `Idempotency-Key` stores waits before it is sent and written later, milliseconds. */
-const STORED_WAITS_MS = 50;
-
 type ChargeState = 'open' | 'booked' | 'committed' | 'refunded';
 
 /** Where balances, quotas and writes are. One for all charges. */
@@ -230,13 +225,13 @@ export class Charge {
     const isPaid = this.#mustCommit || keys.hasUnwrittenCharge(key.id);
     const stored = this.#stored;
     if (isPaid || this.#isUnwritten(key)) {
-      return journal.written(PAID_WAITS_MS).then((isWritten) => {
+      return journal.written().then((isWritten) => {
         const isLost = stored?.isLost() === true;
         if (isWritten) return isLost || this.#isUnwritten(key) ? storeDamaged() : null;
         return isPaid || !journal.isDiskUnusable ? storeUnwritable(journal.failure, 'charged') : null;
       });
     }
-    return stored?.isPending() === true ? journal.written(STORED_WAITS_MS).then(() => (stored.isLost() ? storeDamaged() : null)) : null;
+    return stored?.isPending() === true ? journal.written().then(() => (stored.isLost() ? storeDamaged() : null)) : null;
   }
 
   #isUnwritten({ id, rpm }: ActiveKey): boolean {

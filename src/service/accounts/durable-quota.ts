@@ -42,8 +42,8 @@ export class DurableQuota implements QuotaLedger, JournalMember {
 
   /** @param clock monotonic, milliseconds, as `nowMs` in the calls @param now epoch milliseconds */
   constructor(store: Store, journal: Journal, clock: () => number, now: () => number) {
-    this.#select = store.prepare('SELECT tokens, tokens_at FROM keys WHERE id = ?');
-    this.#update = store.prepare('UPDATE keys SET tokens = ?, tokens_at = ? WHERE id = ?');
+    this.#select = store.books.prepare('SELECT tokens, tokens_at FROM keys WHERE id = ?');
+    this.#update = store.books.prepare('UPDATE keys SET tokens = ?, tokens_at = ? WHERE id = ?');
     this.#journal = journal;
     this.#clock = clock;
     this.#now = now;

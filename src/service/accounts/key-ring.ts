@@ -74,10 +74,10 @@ export class KeyRing implements JournalMember {
     this.#find = findKey(store);
     this.#findById = findKeyById(store);
     this.#revoked = revokedTest(store);
-    this.#digest = store.prepare('SELECT hash, former_hash, former_until FROM keys WHERE id = ? AND revoked_at IS NULL');
-    const charge = store.prepare('UPDATE keys SET credits_used = credits_used + ?, calls_used = calls_used + ? WHERE id = ?');
+    this.#digest = store.books.prepare('SELECT hash, former_hash, former_until FROM keys WHERE id = ? AND revoked_at IS NULL');
+    const charge = store.books.prepare('UPDATE keys SET credits_used = credits_used + ?, calls_used = calls_used + ? WHERE id = ?');
     this.#write = (id, credits, calls) => void charge.run(credits, calls, id);
-    const version = store.prepare('PRAGMA data_version');
+    const version = store.books.prepare('PRAGMA data_version');
     this.#version = () => version.get()?.['data_version'];
     this.#journal = journal;
     this.#clock = clock;

@@ -58,20 +58,20 @@ export function createKey(store: Store, wanted: NewKey, nowMs: number = Date.now
   const region = wanted.region ?? 'us';
   const id = `key_${randomBytes(9).toString('base64url')}`;
   const key = newSecret(region);
-  const add = store.prepare('INSERT INTO keys (id, hash, label, plan, region, credits, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)');
-  transaction(store, () => add.run(id, apiKeyHash(key), wanted.label ?? null, wanted.plan, region, wanted.credits ?? null, nowMs));
+  const add = store.books.prepare('INSERT INTO keys (id, hash, label, plan, region, credits, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)');
+  transaction(store.books, () => add.run(id, apiKeyHash(key), wanted.label ?? null, wanted.plan, region, wanted.credits ?? null, nowMs));
   return { id, key };
 }
 
 /** All keys, revoked ones included, oldest first. */
 export function listKeys(store: Store): KeyRow[] {
-  return store.prepare('SELECT * FROM keys ORDER BY created_at, id').all().map(toRow);
+  return store.books.prepare('SELECT * FROM keys ORDER BY created_at, id').all().map(toRow);
 }
 
 /** Revokes a key from now on. Returns false without such a key, or when it is revoked already. */
 export function revokeKey(store: Store, id: string, nowMs: number = Date.now()): boolean {
-  const revoke = store.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL');
-  return transaction(store, () => revoke.run(nowMs, id).changes === 1);
+  const revoke = store.books.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL');
+  return transaction(store.books, () => revoke.run(nowMs, id).changes === 1);
 }
 
 /**
@@ -84,13 +84,13 @@ export function rotateKey(
   overlapMs = 0,
   nowMs: number = Date.now(),
 ): { id: string; key: string; overlapUntilMs: number | null } | null {
-  return transaction(store, () => {
-    const found = store.prepare('SELECT region FROM keys WHERE id = ? AND revoked_at IS NULL').get(id);
+  return transaction(store.books, () => {
+    const found = store.books.prepare('SELECT region FROM keys WHERE id = ? AND revoked_at IS NULL').get(id);
     if (found === undefined) return null;
     const key = newSecret(found['region'] as Region);
     const overlapUntilMs = overlapMs > 0 ? nowMs + overlapMs : null;
     // The right-hand sides are the values before the update.
-    store
+    store.books
       .prepare('UPDATE keys SET former_hash = iif(?1 IS NULL, NULL, hash), former_until = ?1, hash = ?2, rotated_at = ?3 WHERE id = ?4')
       .run(overlapUntilMs, apiKeyHash(key), nowMs, id);
     return { id, key, overlapUntilMs };
@@ -110,11 +110,11 @@ export interface KeyChange {
  * added to a key whose credits are not counted.
  */
 export function changeKey(store: Store, id: string, { plan, addCredits, label }: KeyChange): KeyRow | 'uncounted' | null {
-  return transaction(store, () => {
-    const found = store.prepare('SELECT credits FROM keys WHERE id = ? AND revoked_at IS NULL').get(id);
+  return transaction(store.books, () => {
+    const found = store.books.prepare('SELECT credits FROM keys WHERE id = ? AND revoked_at IS NULL').get(id);
     if (found === undefined) return null;
     if (addCredits !== undefined && found['credits'] === null) return 'uncounted';
-    const change = store.prepare(
+    const change = store.books.prepare(
       'UPDATE keys SET plan = coalesce(?, plan), credits = credits + ?, label = coalesce(?, label) WHERE id = ? RETURNING *',
     );
     return toRow(change.get(plan ?? null, addCredits ?? 0, label ?? null, id) as Record<string, unknown>);
@@ -134,8 +134,8 @@ export interface FoundKey {
 
 /** The key in force with a secret of this digest that is accepted at `nowMs`, epoch milliseconds. */
 export function findKey(store: Store): (digest: Buffer, nowMs: number) => FoundKey | null {
-  const own = store.prepare('SELECT * FROM keys WHERE hash = ? AND revoked_at IS NULL');
-  const former = store.prepare('SELECT * FROM keys WHERE former_hash = ? AND former_until > ? AND revoked_at IS NULL');
+  const own = store.books.prepare('SELECT * FROM keys WHERE hash = ? AND revoked_at IS NULL');
+  const former = store.books.prepare('SELECT * FROM keys WHERE former_hash = ? AND former_until > ? AND revoked_at IS NULL');
   return (digest, nowMs) => {
     const row = own.get(digest) ?? former.get(digest, nowMs);
     if (row === undefined) return null;
@@ -146,7 +146,7 @@ export function findKey(store: Store): (digest: Buffer, nowMs: number) => FoundK
 
 /** The key in force with this id. */
 export function findKeyById(store: Store): (id: string) => KeyRow | null {
-  const statement = store.prepare('SELECT * FROM keys WHERE id = ? AND revoked_at IS NULL');
+  const statement = store.books.prepare('SELECT * FROM keys WHERE id = ? AND revoked_at IS NULL');
   return (id) => {
     const row = statement.get(id);
     return row === undefined ? null : toRow(row);
@@ -155,7 +155,7 @@ export function findKeyById(store: Store): (id: string) => KeyRow | null {
 
 /** Whether a key with this digest exists and is revoked. */
 export function revokedTest(store: Store): (digest: Buffer) => boolean {
-  const statement = store.prepare('SELECT 1 FROM keys WHERE (hash = ?1 OR former_hash = ?1) AND revoked_at IS NOT NULL');
+  const statement = store.books.prepare('SELECT 1 FROM keys WHERE (hash = ?1 OR former_hash = ?1) AND revoked_at IS NOT NULL');
   return (digest) => statement.get(digest) !== undefined;
 }
 

@@ -22,7 +22,7 @@ export type KeysAction =
   | { readonly kind: 'rotate'; readonly id: string; /** How long the former secret stays valid. */ readonly overlapMs: number }
   | ({ readonly kind: 'update'; readonly id: string } & KeyChange);
 
-/** A command that writes may wait for an import; milliseconds. */
+/** How long to wait for a store that is being upgraded, milliseconds. */
 const WAIT_MS = 60_000;
 
 /**

@@ -1,4 +1,5 @@
 /** `millrace suppress`: erases people who asked to be removed. */
+import { catchUp } from '../erasure/catch-up.ts';
 import { nameOfStore } from '../store/owner/store-name.ts';
 import { logErasures } from '../erasure/erasure-log.ts';
 import { storeFailure } from '../store/failure.ts';
@@ -18,7 +19,10 @@ export async function suppressCommand(path: string, batches: AsyncIterable<reado
   try {
     let total: Omit<SuppressCount, 'invalid'> & { invalid: number } = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: 0 };
     for await (const emails of batches) {
-      store ??= openExistingStore(path, WAIT_MS);
+      if (store === null) {
+        store = openExistingStore(path, WAIT_MS);
+        catchUp(store, nameOfStore(path));
+      }
       const found = suppress(store, emails, undefined, (digests, atMs) => logErasures(nameOfStore(path), digests, atMs));
       total = {
         suppressed: total.suppressed + found.suppressed,

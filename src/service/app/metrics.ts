@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { histogram, type Family, type MetricSample } from '../../telemetry/prometheus-text.ts';
 import { PROCESS_METRICS, processSamples } from '../../telemetry/process-metrics.ts';
 import { batchesPath } from '../batches/batch-folder.ts';
+import { booksOf } from '../store/owner/store-name.ts';
 import { spaceAt, WRITE_FAILURES, type DiskSpace, type WriteFailure } from '../store/store-disk.ts';
 import type { ServiceMeter } from '../monitoring/meter.ts';
 import type { Readiness } from '../monitoring/store-health.ts';
@@ -127,9 +128,11 @@ export const SERVICE_METRICS: Readonly<Record<string, Metric>> = {
   },
   millrace_service_store_bytes: {
     type: 'gauge',
-    help: 'Size of the store: its file, and the log that is not merged into it yet.',
+    help: 'Size of the store: directory and books, and the logs that are not merged into them yet.',
     of: ({ store }) =>
-      ['', '-wal'].flatMap((end) => sizeOf(store + end).map((value) => ({ labels: { file: end === '' ? 'main' : 'wal' }, value }))),
+      Object.entries({ main: store, wal: `${store}-wal`, books: booksOf(store), books_wal: `${booksOf(store)}-wal` }).flatMap(
+        ([file, path]) => sizeOf(path).map((value) => ({ labels: { file }, value })),
+      ),
   },
   millrace_service_store_stuck_seconds: {
     type: 'gauge',

@@ -16,6 +16,7 @@ import { DurableQuota } from '../accounts/durable-quota.ts';
 import { addressOf, descriptorOf, listen } from './listen.ts';
 import { openMail, type MailOptions, type OpenMail } from './mail.ts';
 import { loadSample, readSampleWorld, SAMPLE_KEY } from '../sample/sample-store.ts';
+import { catchUp } from '../erasure/catch-up.ts';
 import { QueryEngine } from '../search/query-engine.ts';
 import { EventStreams } from '../signals/signal-events.ts';
 import { StoreOwner } from '../store/owner/store-owner.ts';
@@ -40,7 +41,7 @@ export { claimSampleStore } from '../sample/sample-store.ts';
 /** How long `close` waits for what is in flight, milliseconds. */
 const CLOSE_WITHIN_MS = 10_000;
 
-/** While serving, a write that has to wait for an import is put off instead: the whole service would wait with it. */
+/** While serving, a write that has to wait for another process is put off instead: the whole service would wait with it. */
 const BUSY_TIMEOUT_MS = 0;
 /**
  * The upper pages of all indexes fit. More of it makes nothing quicker: what is looked up is on a page of its own, and search keeps what it
@@ -128,9 +129,10 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
   });
   const lag = new LoopLag(clock);
   try {
-    await owner.watchFile();
+    await owner.watchFiles();
+    catchUp(store, owner.path);
     if (options.sample === true) await loadSample(store);
-    store.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB}`);
+    for (const file of [store, store.books]) file.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB}`);
     const keys = new KeyRing(store, journal, clock, now);
     if (options.sample === true) keys.accept(SAMPLE_KEY, { id: 'key_sample', policy: 'enterprise', rpm: null, region });
     if (options.embeddedKey !== undefined) {

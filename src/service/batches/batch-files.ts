@@ -29,23 +29,25 @@ export class BatchFiles {
   readonly #drop;
 
   constructor(store: Store) {
-    this.#all = store.prepare('SELECT n, file, bytes FROM batch_files WHERE batch = ? AND kind = ? ORDER BY n');
-    this.#next = store.prepare("SELECT n, file, bytes FROM batch_files WHERE batch = ? AND kind = 'part' AND n >= ? ORDER BY n LIMIT 1");
-    this.#find = store.prepare('SELECT file, bytes FROM batch_files WHERE batch = ? AND kind = ? AND n = ?');
-    this.#put = store.prepare(
+    this.#all = store.books.prepare('SELECT n, file, bytes FROM batch_files WHERE batch = ? AND kind = ? ORDER BY n');
+    this.#next = store.books.prepare(
+      "SELECT n, file, bytes FROM batch_files WHERE batch = ? AND kind = 'part' AND n >= ? ORDER BY n LIMIT 1",
+    );
+    this.#find = store.books.prepare('SELECT file, bytes FROM batch_files WHERE batch = ? AND kind = ? AND n = ?');
+    this.#put = store.books.prepare(
       'INSERT INTO batch_files (batch, kind, n, file, bytes) VALUES (?, ?, ?, ?, ' +
         '?) ON CONFLICT DO UPDATE SET file = excluded.file, bytes = excluded.bytes',
     );
-    this.#countSent = store.prepare('UPDATE batches SET parts = parts + ?, part_bytes = part_bytes + ? WHERE seq = ?');
-    this.#count = store.prepare(
+    this.#countSent = store.books.prepare('UPDATE batches SET parts = parts + ?, part_bytes = part_bytes + ? WHERE seq = ?');
+    this.#count = store.books.prepare(
       'INSERT INTO batch_bytes (key_id, bytes) VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes',
     );
-    this.#sum = store.prepare(
+    this.#sum = store.books.prepare(
       'SELECT coalesce(sum(bytes), 0) AS n, coalesce(sum(bytes) FILTER (WHERE key_id = ?), 0) AS of_key FROM batch_bytes',
     );
-    this.#sumOf = store.prepare('SELECT coalesce(sum(bytes), 0) AS n FROM batch_files WHERE batch = ?');
-    this.#retire = store.prepare("DELETE FROM batch_files WHERE batch = ? AND kind = 'part'");
-    this.#drop = store.prepare('DELETE FROM batch_files WHERE batch = ?');
+    this.#sumOf = store.books.prepare('SELECT coalesce(sum(bytes), 0) AS n FROM batch_files WHERE batch = ?');
+    this.#retire = store.books.prepare("DELETE FROM batch_files WHERE batch = ? AND kind = 'part'");
+    this.#drop = store.books.prepare('DELETE FROM batch_files WHERE batch = ?');
   }
 
   all({ seq }: Pick<Job, 'seq'>, kind: FileKind): BatchFile[] {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rm, rmdir, stat, statfs, truncate, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDiskFailure } from '../../sqlite/system-code.ts';
+import { booksOf } from '../store/owner/store-name.ts';
 import { isReserveReached, spaceAt } from '../store/store-disk.ts';
 import { releaseDead } from './held-files.ts';
 import { RETENTION_MS } from './batch-limits.ts';
@@ -27,7 +28,7 @@ export class BatchFolder {
   constructor(store: string) {
     this.#store = store;
     this.#path = batchesPath(store);
-    this.#walPath = `${store}-wal`;
+    this.#walPath = `${booksOf(store)}-wal`;
   }
 
   /** The path of a job's file. */
@@ -70,10 +71,10 @@ export class BatchFolder {
     }
   }
 
-  /** Flushes the store's write-ahead log. Otherwise, after a power cut, the store could name files that were removed. */
+  /** Flushes the log of the books. Otherwise, after a power cut, they could name files that were removed. */
   async #flushStore(): Promise<void> {
     const wal = await open(this.#walPath, 'r').catch((error: unknown) => {
-      // Without a log the store file holds everything.
+      // Without a log the file itself holds everything.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
       throw error;
     });

@@ -239,7 +239,7 @@ export class BatchRows {
   #sql(text: string): ReturnType<Store['prepare']> {
     let statement = this.#prepare.get(text);
     if (statement === undefined) {
-      statement = this.#store.prepare(text);
+      statement = this.#store.books.prepare(text);
       this.#prepare.set(text, statement);
     }
     return statement;

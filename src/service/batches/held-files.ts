@@ -23,7 +23,7 @@ export interface HeldFiles {
 
 /** All files of batch jobs that the store names. */
 export function namedFiles(store: Store): NamedFile[] {
-  return store
+  return store.books
     .prepare('SELECT id, file, bytes FROM batch_files JOIN batches ON seq = batch ORDER BY batch, kind, n')
     .all() as unknown as NamedFile[];
 }

@@ -74,7 +74,7 @@ export class BatchRunner {
     await Promise.all([...this.#running.values(), this.#janitorRun]);
     const { store, rows, owner } = this.#options;
     try {
-      transaction(store, () => rows.giveUpLease(owner));
+      transaction(store.books, () => rows.giveUpLease(owner));
     } catch {
       // The lease expires by itself.
     }
@@ -141,7 +141,7 @@ export class BatchRunner {
     const { store, rows, owner, clock } = this.#options;
     if (clock() - this.#leasedMs < RENEW_MS) return true;
     try {
-      const held = transaction(store, () => rows.lease(owner, LEASE_MS, ownerIsGone));
+      const held = transaction(store.books, () => rows.lease(owner, LEASE_MS, ownerIsGone));
       this.#leasedMs = held ? clock() : -Infinity;
       return held;
     } catch (error) {

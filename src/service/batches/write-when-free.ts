@@ -23,7 +23,7 @@ export async function writeWhenFree<T>({ store, stopped }: WriteOptions, work: (
   const endMs = performance.now() + BUSY_TIMEOUT_MS;
   for (;;) {
     try {
-      const result = transaction(store, work);
+      const result = transaction(store.books, work);
       written();
       return result;
     } catch (error) {

@@ -3,7 +3,6 @@
  * long as a paid answer does.
  */
 import { isSqliteError } from '../../sqlite/busy.ts';
-import { PAID_WAITS_MS } from '../accounts/charging.ts';
 import type { Journal, Part, JournalMember } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 import { storeDamaged, storeUnwritable } from '../accounts/store-refusals.ts';
@@ -33,7 +32,7 @@ export class StoreWrites implements JournalMember {
   async write<T>(work: () => T): Promise<T> {
     const change: Change = { work, outcome: null };
     this.#changes.add(change);
-    const written = await this.#journal.written(PAID_WAITS_MS);
+    const written = await this.#journal.written();
     this.#changes.delete(change);
     const { outcome } = change;
     if (!written || outcome === null) throw storeUnwritable(this.#journal.failure, 'changed');
@@ -70,14 +69,14 @@ export class StoreWrites implements JournalMember {
    * it.
    */
   #run(work: () => unknown): NonNullable<Change['outcome']> {
-    this.#store.exec('SAVEPOINT change');
+    this.#store.books.exec('SAVEPOINT change');
     try {
       const value = work();
-      this.#store.exec('RELEASE change');
+      this.#store.books.exec('RELEASE change');
       return { value };
     } catch (error) {
       if (isSqliteError(error)) throw error;
-      this.#store.exec('ROLLBACK TO change; RELEASE change');
+      this.#store.books.exec('ROLLBACK TO change; RELEASE change');
       return { failure: error };
     }
   }

@@ -56,12 +56,10 @@ export function signalEraser(store: Store): (person: SamePerson) => string[] {
   };
 }
 
-/** Erases signals with an address or a mobile number of a suppressed person in any report; returns the company domain of each. */
-export function suppressedSignalEraser(store: Store): () => string[] {
-  const erase = store.prepare(
-    'DELETE FROM signals WHERE seq IN (SELECT signal FROM signal_keys JOIN suppressions ON email_sha256 = key) RETURNING company_domain',
-  );
-  return () => erase.all().map((row) => row['company_domain'] as string);
+/** Erases signals with an address or a mobile number of this digest in any report; returns the company domain of each. */
+export function digestSignalEraser(store: Store): (digest: Uint8Array) => string[] {
+  const erase = store.prepare('DELETE FROM signals WHERE seq IN (SELECT signal FROM signal_keys WHERE key = ?) RETURNING company_domain');
+  return (digest) => erase.all(digest).map((row) => row['company_domain'] as string);
 }
 
 /** Whether a signal's name for its person is one of these names, or a part of one. @param names normalised */

@@ -20,12 +20,12 @@ export function forgetAnswers(store: Store): void {
   const erased = erasedSince(store);
   const gone = goneAnswers(store, erased);
   const ids: string[] = [];
-  for (const found of store.prepare('SELECT * FROM verifications').iterate()) {
+  for (const found of store.books.prepare('SELECT * FROM verifications').iterate()) {
     const row = readable(toRow, found);
     if (row === null || cutVerification(row, erased) !== row) ids.push(found['id'] as string);
   }
   if (gone.size + ids.length > 0)
-    transaction(store, () => {
+    transaction(store.books, () => {
       eraseAnswers(store, gone);
       cutVerifications(store, ids);
     });
@@ -33,11 +33,11 @@ export function forgetAnswers(store: Store): void {
 
 function goneAnswers(store: Store, erased: ErasedSince): Gone {
   const gone: Gone = new Map();
-  const block = store.prepare('SELECT texts FROM answer_blocks WHERE position = ?');
+  const block = store.books.prepare('SELECT texts FROM answer_blocks WHERE position = ?');
   let position = 0;
   let texts: Uint8Array<ArrayBuffer> | null = null;
   // The answers of a block are concatenated.
-  for (const row of store
+  for (const row of store.books
     .prepare('SELECT seq, at, status, headers, named, block, text_from, text_to FROM answers WHERE block IS NOT NULL ORDER BY seq')
     .iterate()) {
     if (row['block'] !== position) {
@@ -58,10 +58,10 @@ function goneAnswers(store: Store, erased: ErasedSince): Gone {
 }
 
 function eraseAnswers(store: Store, gone: Gone): void {
-  const block = store.prepare('SELECT texts FROM answer_blocks WHERE position = ?');
-  const keep = store.prepare('UPDATE answer_blocks SET texts = ? WHERE position = ?');
-  const drop = store.prepare('DELETE FROM answer_blocks WHERE position = ?');
-  const erase = store.prepare(
+  const block = store.books.prepare('SELECT texts FROM answer_blocks WHERE position = ?');
+  const keep = store.books.prepare('UPDATE answer_blocks SET texts = ? WHERE position = ?');
+  const drop = store.books.prepare('DELETE FROM answer_blocks WHERE position = ?');
+  const erase = store.books.prepare(
     `UPDATE answers SET status = ${ERASED_STATUS}, headers = NULL, named = NULL, sealed = NULL, block = NULL WHERE seq = ? AND block = ?`,
   );
   for (const [position, rows] of gone) {
@@ -81,9 +81,9 @@ function eraseAnswers(store: Store, gone: Gone): void {
 
 function cutVerifications(store: Store, ids: readonly string[]): void {
   const erased = erasedSince(store);
-  const select = store.prepare('SELECT * FROM verifications WHERE id = ?');
-  const drop = store.prepare('DELETE FROM verifications WHERE id = ?');
-  const update = store.prepare('UPDATE verifications SET request = ?, results = ? WHERE id = ?');
+  const select = store.books.prepare('SELECT * FROM verifications WHERE id = ?');
+  const drop = store.books.prepare('DELETE FROM verifications WHERE id = ?');
+  const update = store.books.prepare('UPDATE verifications SET request = ?, results = ? WHERE id = ?');
   for (const id of ids) {
     // The verification may have continued since it was read.
     const found = select.get(id);

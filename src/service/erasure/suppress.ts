@@ -6,15 +6,14 @@ import { normaliseEmail } from '../../verification/address.ts';
 import { words } from '../records/normalise.ts';
 import type { SparseRecord } from '../records/whole-record.ts';
 import { IndexWriter } from '../store/index/index-writer.ts';
-import { signalEraser, suppressedSignalEraser } from './erase-signals.ts';
+import { digestSignalEraser, signalEraser } from './erase-signals.ts';
+import { beginErasure, finishErasures } from './open-erasure.ts';
 import { newestResponse } from '../store/identity/erased-since.ts';
-import { forgetAnswers } from './forget-answers.ts';
 import { addressesOf, isRoleAddress } from '../store/identity/other-addresses.ts';
 import { numbersOf, numberTest } from '../store/identity/other-numbers.ts';
 import { foundOf, samePersonFinder, type PersonFound, type SamePerson } from '../store/identity/connected-rows.ts';
-import { suppressionKeys, suppressionTest, keyWithNameWords, type Traces } from '../store/identity/suppressions.ts';
+import { suppressionKey, suppressionKeys, suppressionTest, keyWithNameWords, type Traces } from '../store/identity/suppressions.ts';
 import { transaction } from '../../sqlite/transaction.ts';
-import { forgetDeliveries } from '../webhooks/erase-deliveries.ts';
 import { JobChangeRows } from '../store/rows/job-change-rows.ts';
 import type { Store } from '../store/store.ts';
 
@@ -31,97 +30,85 @@ export interface SuppressCount {
 }
 
 /**
- * Empties the write-ahead log, so that it no longer contains erased data. Returns false when another process was reading or writing. Then
- * the last process that closes the store empties it.
+ * Empties the write-ahead logs, so that they no longer contain erased data. Returns false when another process was reading or writing. Then
+ * the last process that closes the store empties them.
  */
 export function forgetLog(store: Store): boolean {
-  return store.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0;
+  return [store, store.books].every((file) => file.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0);
 }
 
+/** Receives the digests of an erasure before anything of it is committed; if it throws, the erasure is rolled back. */
+export type LogErasure = (digests: readonly Uint8Array[], atMs: number) => void;
+
 /**
- * Erases the people who have one of these addresses as main, other or former address, in one transaction, and forgets answers that name
- * them.
+ * Erases the people who have one of these addresses as main, other or former address, and forgets answers that name them.
  * @param nowMs time of the erasure. The default is the time when the write lock is taken, and never before the newest stored answer,
  * verification, delivery or batch job. Otherwise a client that asks for the erasures since then would miss this one, for example after a
  * clock was set back.
- * @param log receives the digests before the commit; if it throws, the erasure is rolled back
  */
-export function suppress(
-  store: Store,
-  emails: Iterable<string>,
-  nowMs?: number,
-  log: (digests: readonly Uint8Array[], atMs: number) => void = () => undefined,
-): SuppressCount {
-  const isKnown = suppressionTest(store);
-  const newest = newestResponse(store);
-  const put = store.prepare(
-    'INSERT INTO suppressions (email_sha256, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)',
-  );
-  const index = new IndexWriter(store);
-  const find = samePersonFinder(store);
-  const erase = eraser(store, index);
-  const eraseSuppressed = suppressedSignalEraser(store);
-  const done = transaction(store, () => {
-    const atMs = nowMs ?? Math.max(Date.now(), newest());
-    const digests: Uint8Array[] = [];
-    const count = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: [] as string[] };
-    for (const address of emails) {
-      const email = normaliseEmail(address);
-      if (email === null) {
-        count.invalid.push(address);
-        continue;
-      }
-      if (!isKnown({ emails: [email] })) count.suppressed++;
-      const { people, signals, deliveries, traces } = erase(find(email));
-      count.people += people;
-      count.signals += signals;
-      count.deliveries += deliveries;
-      const keys = traces.flatMap(suppressionKeys);
-      for (const key of keys) put.run(key, atMs);
-      digests.push(...keys);
-    }
-    const others = eraseSuppressed();
-    count.signals += others.length;
-    for (const domain of others) index.company(domain);
-    index.flush();
-    log(digests, atMs);
-    return count;
-  });
-  forgetAnswers(store);
-  forgetDeliveries(store, nowMs ?? Date.now());
+export function suppress(store: Store, emails: Iterable<string>, nowMs?: number, log: LogErasure = () => undefined): SuppressCount {
+  const done = transaction(store, () => eraseAddresses(store, emails, log, nowMs));
+  finishErasures(store, nowMs);
   return done;
 }
 
-/**
- * Erases people by their row, as `suppress` does by address: for people who are suppressed by another key. Uses a transaction of its own.
- * @returns the number of people
- */
-export function eraseRows(store: Store, seqs: readonly number[], log: (digests: readonly Uint8Array[], atMs: number) => void): number {
+/** Erases people by address within the directory's open transaction, which `finishErasures` must follow. */
+export function eraseAddresses(store: Store, emails: Iterable<string>, log: LogErasure, nowMs?: number): SuppressCount {
+  const isKnown = suppressionTest(store);
+  const index = new IndexWriter(store);
+  const find = samePersonFinder(store);
+  const erase = eraser(store, index);
+  const eraseByDigest = digestSignalEraser(store);
+  const atMs = nowMs ?? Math.max(Date.now(), newestResponse(store)());
+  const digests = new Map<string, Uint8Array>();
+  const count = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: [] as string[] };
+  for (const address of emails) {
+    const email = normaliseEmail(address);
+    if (email === null) {
+      count.invalid.push(address);
+      continue;
+    }
+    if (!digests.has(nameOf(suppressionKey(email))) && !isKnown({ emails: [email] })) count.suppressed++;
+    const { people, signals, deliveries, traces } = erase(find(email));
+    count.people += people;
+    count.signals += signals;
+    count.deliveries += deliveries;
+    for (const key of traces.flatMap(suppressionKeys)) digests.set(nameOf(key), key);
+  }
+  const others = [...digests.values()].flatMap(eraseByDigest);
+  count.signals += others.length;
+  for (const domain of others) index.company(domain);
+  index.flush();
+  log([...digests.values()], atMs);
+  beginErasure(store, [...digests.values()], atMs);
+  return count;
+}
+
+function nameOf(digest: Uint8Array): string {
+  return Buffer.from(digest).toString('latin1');
+}
+
+/** Erases people by their row, as `eraseAddresses` does by address: for people who are suppressed by another key. */
+export function eraseRows(store: Store, seqs: readonly number[], log: LogErasure): void {
   const index = new IndexWriter(store);
   const erase = eraser(store, index);
-  const put = store.prepare(
-    'INSERT INTO suppressions (email_sha256, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)',
-  );
   const find = store.prepare('SELECT seq, company_domain, profile, doc, field_sources FROM people WHERE seq = ?');
   const idsOf = store.prepare("SELECT substr(key, 4) AS id FROM other_keys WHERE person = ? AND key LIKE 'id:%'");
-  return transaction(store, () => {
-    const atMs = Date.now();
-    const rows = seqs.map((seq) => find.get(seq)).filter((row) => row !== undefined);
-    const keys = rows.flatMap((row) => {
-      const found = foundOf(
-        row,
-        JSON.parse(row['doc'] as string) as SparseRecord,
-        idsOf.all(row['seq'] as number).map(({ id }) => id as string),
-      );
-      return erase({ rows: [found], addresses: [], profiles: row['profile'] === null ? [] : [row['profile'] as string] }).traces.flatMap(
-        suppressionKeys,
-      );
-    });
-    for (const key of keys) put.run(key, atMs);
-    index.flush();
-    log(keys, atMs);
-    return rows.length;
+  const atMs = Date.now();
+  const rows = seqs.map((seq) => find.get(seq)).filter((row) => row !== undefined);
+  const digests = rows.flatMap((row) => {
+    const found = foundOf(
+      row,
+      JSON.parse(row['doc'] as string) as SparseRecord,
+      idsOf.all(row['seq'] as number).map(({ id }) => id as string),
+    );
+    return erase({ rows: [found], addresses: [], profiles: row['profile'] === null ? [] : [row['profile'] as string] }).traces.flatMap(
+      suppressionKeys,
+    );
   });
+  index.flush();
+  log(digests, atMs);
+  beginErasure(store, digests, atMs);
 }
 
 /** How many function addresses (`info@`) of a person are remembered. */

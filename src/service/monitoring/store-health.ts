@@ -6,7 +6,6 @@ import type { ServiceLog } from './log.ts';
 export const REASONS = [
   'stopping',
   'store_unreadable',
-  'store_busy',
   'store_failed',
   'disk_full',
   'disk_read_only',
@@ -26,7 +25,7 @@ export interface Readiness {
 /** Tables without which a request cannot be charged exactly once. */
 type Accounts = 'keys' | 'quotas' | 'idempotency';
 const ACCOUNTS: ReadonlySet<string> = new Set<Accounts>(['keys', 'quotas', 'idempotency']);
-/** A store that is busy for longer than a transaction of an import takes counts as unwritable, milliseconds. */
+/** Books that refuse writes for longer than another command's transaction takes count as unwritable, milliseconds. */
 const STUCK_MS = 10_000;
 /** Places beyond this number are counted and not logged. */
 const MOST_LOGGED = 1_000;
@@ -35,7 +34,6 @@ const CHECK = 'run millrace check --store FILE to find what is damaged, and rest
 const DETAILS: Readonly<Record<UnreadyReason, string>> = {
   stopping: 'the service is about to stop',
   store_unreadable: `the store cannot be read: ${CHECK}`,
-  store_busy: 'another process has been writing to the store for too long',
   store_failed: 'what is to be written to the store is refused by it: the log says why',
   disk_full: 'the disk of the store is full: free some space, and the service goes on by itself',
   disk_read_only: 'the disk of the store is read-only: once it can be written the service goes on by itself',

@@ -7,8 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { StorageError } from '../../util/errors.ts';
 import { makeFolders } from '../../util/files/make-folders.ts';
 import type { MailWorld } from './mail-world/world.ts';
+import { booksOf } from '../store/owner/store-name.ts';
 import { StoreOwner } from '../store/owner/store-owner.ts';
 import { loadCompanies, loadPeople, loadSignals, parseJsonLines } from '../store/rows/load.ts';
+import { BOOKS_TABLES } from '../store/schema/books-tables.ts';
 import { MIGRATIONS, SCHEMA_SQL, type Migration } from '../store/schema/schema.ts';
 import { openStore } from '../store/open-store.ts';
 import { suppress } from '../erasure/suppress.ts';
@@ -78,7 +80,10 @@ export async function claimSampleStore(): Promise<StoreOwner> {
     const owner = await StoreOwner.tryClaim(template.replace(/\.sqlite$/, `.${n}.sqlite`));
     if (owner === null) continue;
     try {
-      if (!(await exists(owner.path))) await appear(owner.path, (unfinished) => copyFile(template, unfinished, constants.COPYFILE_FICLONE));
+      if (!(await exists(owner.path)))
+        await appear(owner.path, async (unfinished) => {
+          for (const fileOf of FILES_OF_STORE) await copyFile(fileOf(template), fileOf(unfinished), constants.COPYFILE_FICLONE);
+        });
       return owner;
     } catch (error) {
       await owner.release();
@@ -103,14 +108,19 @@ async function makeTemplate(): Promise<string> {
   return path;
 }
 
-/** Writes a file beside its final path and renames it, so that several processes may do so at once. */
+/** The paths of a store's files. The directory comes last: it counts on its books. */
+const FILES_OF_STORE = [booksOf, (store: string) => store];
+
+/** Writes a store beside its final path and renames it, so that several processes may do so at once. */
 async function appear(path: string, make: (unfinished: string) => Promise<void>): Promise<void> {
   const unfinished = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.new`;
   try {
     await make(unfinished);
-    await rename(unfinished, path);
+    for (const fileOf of FILES_OF_STORE) await rename(fileOf(unfinished), fileOf(path));
   } finally {
-    await Promise.all(['', '-wal', '-shm'].map((suffix) => rm(unfinished + suffix, { force: true })));
+    await Promise.all(
+      FILES_OF_STORE.flatMap((fileOf) => ['', '-wal', '-shm'].map((suffix) => rm(fileOf(unfinished) + suffix, { force: true }))),
+    );
   }
 }
 
@@ -120,7 +130,7 @@ async function appear(path: string, make: (unfinished: string) => Promise<void>)
 export function sampleStoreName(sample: Sample, migrations: readonly Migration[]): string {
   const digest = createHash('sha256');
   for (const name of FILES) digest.update(sample[name]);
-  digest.update(SCHEMA_SQL);
+  digest.update(SCHEMA_SQL + BOOKS_TABLES);
   for (const { version, name, sql } of migrations) digest.update(JSON.stringify([version, name, sql]));
   return `sample-${digest.digest('hex').slice(0, 16)}.sqlite`;
 }

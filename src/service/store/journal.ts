@@ -3,19 +3,21 @@
  * most requests.
  * An answer with a charge waits for `written`, so that no crash can undo what the client was told.
  */
+import { isBusy } from '../../sqlite/busy.ts';
 import { isUnreadable } from '../../sqlite/system-code.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import { hasRoomAgain, writeFailureOf, type WriteFailure } from './store-disk.ts';
+import type { DatabaseSync } from 'node:sqlite';
 import type { Store } from './store.ts';
 
 /** The longest delay of a write that no answer waits for, milliseconds. */
 const FLUSH_EVERY_MS = 100;
-/** Retry interval while another process writes: an import releases the store between its transactions. */
+/** Retry interval while another process, such as `millrace keys`, writes to the books. */
 const RETRY_MS = 5;
 /** Retry interval on a full or failing disk, so that its repair is noticed within a second. */
 const RETRY_DISK_MS = 500;
-/** A store that is busy for longer is reported. */
-const REPORT_AFTER_MS = 2_000;
+/** How long an answer waits for busy books. Books that are busy for longer are reported. */
+const WAIT_MS = 2_000;
 /** The last write waits this long for another process, milliseconds. */
 const LAST_WAIT_MS = 5_000;
 
@@ -54,26 +56,24 @@ interface Member {
   readonly where: string;
 }
 
-/** Answers that wait for the same transaction for the same time. */
+/** Answers that wait for the same transaction. */
 interface Batch {
-  readonly maxWaitMs: number;
   readonly promise: Promise<boolean>;
   readonly resolve: (written: boolean) => void;
   readonly sinceMs: number;
 }
 
 export class Journal {
-  readonly #store: Store;
+  readonly #books: DatabaseSync;
   readonly #members: Member[] = [];
   readonly #clock: () => number;
   readonly #onError: (error: unknown, failure: WriteFailure) => void;
   readonly #listener: JournalListener;
-  /** The store's file. */
+  /** The file of the books. */
   readonly #path: string;
   #timer: NodeJS.Timeout | null = null;
   #soon: NodeJS.Immediate | null = null;
-  /** By the longest wait. */
-  readonly #batches = new Map<number, Batch>();
+  #batch: Batch | null = null;
   #failingSinceMs: number | null = null;
   #failure: WriteFailure | null = null;
   #reported = false;
@@ -84,16 +84,16 @@ export class Journal {
    * @param clock monotonic, milliseconds
    */
   constructor(
-    store: Store,
+    { books }: Store,
     onError: (error: unknown, failure: WriteFailure) => void,
     clock: () => number = () => performance.now(),
     listener: JournalListener = NOBODY,
   ) {
-    this.#store = store;
+    this.#books = books;
     this.#onError = onError;
     this.#clock = clock;
     this.#listener = listener;
-    this.#path = store.location() ?? '';
+    this.#path = books.location() ?? '';
   }
 
   /** Adds a member. @param where its label in reports of damage */
@@ -108,22 +108,20 @@ export class Journal {
 
   /**
    * Resolves with true when everything collected so far is in the store, except for damaged parts.
-   * Resolves with false when the store does not accept it within `maxWaitMs`, and at once on an unusable disk or after `close`.
+   * Resolves with false when the store does not accept it within two seconds, and at once on an unusable disk or after `close`.
    */
-  written(maxWaitMs: number): Promise<boolean> {
+  written(): Promise<boolean> {
     if (this.#closed || this.isDiskUnusable) return Promise.resolve(false);
-    const waiting = this.#batches.get(maxWaitMs);
-    if (waiting !== undefined) return waiting.promise;
-    const batch = { ...Promise.withResolvers<boolean>(), maxWaitMs, sinceMs: this.#clock() };
-    this.#batches.set(maxWaitMs, batch);
+    if (this.#batch !== null) return this.#batch.promise;
+    this.#batch = { ...Promise.withResolvers<boolean>(), sinceMs: this.#clock() };
     if (this.#failingSinceMs === null) this.#soon ??= setImmediate(() => this.flush());
     else this.#retry();
-    return batch.promise;
+    return this.#batch.promise;
   }
 
   /** Commits now if an answer waits. */
   writeAwaited(): void {
-    if (this.#batches.size > 0 && this.#failingSinceMs === null) this.flush();
+    if (this.#batch !== null && this.#failingSinceMs === null) this.flush();
   }
 
   /** For how long the store has refused writes, milliseconds; 0 when it accepts them. */
@@ -154,7 +152,7 @@ export class Journal {
     this.#failure = null;
     if (this.#reported) this.#listener.onRecovered();
     this.#reported = false;
-    for (const batch of this.#batches.values()) this.#settle(batch, true);
+    this.#settle(true);
     return true;
   }
 
@@ -166,7 +164,7 @@ export class Journal {
       return;
     }
     try {
-      transaction(this.#store, () => {
+      transaction(this.#books, () => {
         for (const { member } of full) member.flush();
       });
     } catch (error) {
@@ -184,7 +182,7 @@ export class Journal {
     for (;;) {
       const tried: { part: Part | null; where: string } = { part: null, where: '' };
       try {
-        transaction(this.#store, () => {
+        transaction(this.#books, () => {
           for (const { member, where } of members) {
             for (const part of member.parts()) {
               Object.assign(tried, { part, where });
@@ -205,9 +203,9 @@ export class Journal {
 
   /** Tests a refused store while there is nothing to write. */
   #writeNothing(): void {
-    transaction(this.#store, () => {
-      const { user_version: version } = this.#store.prepare('PRAGMA user_version').get() as { user_version: number };
-      this.#store.exec(`PRAGMA user_version = ${version}`);
+    transaction(this.#books, () => {
+      const { user_version: version } = this.#books.prepare('PRAGMA user_version').get() as { user_version: number };
+      this.#books.exec(`PRAGMA user_version = ${version}`);
     });
   }
 
@@ -216,39 +214,36 @@ export class Journal {
    */
   close(): void {
     if (this.#closed) return;
-    if (this.#members.some(({ member }) => member.size > 0)) this.#store.exec(`PRAGMA busy_timeout = ${LAST_WAIT_MS}`);
+    if (this.#members.some(({ member }) => member.size > 0)) this.#books.exec(`PRAGMA busy_timeout = ${LAST_WAIT_MS}`);
     // A full disk may still have room for this.
     this.#failure = null;
     this.flush();
     this.#closed = true;
     this.#unschedule();
-    for (const batch of this.#batches.values()) this.#settle(batch, false);
+    this.#settle(false);
   }
 
   #failed(error: unknown): void {
     this.#failingSinceMs ??= this.#clock();
     const failure = error instanceof StillFull ? 'disk_full' : writeFailureOf(error, this.#path);
     this.#failure = failure;
-    if (!this.#reported && (failure !== 'store_busy' || this.stuckMs >= REPORT_AFTER_MS)) {
+    if (!this.#reported && (!isBusy(error) || this.stuckMs >= WAIT_MS)) {
       this.#reported = true;
       this.#onError(error, failure);
     }
-    for (const batch of this.#batches.values())
-      if (this.isDiskUnusable || this.#clock() - batch.sinceMs >= batch.maxWaitMs) this.#settle(batch, false);
+    if (this.#batch !== null && (this.isDiskUnusable || this.#clock() - this.#batch.sinceMs >= WAIT_MS)) this.#settle(false);
     this.#retry();
   }
 
-  #settle(batch: Batch, written: boolean): void {
-    this.#batches.delete(batch.maxWaitMs);
-    batch.resolve(written);
+  #settle(written: boolean): void {
+    const batch = this.#batch;
+    this.#batch = null;
+    batch?.resolve(written);
   }
 
   #retry(): void {
     this.#unschedule();
-    this.#timer = setTimeout(
-      () => this.flush(),
-      this.isDiskUnusable ? RETRY_DISK_MS : this.#batches.size === 0 ? FLUSH_EVERY_MS : RETRY_MS,
-    );
+    this.#timer = setTimeout(() => this.flush(), this.isDiskUnusable ? RETRY_DISK_MS : this.#batch === null ? FLUSH_EVERY_MS : RETRY_MS);
   }
 
   #unschedule(): void {

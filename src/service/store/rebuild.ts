@@ -29,8 +29,8 @@ export async function rebuild(store: Store, pause: () => Promise<void>): Promise
   await eachRow(store, 'people', index, pause, personIndexer(store, index));
   // Keys of signals that are lost.
   transaction(store, () => store.exec('DELETE FROM signal_keys WHERE NOT EXISTS (SELECT 1 FROM signals WHERE seq = signal)'));
-  transaction(store, () =>
-    store.exec(
+  transaction(store.books, () =>
+    store.books.exec(
       'DELETE FROM batch_bytes; INSERT INTO batch_bytes (key_id, bytes) SELECT ' +
         'key_id, sum(bytes) FROM batch_files JOIN batches ON seq = batch GROUP BY key_id',
     ),

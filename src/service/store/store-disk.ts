@@ -1,11 +1,10 @@
 /** The disk of the store: its free space, and why it refuses writes. */
 import { closeSync, fdatasyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isBusy } from '../../sqlite/busy.ts';
 import { isFull, isDiskFailure, systemCodeOf } from '../../sqlite/system-code.ts';
 
 /** Why the store cannot be written. */
-export const WRITE_FAILURES = ['store_busy', 'store_failed', 'disk_full', 'disk_read_only', 'disk_failed'] as const;
+export const WRITE_FAILURES = ['store_failed', 'disk_full', 'disk_read_only', 'disk_failed'] as const;
 export type WriteFailure = (typeof WRITE_FAILURES)[number];
 
 export interface DiskSpace {
@@ -46,7 +45,6 @@ export function diskCodeOf(error: unknown, store: string): string | undefined {
 
 /** Why a write to the store has failed. */
 export function writeFailureOf(error: unknown, store: string): WriteFailure {
-  if (isBusy(error)) return 'store_busy';
   if (isFull(error)) return 'disk_full';
   if (!isDiskFailure(error)) return 'store_failed';
   const code = diskCodeOf(error, store);

@@ -42,14 +42,14 @@ export class VerificationRows implements JournalMember {
   readonly #unwritten = new Map<string, VerificationRow | null>();
 
   constructor(store: Store, journal: Journal) {
-    this.#put = store.prepare(
+    this.#put = store.books.prepare(
       'INSERT INTO verifications (id, key_id, started_at, request, results, done, paid) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) ' +
         'DO UPDATE SET results = excluded.results, done = excluded.done, paid = excluded.paid',
     );
-    this.#select = store.prepare('SELECT * FROM verifications WHERE id = ?');
-    this.#selectOpen = store.prepare('SELECT * FROM verifications WHERE done = 0 AND started_at > ? ORDER BY seq LIMIT ?');
-    this.#drop = store.prepare('DELETE FROM verifications WHERE id = ?');
-    this.#dropOld = store.prepare(
+    this.#select = store.books.prepare('SELECT * FROM verifications WHERE id = ?');
+    this.#selectOpen = store.books.prepare('SELECT * FROM verifications WHERE done = 0 AND started_at > ? ORDER BY seq LIMIT ?');
+    this.#drop = store.books.prepare('DELETE FROM verifications WHERE id = ?');
+    this.#dropOld = store.books.prepare(
       'DELETE FROM verifications WHERE started_at <= ? OR (done = 1 AND seq ' +
         '<= (SELECT seq FROM verifications ORDER BY seq DESC LIMIT 1 OFFSET ?))',
     );

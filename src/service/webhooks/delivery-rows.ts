@@ -20,55 +20,59 @@ export class DeliveryRows {
 
   constructor(store: Store) {
     this.#statements = {
-      insert: store.prepare(
+      insert: store.books.prepare(
         'INSERT INTO webhook_deliveries (id, key_id, channel, url, host, type, body, signal, person, created_at, state, next_at) ' +
           'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
       ),
-      isDue: store.prepare('SELECT 1 FROM webhook_deliveries WHERE next_at <= ? LIMIT 1'),
-      keyAfter: store.prepare(
+      isDue: store.books.prepare('SELECT 1 FROM webhook_deliveries WHERE next_at <= ? LIMIT 1'),
+      keyAfter: store.books.prepare(
         'SELECT key_id AS position FROM webhook_deliveries WHERE next_at IS NOT NULL AND key_id > ? ORDER BY key_id LIMIT 1',
       ),
-      hostAfter: store.prepare(
+      hostAfter: store.books.prepare(
         'SELECT host AS position, next_at AS nextMs FROM webhook_deliveries WHERE next_at ' +
           'IS NOT NULL AND key_id = ? AND host > ? ORDER BY host, next_at LIMIT 1',
       ),
-      due: store.prepare(`${CLAIMED} WHERE d.key_id = ? AND d.host = ? AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`),
-      dueOne: store.prepare(`${CLAIMED} WHERE d.id = ? AND d.key_id = ? AND d.host = ? AND d.next_at <= ?`),
-      isWaiting: store.prepare('SELECT 1 FROM webhook_deliveries WHERE id = ? AND next_at IS NOT NULL'),
-      postpone: store.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE id = ? AND next_at IS NOT NULL'),
-      settle: store.prepare(
+      due: store.books.prepare(`${CLAIMED} WHERE d.key_id = ? AND d.host = ? AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`),
+      dueOne: store.books.prepare(`${CLAIMED} WHERE d.id = ? AND d.key_id = ? AND d.host = ? AND d.next_at <= ?`),
+      isWaiting: store.books.prepare('SELECT 1 FROM webhook_deliveries WHERE id = ? AND next_at IS NOT NULL'),
+      postpone: store.books.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE id = ? AND next_at IS NOT NULL'),
+      settle: store.books.prepare(
         'UPDATE webhook_deliveries SET state = ?1, attempts = ?2, next_at = ?3, last_at = ?4, last_status = ?5, last_error = ?6 WHERE ' +
           'id = ?7 AND round = ?8 AND attempts = ?2 - 1 AND (next_at IS NOT NULL OR ?3 IS NULL)',
       ),
-      giveUp: store.prepare(
+      giveUp: store.books.prepare(
         "UPDATE webhook_deliveries SET state = 'failed', next_at = NULL, last_error = ? WHERE channel = ? AND next_at IS NOT NULL",
       ),
-      giveUpOne: store.prepare("UPDATE webhook_deliveries SET state = 'failed', next_at = NULL, last_error = ? WHERE id = ? AND round = ?"),
-      erase: store.prepare('DELETE FROM webhook_deliveries WHERE id = ?'),
-      removeAll: store.prepare('DELETE FROM webhook_deliveries WHERE channel = ?'),
-      find: store.prepare(`SELECT ${ANSWER_COLUMNS} FROM webhook_deliveries WHERE id = ? AND channel = ?`),
-      page: store.prepare(`SELECT ${ANSWER_COLUMNS} FROM webhook_deliveries WHERE channel = ? AND seq < ? ORDER BY seq DESC LIMIT ?`),
-      again: store.prepare("UPDATE webhook_deliveries SET state = 'pending', attempts = 0, round = round + 1, next_at = ? WHERE id = ?"),
-      move: store.prepare('UPDATE webhook_deliveries SET host = ? WHERE channel = ?'),
-      isAnyDueAfter: store.prepare('SELECT 1 FROM webhook_deliveries WHERE next_at > ? LIMIT 1'),
-      pullTo: store.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE next_at > ?'),
-      pending: store.prepare('SELECT count(*) AS n FROM webhook_deliveries WHERE next_at IS NOT NULL'),
-      anyOld: store.prepare('SELECT 1 FROM webhook_deliveries WHERE next_at IS NULL AND created_at < ? LIMIT 1'),
-      dropOld: store.prepare(
+      giveUpOne: store.books.prepare(
+        "UPDATE webhook_deliveries SET state = 'failed', next_at = NULL, last_error = ? WHERE id = ? AND round = ?",
+      ),
+      erase: store.books.prepare('DELETE FROM webhook_deliveries WHERE id = ?'),
+      removeAll: store.books.prepare('DELETE FROM webhook_deliveries WHERE channel = ?'),
+      find: store.books.prepare(`SELECT ${ANSWER_COLUMNS} FROM webhook_deliveries WHERE id = ? AND channel = ?`),
+      page: store.books.prepare(`SELECT ${ANSWER_COLUMNS} FROM webhook_deliveries WHERE channel = ? AND seq < ? ORDER BY seq DESC LIMIT ?`),
+      again: store.books.prepare(
+        "UPDATE webhook_deliveries SET state = 'pending', attempts = 0, round = round + 1, next_at = ? WHERE id = ?",
+      ),
+      move: store.books.prepare('UPDATE webhook_deliveries SET host = ? WHERE channel = ?'),
+      isAnyDueAfter: store.books.prepare('SELECT 1 FROM webhook_deliveries WHERE next_at > ? LIMIT 1'),
+      pullTo: store.books.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE next_at > ?'),
+      pending: store.books.prepare('SELECT count(*) AS n FROM webhook_deliveries WHERE next_at IS NOT NULL'),
+      anyOld: store.books.prepare('SELECT 1 FROM webhook_deliveries WHERE next_at IS NULL AND created_at < ? LIMIT 1'),
+      dropOld: store.books.prepare(
         'DELETE FROM webhook_deliveries WHERE seq IN (SELECT seq FROM webhook_deliveries WHERE next_at IS NULL AND created_at < ? ' +
           'ORDER BY created_at LIMIT ?) RETURNING channel, next_at',
       ),
       // A skip scan: jumps from one channel to the next by the index, because reading the complete index takes too long.
-      channels: store.prepare(`
+      channels: store.books.prepare(`
         WITH RECURSIVE known (channel) AS (
           SELECT min(channel) FROM webhook_deliveries UNION ALL
           SELECT (SELECT min(channel) FROM webhook_deliveries WHERE channel > known.channel) FROM known WHERE known.channel IS NOT NULL)
         SELECT channel FROM known WHERE channel IS NOT NULL`),
-      isCrowded: store.prepare('SELECT 1 FROM webhook_deliveries WHERE channel = ? LIMIT 1 OFFSET ?'),
-      dropSettled: store.prepare(`
+      isCrowded: store.books.prepare('SELECT 1 FROM webhook_deliveries WHERE channel = ? LIMIT 1 OFFSET ?'),
+      dropSettled: store.books.prepare(`
         DELETE FROM webhook_deliveries WHERE seq IN (SELECT seq FROM webhook_deliveries WHERE channel = ?1 AND next_at IS NULL ORDER BY seq
         LIMIT max(0, min(?3, (SELECT count(*) FROM webhook_deliveries WHERE channel = ?1) - ?2))) RETURNING channel, next_at`),
-      dropBeyond: store.prepare(`
+      dropBeyond: store.books.prepare(`
         DELETE FROM webhook_deliveries WHERE seq IN (SELECT seq FROM webhook_deliveries WHERE channel = ?1
         AND seq <= (SELECT seq FROM webhook_deliveries WHERE channel = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2)
         ORDER BY seq LIMIT ?3) RETURNING channel, next_at`),

@@ -34,7 +34,7 @@ export function forgetDeliveries(store: Store, nowMs: number): void {
   const isErased = erasedTest(store);
   // Ids, because a row number may be reused before the transaction.
   const gone: string[] = [];
-  for (const row of store.prepare('SELECT id, signal, person, body, created_at FROM webhook_deliveries').iterate()) {
+  for (const row of store.books.prepare('SELECT id, signal, person, body, created_at FROM webhook_deliveries').iterate()) {
     const about = { signal: row['signal'] as string | null, person: row['person'] as string | null };
     const body = unpackBody(row['body'] as Uint8Array);
     if (body === null || isErased({ about, body, createdMs: row['created_at'] as number })) gone.push(row['id'] as string);
@@ -44,7 +44,7 @@ export function forgetDeliveries(store: Store, nowMs: number): void {
   // A person with the same id again is another person.
   const isGone = (name: Naming, value: string | null): boolean =>
     value !== null && isSuppressed(tracesOf(name, value)) && (name !== 'id' || person.get(value) === undefined);
-  const reduced = store
+  const reduced = store.books
     .prepare("SELECT id, filter FROM webhooks WHERE filter <> '{}'")
     .all()
     .flatMap(({ id, filter }) => {
@@ -53,10 +53,10 @@ export function forgetDeliveries(store: Store, nowMs: number): void {
       return after === before ? [] : [{ id: id as string, after }];
     });
   if (gone.length + reduced.length === 0) return;
-  transaction(store, () => {
-    const erase = store.prepare('DELETE FROM webhook_deliveries WHERE id = ?');
-    const setFilter = store.prepare('UPDATE webhooks SET filter = ? WHERE id = ?');
-    const disable = store.prepare(
+  transaction(store.books, () => {
+    const erase = store.books.prepare('DELETE FROM webhook_deliveries WHERE id = ?');
+    const setFilter = store.books.prepare('UPDATE webhooks SET filter = ? WHERE id = ?');
+    const disable = store.books.prepare(
       "UPDATE webhooks SET enabled = 0, disabled_reason = 'nobody_left', disabled_at = ? WHERE id = ? AND enabled = 1",
     );
     for (const id of gone) erase.run(id);

@@ -1,5 +1,7 @@
 /** Fan-out: turns new signals and job changes into deliveries for each matching webhook, exactly once across all processes. */
 import { isDeepStrictEqual } from 'node:util';
+import { isBusy } from '../../sqlite/busy.ts';
+import { transaction } from '../../sqlite/transaction.ts';
 import type { Directory } from '../store/directory.ts';
 import { ownerReader } from '../store/identity/domain-aliases.ts';
 import type { SignalFeed } from '../store/rows/signal-feed.ts';
@@ -131,15 +133,18 @@ export class FanOut {
   }
 
   /**
-   * Drops old job changes, and changes that every subscribed webhook has passed.
+   * Drops old job changes, and changes that every subscribed webhook has passed. Does nothing while an import writes.
    * @param subscribed ids of the webhooks that subscribe to job changes
    */
-  async prune(subscribed: readonly string[]): Promise<void> {
-    const { webhooks, writes, now } = this.#options;
+  prune(subscribed: readonly string[]): void {
+    const { store, webhooks, now } = this.#options;
     if (!this.#changes.isAny()) return;
-    await writes.write(() =>
-      this.#changes.prune(now(), Math.min(Number.MAX_SAFE_INTEGER, ...subscribed.map((id) => webhooks.positions(id)?.changes ?? Infinity))),
-    );
+    const delivered = Math.min(Number.MAX_SAFE_INTEGER, ...subscribed.map((id) => webhooks.positions(id)?.changes ?? Infinity));
+    try {
+      transaction(store, () => this.#changes.prune(now(), delivered));
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+    }
   }
 
   /** Saves deliveries and the new position, unless another process moved the position or the webhook was changed meanwhile. */

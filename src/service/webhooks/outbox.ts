@@ -47,7 +47,7 @@ export class Outbox implements JournalMember {
   /** Writes an event now. An open transaction of the caller includes it. */
   announce(announcement: Announcement, about: About = ABOUT_NOBODY): void {
     const { store, now, onWritten } = this.#options;
-    transaction(store, () => this.#put({ announcement, about, atMs: now() }));
+    transaction(store.books, () => this.#put({ announcement, about, atMs: now() }));
     onWritten();
   }
 

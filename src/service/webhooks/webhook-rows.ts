@@ -55,41 +55,43 @@ export class WebhookRows {
 
   constructor(store: Store) {
     this.#statements = {
-      insert: store.prepare(
+      insert: store.books.prepare(
         'INSERT INTO webhooks (id, key_id, url, events, filter, enabled, disabled_reason, disabled_at, secret, created_at, ' +
           'updated_at, signals_seq, changes_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
       ),
       // Another URL, or enabling the webhook, resets `failing_since`.
-      update: store.prepare(`
+      update: store.books.prepare(`
         UPDATE webhooks SET url = ?1, events = ?2, filter = ?3, enabled = ?4, disabled_reason = ?5, updated_at = ?6,
         signals_seq = max(signals_seq, coalesce(?7, 0)), changes_seq = max(changes_seq, coalesce(?8, 0)),
         disabled_at = iif(?4 = 1, NULL, coalesce(disabled_at, ?6)),
         failing_since = iif(url <> ?1 OR enabled < ?4, NULL, failing_since) WHERE id = ?9`),
-      disable: store.prepare(
+      disable: store.books.prepare(
         'UPDATE webhooks SET enabled = 0, disabled_reason = ?1, disabled_at = ?2, updated_at = ?2 WHERE id = ?3 AND enabled = 1',
       ),
-      failed: store.prepare('UPDATE webhooks SET failing_since = ? WHERE id = ? AND url = ? AND failing_since IS NULL'),
-      delivered: store.prepare('UPDATE webhooks SET failing_since = NULL WHERE id = ? AND url = ? AND failing_since IS NOT NULL'),
-      isElsewhere: store.prepare('SELECT 1 FROM webhooks WHERE id = ? AND enabled = 1 AND url <> ?'),
-      isFailing: store.prepare('SELECT 1 FROM webhooks WHERE id = ? AND url = ? AND enabled = 1 AND failing_since <= ?'),
-      remove: store.prepare('DELETE FROM webhooks WHERE id = ?'),
-      rotate: store.prepare('UPDATE webhooks SET former_secret = secret, former_until = ?, secret = ?, updated_at = ? WHERE id = ?'),
-      isAnyFormer: store.prepare('SELECT 1 FROM webhooks WHERE former_until <= ? LIMIT 1'),
-      deleteFormer: store.prepare('UPDATE webhooks SET former_secret = NULL, former_until = NULL WHERE former_until <= ?'),
-      find: store.prepare('SELECT * FROM webhooks WHERE id = ? AND key_id = ?'),
-      byKey: store.prepare('SELECT * FROM webhooks WHERE key_id = ? ORDER BY seq DESC'),
+      failed: store.books.prepare('UPDATE webhooks SET failing_since = ? WHERE id = ? AND url = ? AND failing_since IS NULL'),
+      delivered: store.books.prepare('UPDATE webhooks SET failing_since = NULL WHERE id = ? AND url = ? AND failing_since IS NOT NULL'),
+      isElsewhere: store.books.prepare('SELECT 1 FROM webhooks WHERE id = ? AND enabled = 1 AND url <> ?'),
+      isFailing: store.books.prepare('SELECT 1 FROM webhooks WHERE id = ? AND url = ? AND enabled = 1 AND failing_since <= ?'),
+      remove: store.books.prepare('DELETE FROM webhooks WHERE id = ?'),
+      rotate: store.books.prepare('UPDATE webhooks SET former_secret = secret, former_until = ?, secret = ?, updated_at = ? WHERE id = ?'),
+      isAnyFormer: store.books.prepare('SELECT 1 FROM webhooks WHERE former_until <= ? LIMIT 1'),
+      deleteFormer: store.books.prepare('UPDATE webhooks SET former_secret = NULL, former_until = NULL WHERE former_until <= ?'),
+      find: store.books.prepare('SELECT * FROM webhooks WHERE id = ? AND key_id = ?'),
+      byKey: store.books.prepare('SELECT * FROM webhooks WHERE key_id = ? ORDER BY seq DESC'),
       // Filters may be large, so they are not read here.
-      listeners: store.prepare('SELECT id, url FROM webhooks WHERE key_id = ? AND enabled = 1 AND instr(events, ?) > 0 ORDER BY seq DESC'),
-      enabled: store.prepare(ENABLED),
-      secrets: store.prepare('SELECT secret, former_secret, former_until FROM webhooks WHERE id = ?'),
-      secretsByUrl: store.prepare(
+      listeners: store.books.prepare(
+        'SELECT id, url FROM webhooks WHERE key_id = ? AND enabled = 1 AND instr(events, ?) > 0 ORDER BY seq DESC',
+      ),
+      enabled: store.books.prepare(ENABLED),
+      secrets: store.books.prepare('SELECT secret, former_secret, former_until FROM webhooks WHERE id = ?'),
+      secretsByUrl: store.books.prepare(
         'SELECT secret, former_secret, former_until FROM webhooks WHERE key_id = ? AND url = ? ORDER BY enabled DESC, seq LIMIT 1',
       ),
-      positions: store.prepare('SELECT signals_seq AS signals, changes_seq AS changes FROM webhooks WHERE id = ? AND enabled = 1'),
-      fanOutState: store.prepare('SELECT * FROM webhooks WHERE id = ? AND enabled = 1'),
-      setSignals: store.prepare('UPDATE webhooks SET signals_seq = ? WHERE id = ?'),
-      setChanges: store.prepare('UPDATE webhooks SET changes_seq = ? WHERE id = ?'),
-      dropped: store.prepare('UPDATE webhooks SET dropped = dropped + ? WHERE id = ?'),
+      positions: store.books.prepare('SELECT signals_seq AS signals, changes_seq AS changes FROM webhooks WHERE id = ? AND enabled = 1'),
+      fanOutState: store.books.prepare('SELECT * FROM webhooks WHERE id = ? AND enabled = 1'),
+      setSignals: store.books.prepare('UPDATE webhooks SET signals_seq = ? WHERE id = ?'),
+      setChanges: store.books.prepare('UPDATE webhooks SET changes_seq = ? WHERE id = ?'),
+      dropped: store.books.prepare('UPDATE webhooks SET dropped = dropped + ? WHERE id = ?'),
     };
   }
 

@@ -89,8 +89,8 @@ export class Webhooks {
     this.fanOut = new FanOut({ ...parts, writes: this.writes });
     this.dispatcher = new Dispatcher({ ...parts, writes: this.writes, outbox: this.#outbox, onCapacity: () => this.wake() });
     this.#subscriptions = new Subscriptions(this.rows, options.keys);
-    const version = store.prepare('PRAGMA data_version');
-    this.#version = () => version.get()?.['data_version'];
+    const versions = [store, store.books].map((file) => file.prepare('PRAGMA data_version'));
+    this.#version = () => versions.map((version) => version.get()?.['data_version']).join();
     this.#prunedMs = now();
   }
 
@@ -258,7 +258,7 @@ export class Webhooks {
     this.dispatcher.count('dropped', lost);
     this.#prunedMs = isMore ? 0 : nowMs;
     this.#subscriptions.reload();
-    await this.fanOut.prune(this.#subscriptions.ofChanges);
+    this.fanOut.prune(this.#subscriptions.ofChanges);
     await repairSchedules(parts, nowMs);
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { Charge, PAID_WAITS_MS, type Books } from '../../../src/service/accounts/charging.ts';
+import { Charge, type Books } from '../../../src/service/accounts/charging.ts';
 import { KeyRing } from '../../../src/service/accounts/key-ring.ts';
 import { createKey } from '../../../src/service/accounts/keys.ts';
 import { DurableQuota } from '../../../src/service/accounts/durable-quota.ts';
@@ -99,7 +99,7 @@ describe('the charge of a request', () => {
 
   it('becomes a refusal when the store writes nothing in time', async () => {
     const { charge, books } = await opened();
-    vi.spyOn(books.journal, 'written').mockImplementation(async (waitMs) => waitMs !== PAID_WAITS_MS);
+    vi.spyOn(books.journal, 'written').mockResolvedValue(false);
     const one = charge();
     one.bookCalls();
     expect(await one.commit()).toMatchObject({ code: 'overloaded' });
@@ -149,6 +149,6 @@ describe('the charge of a request', () => {
     const one = charge();
     one.commitWith(() => undefined);
     expect(await one.commit()).toBeNull();
-    expect(written).toHaveBeenCalledWith(PAID_WAITS_MS);
+    expect(written).toHaveBeenCalledTimes(1);
   });
 });

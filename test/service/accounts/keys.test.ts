@@ -60,7 +60,7 @@ describe('an API key', () => {
     ring.find(id);
     expect(ring.left(key)).toEqual({ credits: 110, calls: 994 });
     ring.release(key, { credits: 10, calls: 2 });
-    transaction(store, () => ring.writeReserved(key, { credits: 20, calls: 3 }));
+    transaction(store.books, () => ring.writeReserved(key, { credits: 20, calls: 3 }));
     ring.reservedWritten(key, { credits: 20, calls: 3 });
     journal.flush();
     for (const one of [ring, new KeyRing(store, new Journal(store, () => undefined), () => 0)])
@@ -83,7 +83,7 @@ describe('an API key', () => {
       ring.reserve(key, use);
       changeKey(store, id, { plan: other });
       ring.find(id);
-      transaction(store, () => ring.writeReserved(key, use));
+      transaction(store.books, () => ring.writeReserved(key, use));
       ring.reservedWritten(key, use);
       ring.reserve(key, use);
       changeKey(store, id, { plan: 'trial' });
@@ -247,7 +247,7 @@ describe('an API key', () => {
     expect(quota.peek(id, 1_000, now).remaining).toBe(1_000);
     quota.releaseReserves();
     journal.close();
-    expect(store.prepare('SELECT tokens FROM keys').get()).toEqual({ tokens: 1_000 });
+    expect(store.books.prepare('SELECT tokens FROM keys').get()).toEqual({ tokens: 1_000 });
     const uncounted = createKey(elsewhere, { plan: 'growth' });
     expect(changeKey(elsewhere, uncounted.id, { addCredits: 5 })).toBe('uncounted');
     revokeKey(elsewhere, id);

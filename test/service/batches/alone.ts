@@ -40,7 +40,7 @@ export async function batchesAlone(
   await makeKey(path, 'enterprise');
   // Like a service, it does not block the thread while the store is busy.
   const store = openStore(path, 0);
-  const keyId = String(store.prepare('SELECT id FROM keys').get()?.['id']);
+  const keyId = String(store.books.prepare('SELECT id FROM keys').get()?.['id']);
   const directory = openDirectory(store);
   const journal = new Journal(store, () => undefined, clock);
   const batches = new Batches({

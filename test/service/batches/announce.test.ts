@@ -8,7 +8,7 @@ it('the end of a job is announced in the transaction that commits it, in the for
   let failures = 1;
   const { store, keyId, batches } = await batchesAlone({
     announce(announcement) {
-      expect(store.isTransaction).toBe(true);
+      expect(store.books.isTransaction).toBe(true);
       // The error of a store that another process writes to.
       if (failures-- > 0) throw Object.assign(new Error('busy'), { errcode: 5 });
       announced.push(announcement);

@@ -47,7 +47,7 @@ it('the stored bytes of a job and of a key are the sums over their files after a
   const store = openStore(await makeStore());
   fc.assert(
     fc.property(fc.array(fc.oneof({ weight: 4, arbitrary: put }, end), { maxLength: 30 }), (steps) => {
-      store.exec(EMPTY);
+      store.books.exec(EMPTY);
       const rows = new BatchRows(store, Date.now);
       const jobs = begin(rows);
       for (const step of steps) {
@@ -88,8 +88,8 @@ it('no query of a call or a chunk scans all jobs or all files, and the status of
   const queries = new Set<string>();
   const store = openStore(await makeStore());
   cleanUp(() => store.close());
-  const prepare = store.prepare.bind(store);
-  vi.spyOn(store, 'prepare').mockImplementation((sql) => {
+  const prepare = store.books.prepare.bind(store.books);
+  vi.spyOn(store.books, 'prepare').mockImplementation((sql) => {
     queries.add(sql);
     return prepare(sql);
   });
@@ -111,7 +111,7 @@ it('no query of a call or a chunk scans all jobs or all files, and the status of
 
   const alone = await batchesAlone();
   const { id } = await alone.batches.create(alone.keyId, REQUEST);
-  alone.store.exec('ALTER TABLE batch_files RENAME TO out_of_reach');
+  alone.store.books.exec('ALTER TABLE batch_files RENAME TO out_of_reach');
   expect(alone.batches.get(alone.keyId, String(id))).toMatchObject({ id, parts: { count: 0, bytes: 0 } });
   expect(alone.batches.page(alone.keyId, Infinity, 10).jobs).toHaveLength(1);
 });

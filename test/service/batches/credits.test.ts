@@ -82,7 +82,7 @@ describe('credits', () => {
   it('in the plan trial each line uses one call, and lines without a call are unprocessed', async () => {
     const path = await makeStore();
     const key = await makeKey(path, 'trial');
-    openForTest(path).exec('UPDATE keys SET calls_used = 900');
+    openForTest(path).books.exec('UPDATE keys SET calls_used = 900');
     const jobs = jobsOf(await serveStore({ store: path }), key);
     const { id } = await jobs.create({ operation: 'enrich' });
     await jobs.put(
@@ -97,7 +97,7 @@ describe('credits', () => {
     // Three calls created, filled and completed the job. No call is left for its status.
     expect(listKeys(store)[0]?.callsUsed).toBe(1_000);
     expect((await jobs.send('GET', `/${id}`)).status).toBe(402);
-    store.exec('UPDATE keys SET calls_used = 900');
+    store.books.exec('UPDATE keys SET calls_used = 900');
     await expect
       .poll(async () => (await jobs.send('GET', `/${id}`)).json)
       .toMatchObject({ reason: { code: 'insufficient_credits' }, counts: { total: 200, succeeded: 97, unprocessed: 103 } });

@@ -64,8 +64,8 @@ describe('an erasure', () => {
     suppress(store, ['max.past@acme.example'], Date.now());
     const atMs: number[] = [];
     const now = (): number => {
-      if (store.isTransaction) atMs.push(Date.now());
-      return Date.now() + (store.isTransaction ? 0 : HOURS_MS);
+      if (store.books.isTransaction) atMs.push(Date.now());
+      return Date.now() + (store.books.isTransaction ? 0 : HOURS_MS);
     };
     const rows = new BatchRows(store, now);
     await runJanitor({

@@ -29,7 +29,7 @@ it('a job without room for its results pauses, checks every five seconds, and go
   const step = vi.spyOn(BatchWorker.prototype, 'step');
   cleanUp(() => void vi.restoreAllMocks());
   const waits = (): number[] => step.mock.settledResults.flatMap(({ value }) => (Number(value) > 0 ? Number(value) : []));
-  store.prepare("INSERT INTO batch_bytes (key_id, bytes) VALUES ('another', ?)").run(MAX_BYTES);
+  store.books.prepare("INSERT INTO batch_bytes (key_id, bytes) VALUES ('another', ?)").run(MAX_BYTES);
   const id = await begin(alone, REQUEST);
   await expect.poll(() => waits().length > 0 || step.mock.calls.length > MANY_STEPS).toBe(true);
   expect(waits()).toEqual([5_000]);
@@ -38,7 +38,7 @@ it('a job without room for its results pauses, checks every five seconds, and go
   nowMs += 5_000;
   await expect.poll(() => waits()).toHaveLength(2);
   expect(batches.get(keyId, id)).toEqual(paused);
-  store.exec("DELETE FROM batch_bytes WHERE key_id = 'another'");
+  store.books.exec("DELETE FROM batch_bytes WHERE key_id = 'another'");
   nowMs += 5_000;
   await expect.poll(() => batches.get(keyId, id)['state']).toBe('completed');
 });

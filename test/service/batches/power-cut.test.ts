@@ -97,7 +97,7 @@ it('a stray file is removed only after the deletion of its row is flushed', asyn
   const { id, put } = await begin(alone);
   await put(1);
   const missing = await powerCuts(alone.path);
-  const [{ file }] = alone.store.prepare('DELETE FROM batch_files RETURNING file').all() as [{ file: string }];
+  const [{ file }] = alone.store.books.prepare('DELETE FROM batch_files RETURNING file').all() as [{ file: string }];
   await utimes(new BatchFolder(alone.path).at(id, file), 0, 0);
   await janitor(alone);
   expect(await missing()).toEqual([]);

@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, readlinkSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { vi } from 'vitest';
 import { BatchFolder } from '../../../src/service/batches/batch-folder.ts';
+import { booksOf } from '../../../src/service/store/owner/store-name.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { cleanUp } from '../../support/clean-up.ts';
 import { temporaryFolder } from '../harness.ts';
@@ -14,14 +15,15 @@ import { temporaryFolder } from '../harness.ts';
 export async function powerCuts(path: string): Promise<() => Promise<string[]>> {
   const flushed = `${await temporaryFolder()}/store.sqlite`;
   const copy = (): void => {
-    for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, flushed + end);
+    for (const fileOf of [booksOf, (store: string) => store])
+      for (const end of ['', '-wal']) if (existsSync(fileOf(path) + end)) copyFileSync(fileOf(path) + end, fileOf(flushed) + end);
   };
   const handle = await open(path, 'r');
   const prototype = Object.getPrototypeOf(handle) as FileHandle;
   await handle.close();
   const flush = Reflect.get(prototype, 'datasync');
   vi.spyOn(prototype, 'datasync').mockImplementation(function seen(this: FileHandle) {
-    if (readlinkSync(`/proc/self/fd/${this.fd}`) === `${path}-wal`) copy();
+    if (readlinkSync(`/proc/self/fd/${this.fd}`) === `${booksOf(path)}-wal`) copy();
     return flush.call(this);
   });
   cleanUp(() => void vi.restoreAllMocks());
@@ -30,7 +32,7 @@ export async function powerCuts(path: string): Promise<() => Promise<string[]>> 
     const store = openStore(flushed);
     const folder = new BatchFolder(path);
     try {
-      const named = store.prepare('SELECT id, file FROM batch_files JOIN batches ON seq = batch').all();
+      const named = store.books.prepare('SELECT id, file FROM batch_files JOIN batches ON seq = batch').all();
       return named.map(({ id, file }) => folder.at(String(id), String(file))).filter((file) => !existsSync(file));
     } finally {
       store.close();

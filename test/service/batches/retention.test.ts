@@ -105,7 +105,7 @@ describe('the janitor', () => {
     await jobs.until(id, 'paused');
     await service.close();
     const store = openForTest(path);
-    store.prepare("UPDATE batches SET times = json_set(times, '$.paused', 0)").run();
+    store.books.prepare("UPDATE batches SET times = json_set(times, '$.paused', 0)").run();
     changeKey(store, listKeys(store)[0]?.id ?? '', { addCredits });
     expect(await jobsOf(await serveStore({ store: path }), key).until(id, 'cancelled', 'completed')).toMatchObject(wanted);
   });

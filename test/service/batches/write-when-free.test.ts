@@ -9,7 +9,7 @@ import { batchesAlone, REQUEST } from './alone.ts';
 
 it('the changes of concurrent calls are written in one transaction', async () => {
   const { store, keyId, batches } = await batchesAlone();
-  const done = vi.spyOn(store, 'exec');
+  const done = vi.spyOn(store.books, 'exec');
   const jobs = await Promise.all(Array.from({ length: 5 }, () => batches.create(keyId, REQUEST)));
   await Promise.allSettled([
     batches.cancel(keyId, String(jobs[0]?.['id'])),
@@ -33,18 +33,18 @@ it('a part is refused and leaves no row if its job is deleted during the upload'
   await batches.delete(keyId, id);
   part.end();
   await expect(sent).rejects.toMatchObject({ code: 'not_found' });
-  expect(store.prepare('SELECT count(*) AS n FROM batch_files').get()).toEqual({ n: 0 });
+  expect(store.books.prepare('SELECT count(*) AS n FROM batch_files').get()).toEqual({ n: 0 });
 });
 
 it('a store without room refuses changes with disk_full, and accepts them when there is room', async () => {
   let nowMs = 0;
   const { store, keyId, batches } = await batchesAlone({}, () => (nowMs += 500));
-  const pages = Number(store.prepare('PRAGMA page_count').get()?.['page_count']);
-  store.exec(`PRAGMA max_page_count = ${pages}`);
+  const pages = Number(store.books.prepare('PRAGMA page_count').get()?.['page_count']);
+  store.books.exec(`PRAGMA max_page_count = ${pages}`);
   const long = { ...REQUEST, metadata: { long: 'x'.repeat(4_000) } };
   const refused = await Promise.all(Array.from({ length: 20 }, () => batches.create(keyId, long).catch((error: unknown) => error)));
   for (const error of refused) expect(error).toMatchObject({ code: 'disk_full', status: 503 });
-  store.exec('PRAGMA max_page_count = 100000');
+  store.books.exec('PRAGMA max_page_count = 100000');
   expect(batches.page(keyId, Infinity, 100).jobs).toEqual([]);
   await vi.waitFor(async () => expect(await batches.create(keyId, long)).toMatchObject({ state: 'open' }), { timeout: 10_000 });
 });
@@ -61,15 +61,15 @@ it('a background write waits while another process writes, and gives up at a sto
       () => done.push('work'),
       () => done.push('written'),
     );
-  other.exec('BEGIN IMMEDIATE');
+  other.books.exec('BEGIN IMMEDIATE');
   const waited = write();
-  other.exec('ROLLBACK');
+  other.books.exec('ROLLBACK');
   await waited;
   expect(done).toEqual(['work', 'written']);
-  other.exec('BEGIN IMMEDIATE');
+  other.books.exec('BEGIN IMMEDIATE');
   const refused = write().catch((error: unknown) => error);
   isStopped = true;
   expect(isBusy(await refused)).toBe(true);
-  other.exec('ROLLBACK');
+  other.books.exec('ROLLBACK');
   expect(done).toEqual(['work', 'written']);
 });

@@ -19,7 +19,7 @@ function callsUsed(store: string): number[] {
 
 function useUp(store: string, callsLeft: number): void {
   const open = openStore(store);
-  open.exec(`UPDATE keys SET calls_used = ${1_000 - callsLeft}`);
+  open.books.exec(`UPDATE keys SET calls_used = ${1_000 - callsLeft}`);
   open.close();
 }
 

@@ -116,7 +116,7 @@ describe('Idempotency-Key', () => {
     if (first.kind !== 'new') throw new Error(first.kind);
     const refusal = { status: 422, headers: {}, text: '"too many"', named: {}, secret: null };
     expect(() =>
-      transaction(store, () => {
+      transaction(store.books, () => {
         idempotency.write(first.ticket, { ...refusal, status: 201, text: '"made"' });
         throw new Error('busy');
       }),
@@ -172,7 +172,7 @@ describe('credits', () => {
     const store = await makeStore();
     const key = await makeKey(store, 'trial');
     const open = openStore(store);
-    open.exec('UPDATE keys SET calls_used = 998');
+    open.books.exec('UPDATE keys SET calls_used = 998');
     open.close();
     const service = await serveStore({ store });
     const statuses = [];
@@ -184,7 +184,7 @@ describe('credits', () => {
     const store = await makeStore();
     const [trial, counted] = [await makeKey(store, 'trial'), await makeKey(store, 'growth', { credits: 7 })];
     const open = openStore(store);
-    open.exec("UPDATE keys SET calls_used = 991 WHERE plan = 'trial'");
+    open.books.exec("UPDATE keys SET calls_used = 991 WHERE plan = 'trial'");
     const service = await serveStore({ store });
     const many = async (key: string): Promise<number[]> => {
       const replies = await Promise.all(

@@ -165,7 +165,7 @@ class Story {
       body: '{"params":{"id":"pe_3"}}\n',
     });
     inStore(this.store, (one) =>
-      one
+      one.books
         .prepare(
           "INSERT INTO webhook_deliveries (id, key_id, channel, host, type, body, created_at, state) SELECT 'msg_1', key_id, id, " +
             "'127.0.0.1', 'job.change', x'', 1, 'failed' FROM webhooks",

@@ -14,12 +14,12 @@ it('a change that fails rolls itself back, whatever it throws, and does not dist
     store.close();
   });
   const writes = new StoreWrites(store, journal);
-  const note = (person: string) => () => void store.prepare("INSERT INTO job_changes (person, doc, at) VALUES (?, '{}', 0)").run(person);
+  const note = (person: string) => () => void store.books.prepare('INSERT INTO batch_bytes (key_id, bytes) VALUES (?, 0)').run(person);
   const broken = writes.write(() => {
     note('broken')();
     return JSON.parse('{') as unknown;
   });
   const [failed] = await Promise.allSettled([broken, writes.write(note('whole'))]);
   expect(failed).toMatchObject({ status: 'rejected', reason: { name: 'SyntaxError' } });
-  expect([store.prepare('SELECT person FROM job_changes').all(), failures]).toEqual([[{ person: 'whole' }], []]);
+  expect([store.books.prepare('SELECT key_id AS person FROM batch_bytes').all(), failures]).toEqual([[{ person: 'whole' }], []]);
 });

@@ -23,7 +23,7 @@ it('the erasure log is readable by its owner alone, and survives a line that a c
 });
 
 it('the erasure log has every digest of an erasure that the store has', async () => {
-  const path = await makeStore((store) => store.exec('DELETE FROM suppressions'));
+  const path = await makeStore((store) => store.books.exec('DELETE FROM suppressions'));
   await printed(() =>
     suppressCommand(
       path,
@@ -33,7 +33,7 @@ it('the erasure log has every digest of an erasure that the store has', async ()
     ),
   );
   const store = openStore(path);
-  const kept = store
+  const kept = store.books
     .prepare('SELECT email_sha256 FROM suppressions')
     .all()
     .map((row) => Buffer.from(row['email_sha256'] as Uint8Array).toString('hex'));

@@ -23,16 +23,16 @@ describe('stored answers', () => {
     await service.post('/v1/emails/verify', long, { headers: { 'idempotency-key': 'long' } });
     expect(await replayed('short', 'JANE.DOE@acme.example')).toBe('true');
     const store = openStore(path);
-    await expect.poll(() => store.prepare('SELECT count(block) AS n FROM answers').get()).toEqual({ n: 3 });
+    await expect.poll(() => store.books.prepare('SELECT count(block) AS n FROM answers').get()).toEqual({ n: 3 });
     const texts = (): string =>
-      store
+      store.books
         .prepare('SELECT texts FROM answer_blocks')
         .all()
         .map((row) => Buffer.from(textsOf(row)).toString())
         .join('');
     expect(texts()).toMatch(/jane\.doe@/i);
     suppress(store, ['jane.doe@acme.example'], Date.now());
-    expect(store.prepare('SELECT count(block) AS n FROM answers').get()).toEqual({ n: 1 });
+    expect(store.books.prepare('SELECT count(block) AS n FROM answers').get()).toEqual({ n: 1 });
     expect(texts()).not.toMatch(/jane\.doe@/i);
     expect(await replayed('other', 'max.past@acme.example')).toBe('true');
     expect((await verify('short', 'JANE.DOE@acme.example')).json['code']).toBe('suppressed_person');
@@ -59,7 +59,7 @@ describe('stored answers', () => {
     journal.flush();
     expect([
       idempotency.claim('k', 'gone', '/v1/emails/verify', body).kind,
-      store.prepare('SELECT count(block) AS n FROM answers').get(),
+      store.books.prepare('SELECT count(block) AS n FROM answers').get(),
     ]).toEqual(['erased', { n: 1 }]);
     journal.close();
     store.close();

@@ -227,7 +227,7 @@ describe('the time of an erasure', () => {
     cleanUp(() => void vi.restoreAllMocks());
     vi.spyOn(Date, 'now').mockImplementation(() => (store.isTransaction ? 2 : 1));
     suppress(store, ['ada@acme.example']);
-    expect(store.prepare('SELECT DISTINCT at FROM suppressions').all()).toEqual([{ at: 2 }]);
+    expect(store.books.prepare('SELECT DISTINCT at FROM suppressions').all()).toEqual([{ at: 2 }]);
   });
 
   it('the time of an erasure is never before an answer that was stored, even if a clock was set back since', async () => {

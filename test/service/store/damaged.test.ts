@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { listKeys } from '../../../src/service/accounts/keys.ts';
 import { loadPeople, loadSignals } from '../../../src/service/store/rows/load.ts';
+import { booksOf } from '../../../src/service/store/owner/store-name.ts';
 import { openExistingStore, openStore } from '../../../src/service/store/open-store.ts';
 import type { ServiceLog } from '../../../src/service/monitoring/log.ts';
 import { jobsOf, ndjson } from '../batches/jobs.ts';
@@ -13,7 +14,7 @@ const PEOPLE = 60;
 const IDS = Array.from({ length: PEOPLE }, (_, n) => `many_${n}`);
 const PAGE_BYTES = 8_192;
 
-let whole: Buffer;
+let whole: readonly Buffer[];
 let key: string;
 
 beforeAll(async () => {
@@ -45,12 +46,12 @@ beforeAll(async () => {
     );
   });
   key = await makeKey(path, 'enterprise', { credits: 1_000 });
-  whole = readFileSync(path);
+  whole = [path, booksOf(path)].map((file) => readFileSync(file));
 });
 
 async function copy(): Promise<string> {
   const path = join(await temporaryFolder(), 'store.sqlite');
-  writeFileSync(path, whole);
+  for (const [at, file] of [path, booksOf(path)].entries()) writeFileSync(file, whole[at] ?? '');
   return path;
 }
 
@@ -58,15 +59,19 @@ async function copy(): Promise<string> {
 async function damagedCopy(table: string, kind: 'leaf' | 'internal' = 'leaf'): Promise<string> {
   const path = await copy();
   const store = openStore(path);
-  const pages = store
-    .prepare('SELECT pageno FROM dbstat WHERE name = ? AND pagetype = ? ORDER BY path')
+  const [db = store] = [store, store.books].filter(
+    (one) => one.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined,
+  );
+  const pages = db
+    .prepare('SELECT pageno, pgsize FROM dbstat WHERE name = ? AND pagetype = ? ORDER BY path')
     .all(table, kind)
-    .map(({ pageno }) => Number(pageno));
+    .map(({ pageno, pgsize }) => ({ page: Number(pageno), bytes: Number(pgsize) }));
+  const damaged = db.location() ?? '';
   store.close();
-  const page = pages[Math.floor(pages.length / 2)];
+  const { page = 0, bytes = 0 } = pages[Math.floor(pages.length / 2)] ?? {};
   expect(page, `${table} has no ${kind}`).toBeGreaterThan(1);
-  const file = openSync(path, 'r+');
-  writeSync(file, Buffer.alloc(PAGE_BYTES, 0xa5), 0, PAGE_BYTES, ((page as number) - 1) * PAGE_BYTES);
+  const file = openSync(damaged, 'r+');
+  writeSync(file, Buffer.alloc(bytes, 0xa5), 0, bytes, (page - 1) * bytes);
   closeSync(file);
   return path;
 }

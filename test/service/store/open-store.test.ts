@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, it } from 'vitest';
 import { openStore } from '../../../src/service/store/open-store.ts';
+import { booksOf } from '../../../src/service/store/owner/store-name.ts';
 import { temporaryFolder } from '../harness.ts';
 
 const OTHER = `
@@ -43,6 +44,7 @@ it('a process that waits for a store creates it again if it was removed meanwhil
   const ended = new Promise((resolve, reject) => other.once('message', resolve).once('error', reject));
   // From here on, it waits for the lock.
   while (handlesOn(path) === before) await setImmediate();
+  rmSync(booksOf(path));
   rmSync(path);
   remover.close();
   expect(await ended).toBe('done');

@@ -16,7 +16,7 @@ async function leftOf(fill: (store: Store, path: string) => unknown): Promise<st
   const path = join(folder, 's.sqlite');
   const store = openStore(path);
   await fill(store, path);
-  closeOrRemove(store, path);
+  closeOrRemove(store);
   expect(store.isOpen).toBe(false);
   if (existsSync(path)) openStore(path).close();
   return readdir(folder);
@@ -30,11 +30,13 @@ describe('an empty store of a failed command', () => {
   });
 
   it('a store with any row stays', async () => {
-    expect(await leftOf((store) => load(store, [{ email: 'ada@acme.example' }]))).toEqual(['s.sqlite']);
-    expect(await leftOf((store) => suppress(store, ['ada@acme.example'], 0))).toEqual(['s.sqlite']);
+    expect(await leftOf((store) => load(store, [{ email: 'ada@acme.example' }]))).toEqual(['s.books.sqlite', 's.sqlite']);
+    expect(await leftOf((store) => suppress(store, ['ada@acme.example'], 0))).toEqual(['s.books.sqlite', 's.sqlite']);
     expect(
-      await leftOf((store) => store.exec("INSERT INTO keys (id, hash, plan, region, created_at) VALUES ('k', x'00', 'growth', 'us', 0)")),
-    ).toEqual(['s.sqlite']);
+      await leftOf((store) =>
+        store.books.exec("INSERT INTO keys (id, hash, plan, region, created_at) VALUES ('k', x'00', 'growth', 'us', 0)"),
+      ),
+    ).toEqual(['s.books.sqlite', 's.sqlite']);
   });
 
   it('an empty store stays while another process has it open', async () => {

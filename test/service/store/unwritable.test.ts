@@ -1,6 +1,5 @@
 /** A full disk: requests that must write are refused at once, reads continue, and everything recovers when space is free again. */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exposition } from '../../../src/telemetry/prometheus-text.ts';
@@ -14,6 +13,7 @@ import { mountSmallDisk, type SmallDisk } from '../../services/tmpfs.ts';
 import { cleanUp } from '../../support/clean-up.ts';
 import { jobsOf, ndjson } from '../batches/jobs.ts';
 import { makeKey, makeStore, serveStore, type Reply, type Served } from '../harness.ts';
+import { copyStoreFiles } from '../../support/store-files.ts';
 
 /** SQLite: a write failed, without a cause. */
 const IOERR_WRITE = { errcode: 778 };
@@ -24,7 +24,7 @@ async function storeOnSmallDisk(size: string): Promise<{ disk: SmallDisk; store:
   // Before the folder with the store is removed.
   cleanUp(() => void spawnSync('umount', ['-l', disk.path]));
   const store = join(disk.path, 'store.sqlite');
-  copyFileSync(made, store);
+  copyStoreFiles(made, store);
   return { disk, store };
 }
 

@@ -226,7 +226,7 @@ describe('VerificationJobs', () => {
     expect(asked).toEqual([['grey@a.test']]);
     expect(resultsOf(jobs.find('both', 'k1'))).toEqual(['suppressed_person', 'suppressed_person', 'grey@a.test deliverable']);
     journal.flush();
-    const kept = store
+    const kept = store.books
       .prepare('SELECT * FROM verifications ORDER BY seq')
       .all()
       .map((row) => JSON.stringify(toRow(row)));

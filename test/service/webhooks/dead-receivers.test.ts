@@ -38,7 +38,7 @@ describe('an answer of 410', () => {
     receiver.usual = 410;
     const process = world.start();
     const id = subscribe(process, receiver.url());
-    process.store.exec("UPDATE webhooks SET filter = '{'");
+    process.store.books.exec("UPDATE webhooks SET filter = '{'");
     announce(process, 1);
     await receiver.count(1);
     await process.hooks.close();
@@ -69,7 +69,7 @@ describe('a receiver that always fails', () => {
     const untilMs = world.nowMs + forMs;
     for (;;) {
       const process = world.start();
-      const nextMs = process.store.prepare('SELECT min(next_at) AS ms FROM webhook_deliveries').get()?.['ms'] as number | null;
+      const nextMs = process.store.books.prepare('SELECT min(next_at) AS ms FROM webhook_deliveries').get()?.['ms'] as number | null;
       if (nextMs === null || nextMs > untilMs) break;
       world.nowMs = Math.max(world.nowMs, nextMs);
       const before = receiver.received.length;
@@ -112,7 +112,7 @@ describe('a receiver that always fails', () => {
       ['failed', 10, 500],
     ]);
     const { url, events, filter } = last.hooks.rows.find(id, 'k') as Webhook;
-    transaction(last.store, () => last.hooks.rows.change(id, { url, events, filter, disabled: null }, null, world.nowMs));
+    transaction(last.store.books, () => last.hooks.rows.change(id, { url, events, filter, disabled: null }, null, world.nowMs));
     expect(healthOf(last, id)).toEqual({ disabled: null, disabledMs: null, failingMs: null });
   });
 
@@ -122,7 +122,7 @@ describe('a receiver that always fails', () => {
       'a change of the URL',
       ({ hooks, store }, id) => {
         const { events, filter } = hooks.rows.find(id, 'k') as Webhook;
-        transaction(store, () => hooks.rows.change(id, { url: 'http://127.0.0.1:9/other', events, filter, disabled: null }, null, 0));
+        transaction(store.books, () => hooks.rows.change(id, { url: 'http://127.0.0.1:9/other', events, filter, disabled: null }, null, 0));
       },
     ],
   ])('has its failures cleared by %s', async (event, change) => {
@@ -150,7 +150,7 @@ describe('a receiver that asks for a pause each time', () => {
     receiver.usual = (response) => response.writeHead(429, { 'retry-after': '3600' }).end();
     const process = world.start();
     const id = subscribe(process, receiver.url());
-    const isRecorded = process.store.prepare('SELECT 1 FROM webhook_deliveries WHERE last_at = ?');
+    const isRecorded = process.store.books.prepare('SELECT 1 FROM webhook_deliveries WHERE last_at = ?');
     const pass = async (): Promise<void> => {
       process.hooks.wake();
       await receiver.count(receiver.received.length + 1);
@@ -159,7 +159,7 @@ describe('a receiver that asks for a pause each time', () => {
     };
     announce(process, 0);
     await pass();
-    transaction(process.store, () => {
+    transaction(process.store.books, () => {
       for (let n = 1; n < 100; n++) announce(process, n);
     });
     const startedMs = world.nowMs;

@@ -19,7 +19,7 @@ describe('an attempt', () => {
       const answer = await held.promise;
       const [delivery] = hooks.deliveries.page(id, Number.MAX_SAFE_INTEGER, 1);
       expect(delivery?.attempts).toBe(1);
-      transaction(store, () => hooks.deliveries.sendAgain(delivery?.id ?? '', world.nowMs));
+      transaction(store.books, () => hooks.deliveries.sendAgain(delivery?.id ?? '', world.nowMs));
       answer();
       await receiver.count(3);
     });
@@ -34,7 +34,7 @@ describe('an attempt', () => {
     announce(process, 1, receiver.url());
     const answer = await held.promise;
     const [delivery] = process.hooks.deliveries.page('k', Number.MAX_SAFE_INTEGER, 1);
-    transaction(process.store, () => process.hooks.deliveries.sendAgain(delivery?.id ?? '', world.nowMs));
+    transaction(process.store.books, () => process.hooks.deliveries.sendAgain(delivery?.id ?? '', world.nowMs));
     answer();
     await receiver.count(2);
     await process.end();
@@ -52,7 +52,7 @@ describe('an attempt', () => {
     const id = subscribe(process, receiver.url());
     announce(process, 1);
     const answer = await held.promise;
-    transaction(process.store, () => process.hooks.deliveries.giveUpAllOf(id, 'webhook_disabled'));
+    transaction(process.store.books, () => process.hooks.deliveries.giveUpAllOf(id, 'webhook_disabled'));
     answer();
     await process.end();
     expect(states(world.start(), id)).toEqual([wanted]);
@@ -65,7 +65,7 @@ describe('an attempt', () => {
     const process = world.start();
     announce(process, 1, slow.url());
     const answer = await held.promise;
-    transaction(process.store, () => {
+    transaction(process.store.books, () => {
       process.hooks.deliveries.removeAllOf('k');
       process.hooks.announce({ type: 'batch.completed', keyId: 'other', data: { n: 2 }, webhookUrl: receiver.url() });
     });

@@ -48,7 +48,7 @@ describe('an attempt that fails', () => {
       state: 'pending',
       nextMs: world.nowMs + HOUR_MS,
     });
-    transaction(process.store, () => {
+    transaction(process.store.books, () => {
       for (let n = 1; n <= 5; n++) announce(process, n);
     });
     await process.hooks.dispatcher.sendDue();

@@ -76,7 +76,7 @@ describe('enrichment.completed', () => {
     await service.close();
     expect((await request).status).toBe(402);
     const open = openStore(store);
-    expect(open.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()).toEqual({ n: 0 });
+    expect(open.books.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()).toEqual({ n: 0 });
     open.close();
   });
 
@@ -154,7 +154,7 @@ describe('enrichment.completed', () => {
     for (let n = 0; n < 3; n++) await service.post('/v1/enrich', JANE);
     await service.close();
     const store = openStore(service.store);
-    expect(store.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()).toEqual({ n: 0 });
+    expect(store.books.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()).toEqual({ n: 0 });
     store.close();
   });
 });

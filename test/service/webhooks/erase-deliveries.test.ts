@@ -53,7 +53,8 @@ describe('an erasure', () => {
       })),
       'crm',
     );
-    const stored = (): unknown[] => open.prepare('SELECT type, signal, person FROM webhook_deliveries ORDER BY type, signal, person').all();
+    const stored = (): unknown[] =>
+      open.books.prepare('SELECT type, signal, person FROM webhook_deliveries ORDER BY type, signal, person').all();
     // The rows are counted, because refused deliveries arrive again after 5 s.
     await expect.poll(stored).toHaveLength(9);
     await service.close();
@@ -75,14 +76,14 @@ describe('an erasure', () => {
     announce(process, 1);
     process.hooks.announce({ type: 'batch.completed', keyId: 'k', data: { contact: JANE }, webhookUrl: null });
     announce(process, 3);
-    store.exec(`
+    store.books.exec(`
       UPDATE webhook_deliveries SET body = x'00' WHERE seq = 1;
       INSERT INTO answer_blocks (position, at, texts) VALUES (7, 1, x'00');
       INSERT INTO answers (scope, request, status, at, block, text_from, text_to) VALUES (x'01', x'01', 200, 1, 7, 0, 1);
       INSERT INTO verifications (id, key_id, started_at, request, results, done, paid) VALUES ('v', 'k', 1, x'00', x'00', 0, 0);
       UPDATE webhooks SET filter = '{"email"'`);
     suppress(store, [JANE]);
-    const countOf = (table: string): unknown => store.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'];
+    const countOf = (table: string): unknown => store.books.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'];
     expect(['webhook_deliveries', 'answer_blocks', 'verifications'].map(countOf)).toEqual([1, 0, 0]);
     // The people in a damaged filter are unknown, so it matches nobody now.
     expect(process.hooks.rows.find(id, 'k')).toMatchObject({ filter: { id: [] }, disabled: 'nobody_left' });
@@ -94,12 +95,12 @@ describe('an erasure', () => {
     subscribe(process, 'http://127.0.0.1:9');
     process.hooks.announce({ type: 'batch.completed', keyId: 'k', data: { contact: JANE }, webhookUrl: null });
     const other = openStore(world.path);
-    const prepare = other.prepare.bind(other);
+    const prepare = other.books.prepare.bind(other.books);
     // The erasure has read the deliveries without a lock, and has not written yet.
-    other.prepare = (sql) => {
+    other.books.prepare = (sql) => {
       if (sql.startsWith('SELECT id, filter'))
-        transaction(process.store, () => {
-          process.store.exec('DELETE FROM webhook_deliveries');
+        transaction(process.store.books, () => {
+          process.store.books.exec('DELETE FROM webhook_deliveries');
           announce(process, 2);
         });
       return prepare(sql);
@@ -121,7 +122,7 @@ describe('an erasure', () => {
     });
     announce(process, 2);
     const other = openStore(world.path);
-    other.prepare('INSERT INTO suppressions (email_sha256, at) VALUES (?, ?)').run(hash('sha256', JANE, 'buffer'), world.nowMs + 1);
+    other.books.prepare('INSERT INTO suppressions (email_sha256, at) VALUES (?, ?)').run(hash('sha256', JANE, 'buffer'), world.nowMs + 1);
     other.close();
     await receiver.count(1);
     await process.end();
@@ -136,7 +137,7 @@ describe('an erasure', () => {
     process.hooks.announce({ type: 'batch.completed', keyId: 'k', data: { metadata: { contact: JANE } }, webhookUrl: null });
     announce(process, 2);
     process.journal.flush();
-    const stored = (): unknown => process.store.prepare('SELECT count(*) AS n FROM webhook_deliveries').get();
+    const stored = (): unknown => process.store.books.prepare('SELECT count(*) AS n FROM webhook_deliveries').get();
     expect(stored()).toEqual({ n: 2 });
     const other = openStore(world.path);
     suppress(other, [JANE]);
@@ -161,7 +162,7 @@ describe('an erasure', () => {
       { headers: { 'idempotency-key': 'once' } },
     );
     const open = openStore(service.store);
-    const answers = (): unknown => open.prepare('SELECT count(block) AS n FROM answers').get()?.['n'];
+    const answers = (): unknown => open.books.prepare('SELECT count(block) AS n FROM answers').get()?.['n'];
     expect(answers()).toBe(1);
     suppress(open, [JANE], Date.now());
     expect(answers()).toBe(0);

@@ -8,7 +8,7 @@ it('a receiver that does not answer does not delay other receivers of the key', 
   dead.usual = () => undefined;
   const process = world.start();
   subscribe(process, dead.url());
-  transaction(process.store, () => {
+  transaction(process.store.books, () => {
     for (let n = 0; n < 300; n++) announce(process, n);
   });
   await dead.count(8);
@@ -28,7 +28,7 @@ it('a key with many receivers that do not answer does not delay other keys', asy
   const full = Promise.withResolvers<void>();
   let underWay = 0;
   for (const one of dead) one.usual = () => void (++underWay === 32 && full.resolve());
-  transaction(process.store, () => {
+  transaction(process.store.books, () => {
     for (const [n, one] of dead.entries()) announce(process, n, one.url());
   });
   await full.promise;
@@ -45,7 +45,7 @@ it('a due delivery is sent soon, even among hundreds of hosts whose deliveries a
   const [world, receiver] = [await World.make(), await Receiver.start()];
   // Without the poll loop this process polls only when it is woken.
   const process = world.start();
-  transaction(process.store, () => {
+  transaction(process.store.books, () => {
     for (let n = 0; n < 400; n++)
       addDelivery(process, { to: { url: 'http://127.0.0.1:9' }, host: `0.${n}`, createdMs: world.nowMs + HOUR_MS });
     addDelivery(process, { to: { url: receiver.url() }, host: '1', createdMs: world.nowMs });
@@ -59,7 +59,7 @@ it('a receiver that answers only one of two keys stays fast for that key', async
   const process = world.start();
   receiver.usual = (response, { path }) => void (path === '/fast' && response.end());
   const received = (path: string): number => receiver.received.filter((one) => one.path === path).length;
-  transaction(process.store, () => {
+  transaction(process.store.books, () => {
     for (let n = 0; n < 100; n++) announce(process, n, receiver.url('/dead'));
   });
   await receiver.count(8);

@@ -74,7 +74,7 @@ describe('new signals', () => {
     while (changes() < 3) await receiver.count(receiver.received.length + 1);
     let made = 0;
     await writeElsewhere(service, (store) => {
-      made = Number(store.prepare("SELECT count(*) AS n FROM webhook_deliveries WHERE type = 'funding.round'").get()?.['n']);
+      made = Number(store.books.prepare("SELECT count(*) AS n FROM webhook_deliveries WHERE type = 'funding.round'").get()?.['n']);
     });
     expect(made).toBeLessThan(5_000);
   });
@@ -93,7 +93,7 @@ describe('new signals', () => {
     await receiver.count(100);
     let made = 0;
     await writeElsewhere(service, (store) => {
-      made = Number(store.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()?.['n']);
+      made = Number(store.books.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()?.['n']);
     });
     expect(made).toBeLessThan(5_000);
   });
@@ -110,7 +110,7 @@ describe('new signals', () => {
     );
     expect((await service.call('PATCH', `/v1/webhooks/${id}`, { enabled: false })).status).toBe(200);
     await writeElsewhere(service, (store) =>
-      expect(store.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()?.['n']).toBeLessThan(3_000),
+      expect(store.books.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()?.['n']).toBeLessThan(3_000),
     );
   });
 });

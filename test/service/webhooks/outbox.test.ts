@@ -8,12 +8,12 @@ it('an event of a rolled-back transaction is not sent, and an event of a committ
   await world.live(async (process) => {
     subscribe(process, receiver.url());
     expect(() =>
-      transaction(process.store, () => {
+      transaction(process.store.books, () => {
         announce(process, 1);
         throw new Error('rolled back');
       }),
     ).toThrow('rolled back');
-    transaction(process.store, () => {
+    transaction(process.store.books, () => {
       announce(process, 2, receiver.url('/by-request'));
       announce(process, 3, receiver.url());
     });

@@ -12,7 +12,7 @@ describe('pruning', () => {
     const id = subscribe(first, 'http://127.0.0.1:9');
     // More than one transaction drops.
     const more = BATCH + 37;
-    transaction(first.store, () => {
+    transaction(first.store.books, () => {
       for (let n = 0; n < MAX_DELIVERIES + more; n++) addDelivery(first, { to: { webhookId: id }, createdMs: world.nowMs + HOUR_MS });
     });
     await first.end();
@@ -39,9 +39,9 @@ describe('pruning', () => {
     const { deliveries, rows, writes } = process.hooks;
     const id = subscribe(process, 'http://127.0.0.1:9');
     const daysMs = 24 * HOUR_MS;
-    transaction(process.store, () => {
+    transaction(process.store.books, () => {
       for (const n of [1, 2, 3, 4]) addDelivery(process, { to: { webhookId: id }, createdMs: world.nowMs + n * daysMs });
-      process.store
+      process.store.books
         .prepare("UPDATE webhook_deliveries SET state = 'delivered', next_at = NULL WHERE created_at <> ?")
         .run(world.nowMs + daysMs);
     });
@@ -84,7 +84,7 @@ describe('pruning', () => {
     await world.live(async (process) => {
       const { hooks } = process;
       const id = subscribe(process, 'http://127.0.0.1:9');
-      transaction(process.store, () => {
+      transaction(process.store.books, () => {
         for (let n = 0; n < MAX_DELIVERIES + 100; n++) addDelivery(process, { to: { webhookId: id }, createdMs: world.nowMs + HOUR_MS });
       });
       expect(hooks.deliveries.added).toBe(MAX_DELIVERIES + 100);
@@ -100,10 +100,12 @@ describe('pruning', () => {
     const process = (await World.make()).start();
     const { deliveries, rows, writes } = process.hooks;
     const id = subscribe(process, 'http://127.0.0.1:9');
-    transaction(process.store, () => {
+    transaction(process.store.books, () => {
       for (let n = 0; n < MAX_DELIVERIES + 30; n++) addDelivery(process, { to: { webhookId: id }, createdMs: HOUR_MS + n });
       // Only the oldest 20 stay pending.
-      process.store.prepare("UPDATE webhook_deliveries SET state = 'delivered', next_at = NULL WHERE created_at >= ?").run(HOUR_MS + 20);
+      process.store.books
+        .prepare("UPDATE webhook_deliveries SET state = 'delivered', next_at = NULL WHERE created_at >= ?")
+        .run(HOUR_MS + 20);
     });
     expect(await pruneDeliveries({ webhooks: rows, deliveries, writes }, HOUR_MS)).toEqual({ lost: 0, isMore: false });
     expect([deliveries.pending(), deliveries.isCrowded(id, MAX_DELIVERIES - 1), deliveries.isCrowded(id, MAX_DELIVERIES)]).toEqual([

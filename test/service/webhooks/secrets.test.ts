@@ -20,7 +20,7 @@ describe('secrets', () => {
     const [both] = await receiver.count(1);
     expect(both === undefined ? null : signedBy(both, secrets)).toEqual(secrets);
     const store = openStore(service.store);
-    store.prepare('UPDATE webhooks SET former_until = ?').run(Date.now() - 1);
+    store.books.prepare('UPDATE webhooks SET former_until = ?').run(Date.now() - 1);
     store.close();
     await service.post('/v1/enrich', JANE);
     const [, one] = await receiver.count(2);
@@ -41,18 +41,20 @@ describe('secrets', () => {
     await service.close();
     rotateKey(open, rotated.id);
     revokeKey(open, revoked.id);
-    open.exec('UPDATE webhook_deliveries SET next_at = 0');
+    open.books.exec('UPDATE webhook_deliveries SET next_at = 0');
     receiver.usual = 200;
     loadSignals(open, [{ id: 's1', type: 'funding', domain: 'acme.example', occurred_at: '2026-01-01' }], 'crm');
     const next = await serveHooked({ store: path });
     await receiver.count(4);
     await next.close();
     expect(receiver.received.map(({ path: at }) => at).toSorted()).toEqual(['/revoked', '/rotated', '/rotated', '/round']);
-    expect(open.prepare('SELECT channel, state, last_error FROM webhook_deliveries WHERE url IS NOT NULL ORDER BY seq').all()).toEqual([
+    expect(
+      open.books.prepare('SELECT channel, state, last_error FROM webhook_deliveries WHERE url IS NOT NULL ORDER BY seq').all(),
+    ).toEqual([
       { channel: rotated.id, state: 'delivered', last_error: null },
       { channel: revoked.id, state: 'failed', last_error: 'key_revoked' },
     ]);
-    expect(open.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()).toEqual({ n: 3 });
+    expect(open.books.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()).toEqual({ n: 3 });
     open.close();
   });
 });

@@ -33,9 +33,9 @@ describe('a store that cannot be read', () => {
     const [world, receiver] = [await World.make(), await Receiver.start()];
     const { log, records } = recordingLog();
     const process = world.start({ log });
-    transaction(process.store, () => {
+    transaction(process.store.books, () => {
       announce(process, 1, receiver.url('/broken'));
-      process.store.exec("UPDATE webhook_deliveries SET body = x'00'");
+      process.store.books.exec("UPDATE webhook_deliveries SET body = x'00'");
       announce(process, 2, receiver.url());
     });
     const [delivery] = await receiver.count(1);
@@ -61,7 +61,7 @@ describe('a store that cannot be read', () => {
         const broken = subscribe(process, receiver.url('/broken'), ['funding.round']);
         subscribe(process, receiver.url('/signals'), ['funding.round']);
         subscribe(process, receiver.url('/batches'));
-        process.store.prepare("UPDATE webhooks SET filter = '{' WHERE id = ?").run(broken);
+        process.store.books.prepare("UPDATE webhooks SET filter = '{' WHERE id = ?").run(broken);
         loadSignals(process.store, [{ id: 's1', type: 'funding', domain: 'acme.example', occurred_at: '2026-01-01' }], 'crm');
         announce(process, 1);
         expect(new Set((await receiver.count(2)).map(({ path }) => path))).toEqual(new Set(['/signals', '/batches']));

@@ -12,11 +12,11 @@ describe('an Idempotency-Key of a webhook request', () => {
     const copiesOf = async (secret: unknown): Promise<number> => {
       const text = String(secret).replace('whsec_', '');
       const store = openStore(service.store);
-      const rows = store
+      const rows = store.books
         .prepare('SELECT texts FROM answer_blocks')
         .all()
         .map((row) => Buffer.from(textsOf(row)));
-      const keys = store
+      const keys = store.books
         .prepare('SELECT secret, former_secret FROM webhooks')
         .all()
         .flatMap((row) => [row['secret'], row['former_secret']] as (Uint8Array | null)[]);
@@ -58,12 +58,12 @@ describe('an Idempotency-Key of a webhook request', () => {
     const { id } = await service.subscribe(WEBHOOK);
     const send: Hooked['once'] = (...args) => service.once(...args);
     const store = openStore(service.store);
-    const secrets = (): unknown => store.prepare('SELECT id, secret FROM webhooks').all();
+    const secrets = (): unknown => store.books.prepare('SELECT id, secret FROM webhooks').all();
     const before = secrets();
-    store.exec("CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT raise(ABORT, 'full'); END");
+    store.books.exec("CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT raise(ABORT, 'full'); END");
     const refused = await Promise.all([send('make', '/v1/webhooks', WEBHOOK), send('rotate', `/v1/webhooks/${id}/rotate-secret`)]);
     expect([...refused.map(({ status }) => status), secrets()]).toEqual([503, 503, before]);
-    store.exec('DROP TRIGGER full');
+    store.books.exec('DROP TRIGGER full');
     store.close();
     expect([
       (await send('make', '/v1/webhooks', WEBHOOK)).status,

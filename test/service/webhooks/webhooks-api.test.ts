@@ -124,12 +124,12 @@ describe('a change of a webhook', () => {
     const service = await serveHooked();
     const { id } = await service.subscribe({ event: 'job.change', url: WEBHOOK.url, filter: { email: ['jane.doe@acme.example'] } });
     const store = openStore(service.store);
-    store.exec('BEGIN IMMEDIATE');
+    store.books.exec('BEGIN IMMEDIATE');
     const changed = service.call('PATCH', `/v1/webhooks/${id}`, { url: 'https://other.acme.example' });
     // After these requests the change waits for the store.
     for (let n = 0; n < 5; n++) await service.call('GET', `/v1/webhooks/${id}`);
-    store.prepare('UPDATE webhooks SET filter = ?').run('{"email":[]}');
-    store.exec('COMMIT');
+    store.books.prepare('UPDATE webhooks SET filter = ?').run('{"email":[]}');
+    store.books.exec('COMMIT');
     store.close();
     expect((await changed).json).toMatchObject({ url: 'https://other.acme.example/', filter: { email: [] } });
     expect((await service.call('GET', `/v1/webhooks/${id}`)).json).toEqual((await changed).json);

@@ -18,7 +18,7 @@ const YOUNG_MS = 3_600_000;
 
 /** @param path path of the store @param nowMs epoch milliseconds */
 export async function checkBatches(store: Store, path: string, nowMs: number, signal: AbortSignal): Promise<Finding[]> {
-  const rows = store
+  const rows = store.books
     .prepare('SELECT id, kind, file, bytes FROM batch_files JOIN batches ON seq = batch ORDER BY batch, kind, n')
     .all() as unknown as FileRow[];
   const damaged = new Names();
@@ -55,7 +55,7 @@ export async function checkBatches(store: Store, path: string, nowMs: number, si
 }
 
 function isNamed(store: Store, { id, file }: FileRow): boolean {
-  return store.prepare('SELECT 1 FROM batch_files JOIN batches ON seq = batch WHERE id = ? AND file = ?').get(id, file) !== undefined;
+  return store.books.prepare('SELECT 1 FROM batch_files JOIN batches ON seq = batch WHERE id = ? AND file = ?').get(id, file) !== undefined;
 }
 
 /** Returns the defect of a file, or null. A part has no structure to check, so only its length counts. */

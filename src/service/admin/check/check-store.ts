@@ -2,10 +2,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { InputError } from '../../../util/errors.ts';
-import { nameOfStore } from '../../store/owner/store-name.ts';
-import { newerStore, newestVersion, schemaOf, unreleasedStore } from '../../store/schema/prepare-schema.ts';
+import { booksOf, nameOfStore } from '../../store/owner/store-name.ts';
+import { checkBooks, newerStore } from '../../store/books-file.ts';
+import { newestVersion, schemaOf, unreleasedStore } from '../../store/schema/prepare-schema.ts';
 import { MIGRATIONS } from '../../store/schema/schema.ts';
-import type { Store } from '../../store/store.ts';
+import { Store } from '../../store/store.ts';
 import { checkBatches } from './batch-check.ts';
 import { checkFile } from './file-check.ts';
 import { isDamageFinding, type Finding } from './finding.ts';
@@ -32,10 +33,13 @@ export async function checkStore(path: string, nowMs: number, signal: AbortSigna
     });
   // The log and the batch-job files are beside the file itself, not beside a link to it.
   const file = nameOfStore(path);
-  const ofFile = checkFile(file);
-  if (ofFile.length > 0) return resultOf(ofFile);
-  const wasOpen = existsSync(`${file}-wal`);
+  const files = [file, booksOf(file)];
+  const wasOpen = files.map((one) => existsSync(`${one}-wal`));
   try {
+    // A store of an earlier version has no books beside it.
+    if (checkFile(file).length === 0) await reading(file, async (store) => orNull(() => checkVersion(store, path)));
+    const ofFiles = files.flatMap(checkFile);
+    if (ofFiles.length > 0) return resultOf(ofFiles);
     const found = await reading(file, (store) => checkTables(store, path, signal));
     // Opens a new snapshot: files come and go, and are compared with the store at that moment.
     return resultOf(
@@ -44,7 +48,7 @@ export async function checkStore(path: string, nowMs: number, signal: AbortSigna
         : [...found, ...(await reading(file, (store) => filesOf(store, file, nowMs, signal)))],
     );
   } finally {
-    if (!wasOpen) tidyLog(file);
+    for (const [at, one] of files.entries()) if (wasOpen[at] === false) tidyLog(one);
   }
 }
 
@@ -57,16 +61,20 @@ async function reading<T>(path: string, work: (store: Store) => Promise<T>): Pro
   }
 }
 
-/** Opens an SQLite file read-only. It stays unchanged, whatever is wrong with it. */
+/** Opens the store's files read-only. They stay unchanged, whatever is wrong with them. Books may be missing. */
 export function openReadOnly(path: string): Store {
-  return new DatabaseSync(path, { readOnly: true, timeout: 2_000 });
+  const options = { readOnly: true, timeout: 2_000 };
+  const store = new Store(path, options);
+  if (existsSync(booksOf(path))) store.books = new DatabaseSync(booksOf(path), options);
+  return store;
 }
 
-/** Checks all tables in one snapshot. */
+/** Checks all tables of each file in one snapshot. */
 async function checkTables(store: Store, path: string, signal: AbortSignal): Promise<Finding[]> {
   store.exec('BEGIN');
-  const tables = readTables(store, path);
-  if (tables === null)
+  store.books.exec('BEGIN');
+  const listed = readTables(store, path);
+  if (listed === null)
     return [
       {
         code: 'file_damaged',
@@ -77,8 +85,16 @@ async function checkTables(store: Store, path: string, signal: AbortSignal): Pro
         remedy: 'backup',
       },
     ];
+  const findings: Finding[] = [];
+  for (const { file, tables } of listed) findings.push(...(await checkFileTables(file, tables, signal)));
+  // Otherwise the same damage would be reported twice.
+  if (findings.length === 0) findings.push(...ownerless(store), ...checkSearch(store));
+  return findings;
+}
+
+async function checkFileTables(file: DatabaseSync, tables: readonly Table[], signal: AbortSignal): Promise<Finding[]> {
   const { damaged, others } = await damagedTables(
-    store,
+    file,
     tables.map(({ name }) => name),
     signal,
   );
@@ -97,7 +113,7 @@ async function checkTables(store: Store, path: string, signal: AbortSignal): Pro
         ];
   for (const table of tables.filter(({ name }) => !isDerived(name))) {
     const damage = damaged.find((one) => one.table === table.name);
-    const records = await checkRecords(store, table, damage?.hasDamagedRows === true, signal);
+    const records = await checkRecords(file, table, damage?.hasDamagedRows === true, signal);
     if (records !== null) findings.push(records);
     else if (damage !== undefined) findings.push(ofIndexes(damage));
   }
@@ -113,16 +129,22 @@ async function checkTables(store: Store, path: string, signal: AbortSignal): Pro
       count: searchTables.length,
       remedy: 'rebuild',
     });
-  // Otherwise the same damage would be reported twice.
-  if (findings.length === 0) findings.push(...ownerless(store), ...checkSearch(store));
   return findings;
 }
 
 /** Returns null when SQLite cannot read the schema. @throws InputError; StorageError */
-function readTables(store: Store, path: string): Table[] | null {
-  try {
+function readTables(store: Store, path: string): { readonly file: DatabaseSync; readonly tables: Table[] }[] | null {
+  return orNull(() => {
     checkVersion(store, path);
-    return tablesOf(store);
+    checkBooks(store, path);
+    return [store, store.books].map((file) => ({ file, tables: tablesOf(file) }));
+  });
+}
+
+/** Null when damage prevents it. */
+function orNull<T>(read: () => T): T | null {
+  try {
+    return read();
   } catch (error) {
     if (!isDamage(error)) throw error;
     return null;
@@ -161,15 +183,17 @@ function ofIndexes({ table, indexes }: TableDamage): Finding {
 
 /** Rows whose parent row is missing. */
 function ownerless(store: Store): Finding[] {
-  return [
-    ['other_addresses', 'person', 'people'],
-    ['other_keys', 'person', 'people'],
-    ['other_numbers', 'person', 'people'],
-    ['signal_keys', 'signal', 'signals'],
-    ['batch_files', 'batch', 'batches'],
-  ].flatMap(([table = '', column = '', owner = '']) => {
+  return (
+    [
+      [store, 'other_addresses', 'person', 'people'],
+      [store, 'other_keys', 'person', 'people'],
+      [store, 'other_numbers', 'person', 'people'],
+      [store, 'signal_keys', 'signal', 'signals'],
+      [store.books, 'batch_files', 'batch', 'batches'],
+    ] as const satisfies [DatabaseSync, string, string, string][]
+  ).flatMap(([file, table, column, owner]) => {
     const count = Number(
-      store.prepare(`SELECT count(*) AS n FROM ${table} WHERE NOT EXISTS (SELECT 1 FROM ${owner} WHERE seq = ${column})`).get()?.['n'],
+      file.prepare(`SELECT count(*) AS n FROM ${table} WHERE NOT EXISTS (SELECT 1 FROM ${owner} WHERE seq = ${column})`).get()?.['n'],
     );
     return count === 0
       ? []

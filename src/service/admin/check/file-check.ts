@@ -1,5 +1,6 @@
 /** Checks the header and the length of a store's file before SQLite opens it (sqlite.org/fileformat.html). */
-import { openSync, closeSync, fstatSync, readSync, statSync } from 'node:fs';
+import { openSync, closeSync, existsSync, fstatSync, readSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Finding } from './finding.ts';
 
 const MAGIC = 'SQLite format 3\0';
@@ -39,13 +40,24 @@ function hasLog(path: string): boolean {
 
 /** The damage of the file itself. Then SQLite cannot read any of it. */
 export function checkFile(path: string): Finding[] {
+  if (!existsSync(path))
+    return [
+      {
+        code: 'file_damaged',
+        table: null,
+        detail: `the file ${basename(path)} is missing`,
+        names: [],
+        count: null,
+        remedy: 'backup',
+      },
+    ];
   const { pageBytes, pages, bytes } = fileShape(path);
   if (pageBytes === null)
     return [
       {
         code: 'file_damaged',
         table: null,
-        detail: 'the header of the file is damaged, so nothing of the store can be read',
+        detail: `the header of ${basename(path)} is damaged, so nothing of that file can be read`,
         names: [],
         count: null,
         remedy: 'backup',
@@ -57,7 +69,7 @@ export function checkFile(path: string): Finding[] {
     {
       code: 'file_cut',
       table: null,
-      detail: `the file is cut short: ${missing} of its ${pages * pageBytes} bytes are missing`,
+      detail: `${basename(path)} is cut short: ${missing} of its ${pages * pageBytes} bytes are missing`,
       names: [],
       count: null,
       remedy: 'backup',

@@ -1,5 +1,5 @@
 /** SQLite's own integrity check: damaged pages, and indexes that disagree with their table. */
-import type { Store } from '../../store/store.ts';
+import type { DatabaseSync } from 'node:sqlite';
 import { yieldToAbort } from './record-check.ts';
 import { isDamage } from './scan.ts';
 
@@ -16,7 +16,7 @@ const MAX_MESSAGES = 200;
 
 /** @returns the damaged tables; empty when SQLite finds no damage @throws errors that are not damage */
 export async function damagedTables(
-  store: Store,
+  store: DatabaseSync,
   tables: readonly string[],
   signal: AbortSignal,
 ): Promise<{ readonly damaged: readonly TableDamage[]; readonly others: readonly string[] }> {
@@ -32,7 +32,7 @@ export async function damagedTables(
   return { damaged, others: damaged.length > 0 ? [] : all };
 }
 
-function damageOf(store: Store, table: string): TableDamage | null {
+function damageOf(store: DatabaseSync, table: string): TableDamage | null {
   const messages = messagesOf(store, `integrity_check("${table}")`);
   if (messages.length === 0) return null;
   const trees = new Map(
@@ -56,7 +56,7 @@ function damageOf(store: Store, table: string): TableDamage | null {
 }
 
 /** The messages of a check; at least one when damage ended it early. */
-function messagesOf(store: Store, pragma: string): string[] {
+function messagesOf(store: DatabaseSync, pragma: string): string[] {
   const messages: string[] = [];
   try {
     for (const row of store.prepare(`PRAGMA ${pragma}`).iterate()) messages.push(String(Object.values(row)[0]));

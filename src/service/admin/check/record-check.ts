@@ -1,6 +1,6 @@
 /** Lists records that cannot be read, by their names when an index still has these. */
 import { setImmediate } from 'node:timers/promises';
-import type { Store } from '../../store/store.ts';
+import type { DatabaseSync } from 'node:sqlite';
 import { Names, type Finding } from './finding.ts';
 import { isDamage, TableScan } from './scan.ts';
 import { isReadable, wordsOf, type Row, type Table } from './tables.ts';
@@ -9,7 +9,12 @@ import { isReadable, wordsOf, type Row, type Table } from './tables.ts';
 const ROWS_AT_ONCE = 1_024;
 
 /** Reads every row of a table. @param isDamagedTable whether SQLite found damage in its pages @throws errors that are not damage */
-export async function checkRecords(store: Store, table: Table, isDamagedTable: boolean, signal: AbortSignal): Promise<Finding | null> {
+export async function checkRecords(
+  store: DatabaseSync,
+  table: Table,
+  isDamagedTable: boolean,
+  signal: AbortSignal,
+): Promise<Finding | null> {
   const found = new Names();
   const scan = new TableScan(store, table);
   let rows = 0;
@@ -35,7 +40,7 @@ export async function checkRecords(store: Store, table: Table, isDamagedTable: b
 }
 
 /** Adds keys that an index names but no row has. Returns false when no index is complete. */
-async function addUnreachable(store: Store, table: Table, found: Names, signal: AbortSignal): Promise<boolean> {
+async function addUnreachable(store: DatabaseSync, table: Table, found: Names, signal: AbortSignal): Promise<boolean> {
   if (table.label === null) return false;
   const { column, index } = table.label;
   const find = store.prepare(`SELECT * FROM "${table.name}" WHERE rowid = ?`);

@@ -1,7 +1,6 @@
 /** Scans a table that may be damaged: yields every row that SQLite can still reach before, between and behind damaged pages. */
-import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { isSqliteError } from '../../../sqlite/busy.ts';
-import type { Store } from '../../store/store.ts';
 import type { Row, Table } from './tables.ts';
 
 export type Key = readonly SQLInputValue[];
@@ -27,7 +26,7 @@ export class TableScan {
    * @param seeks keys to try behind an unreadable place, in ascending order; rows between two such places are read backwards. Null tries
    * row numbers up to `most`.
    */
-  constructor(store: Store, table: Table, seeks: ((after: Key | null) => Iterable<Key>) | null = null, most = 0) {
+  constructor(store: DatabaseSync, table: Table, seeks: ((after: Key | null) => Iterable<Key>) | null = null, most = 0) {
     this.#table = table;
     const key = table.key.map((column) => `"${column}"`).join(', ');
     const [columns, places] = [`${table.key[0] === 'rowid' ? 'rowid AS "rowid", ' : ''}*`, table.key.map(() => '?').join(', ')];

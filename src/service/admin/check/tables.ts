@@ -1,7 +1,7 @@
 /** The tables of a store: their names for the operator, their keys, and which tables are derived from others. */
 import { textsOf } from '../../store/rows/answer-rows.ts';
 import { toRow as verificationOf } from '../../verify/verification-rows.ts';
-import type { Store } from '../../store/store.ts';
+import type { DatabaseSync } from 'node:sqlite';
 import { unpackBody } from '../../webhooks/delivery-rows.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -26,8 +26,8 @@ export const SEARCH_TABLES: readonly string[] = [
 ];
 /** Other keys of records, derived from people and companies. */
 export const KEY_TABLES: readonly string[] = ['other_addresses', 'other_keys', 'other_numbers', 'domain_aliases'];
-/** Rebuilt from nothing: sums, and the workers of batch jobs. */
-const PASSING_TABLES: readonly string[] = ['batch_bytes', 'batch_lease'];
+/** Rebuilt from nothing: sums, the workers of batch jobs, and how the two files belong together. */
+const PASSING_TABLES: readonly string[] = ['batch_bytes', 'batch_lease', 'books_state', 'directory_state'];
 
 /** Tables without data of their own. They are rebuilt from the other tables, without a backup. */
 export function isDerived(table: string): boolean {
@@ -74,7 +74,7 @@ export interface Table {
 const LABELS: Readonly<Record<string, string>> = { companies: 'domain', sources: 'name' };
 
 /** The tables by `sqlite_schema` and SQLite's pragmas. @throws SQLite's errors for a damaged schema */
-export function tablesOf(store: Store): Table[] {
+export function tablesOf(store: DatabaseSync): Table[] {
   const names = store
     .prepare("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
     .all();

@@ -3,11 +3,11 @@ import { setTimeout } from 'node:timers/promises';
 import { beginWriting, rollback } from '../../../sqlite/transaction.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Time limit while others write, milliseconds. A service's paid answers wait for the transaction. */
+/** Time limit while others write to the directory, such as an erasure; milliseconds. */
 const SHARED_MS = 300;
 /**
  * Time limit while nobody else writes, milliseconds. Each changed page is written at the transaction's end and again at the log's
- * checkpoint, so longer transactions are cheaper. A service waits two seconds before it answers that the store is busy.
+ * checkpoint, so longer transactions are cheaper.
  */
 const ALONE_MS = 1_200;
 /** How long to watch for other writers at the start, and how long after a write to expect another. Milliseconds. */

@@ -14,8 +14,11 @@ import { dirname } from 'node:path';
 import { EXIT, InputError, StorageError, storageHint, UsageError, type ExitCode } from '../../../util/errors.ts';
 import { makeFolders } from '../../../util/files/make-folders.ts';
 import { nearest } from '../../../util/nearest.ts';
+import { catchUp } from '../../erasure/catch-up.ts';
 import { storeFailure } from '../../store/failure.ts';
-import { limitLogSize, openStore } from '../../store/open-store.ts';
+import { openStore } from '../../store/open-store.ts';
+import { nameOfStore } from '../../store/owner/store-name.ts';
+import { limitLogSize } from '../../store/store-file.ts';
 import { closeOrRemove } from '../../store/remove-empty.ts';
 import type { Store } from '../../store/store.ts';
 import { ImportCounts, type Rejection } from './import-counts.ts';
@@ -58,6 +61,7 @@ export async function importCommand(settings: ImportSettings, signal: AbortSigna
   try {
     store.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
     limitLogSize(store, LOG_BYTES);
+    catchUp(store, nameOfStore(settings.store));
     const result: Record<string, unknown> = {};
     const all = new ImportCounts();
     for (const { kind, uris } of settings.inputs) {
@@ -77,7 +81,7 @@ export async function importCommand(settings: ImportSettings, signal: AbortSigna
     throw storeFailure(error, settings.store);
   } finally {
     rejected.close();
-    if (isNew && !isDone) closeOrRemove(store, settings.store);
+    if (isNew && !isDone) closeOrRemove(store);
     else store.close();
   }
 }

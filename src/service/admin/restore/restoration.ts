@@ -6,8 +6,9 @@ import type { RestoredBatches } from './restore-batches.ts';
 export interface Restoration {
   readonly store: string;
   readonly restored: true;
-  /** The path of the damaged file; null when there was none. */
+  /** The paths of the damaged directory and books; null when there was none. */
   readonly old: string | null;
+  readonly old_books: string | null;
   readonly backup: string | null;
   readonly tables: readonly {
     readonly table: string;
@@ -38,6 +39,7 @@ const SHOWN = 10;
 export function restorationText({
   store,
   old,
+  old_books: oldBooks,
   backup,
   tables,
   keys,
@@ -47,6 +49,7 @@ export function restorationText({
 }: Restoration): string {
   const lines = [`${store}: made anew${backup === null ? '' : `, with ${backup}`}`];
   if (old !== null) lines.push(`  the damaged file is ${old}: remove it when you need it no more, it holds personal data`);
+  if (oldBooks !== null) lines.push(`  the books as they were are ${oldBooks}: remove them then, too`);
   for (const { table, kept, restored, lost, lost_names: names, superseded } of tables) {
     if (restored + lost + superseded === 0) continue;
     lines.push(

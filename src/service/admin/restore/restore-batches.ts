@@ -58,7 +58,7 @@ export async function restoreBatches(
   const copies: Copy[] = [];
   const setBack: RestoredBatches['setBack'][number][] = [];
   const lost: string[] = [];
-  const ids = fresh
+  const ids = fresh.books
     .prepare('SELECT id FROM batches ORDER BY seq')
     .all()
     .map(({ id }) => id as string);
@@ -93,7 +93,7 @@ export async function restoreBatches(
  * name every file.
  */
 async function copiesFor(store: Store, row: BatchRow, path: string, backup: BackupOf | null): Promise<Copy[] | null> {
-  const files = store.prepare('SELECT kind, n, file, bytes FROM batch_files WHERE batch = ?').all(row.seq) as unknown as FileRow[];
+  const files = store.books.prepare('SELECT kind, n, file, bytes FROM batch_files WHERE batch = ?').all(row.seq) as unknown as FileRow[];
   const parts = files.filter(({ kind }) => kind === 'part').length;
   if (row.position.line > 0 && parts === files.length) return null;
   if (!hasEnded(row.state) && parts !== row.parts.count) return null;
@@ -108,8 +108,8 @@ async function copiesFor(store: Store, row: BatchRow, path: string, backup: Back
 
 /** Sets a job back. The lines since then are done again, so their charge is refunded. The backup's books do not contain that charge. */
 function rollBackJob(
-  fresh: Store,
-  backup: Store,
+  { books: fresh }: Store,
+  { books: backup }: Store,
   { seq, id, keyId, credits, counts, position }: BatchRow,
   before: BatchRow,
   hasBooksOfBackup: boolean,
@@ -138,7 +138,7 @@ function rollBackJob(
 
 /** The state of a job by its result file, as far as that is readable. */
 async function asFarAsResults(store: Store, row: BatchRow, path: string): Promise<BatchRow> {
-  const files = store
+  const files = store.books
     .prepare("SELECT file, bytes FROM batch_files WHERE batch = ? AND kind = 'results' ORDER BY n")
     .all(row.seq) as unknown as FileRow[];
   const counts = { succeeded: 0, not_found: 0, failed: 0, unprocessed: 0 };

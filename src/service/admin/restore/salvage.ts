@@ -1,17 +1,16 @@
 /** Copies the readable rows of a damaged store into a new one, and the unreadable rows from a backup. */
-import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { transaction } from '../../../sqlite/transaction.ts';
 import { Names } from '../check/finding.ts';
 import { yieldToAbort } from '../check/record-check.ts';
 import { isDamage, TableScan, type Key } from '../check/scan.ts';
 import { isDerived, isReadable, tablesOf, type Row, type Table } from '../check/tables.ts';
-import type { Store } from '../../store/store.ts';
 
-/** The stores of a restore. `old` is null when none of it can be read; `backup` is null without a backup. */
-export interface Stores {
-  readonly old: Store | null;
-  readonly backup: Store | null;
-  readonly fresh: Store;
+/** One file of the stores of a restore. `old` is null when none of it can be read; `backup` is null without a backup. */
+export interface Files {
+  readonly old: DatabaseSync | null;
+  readonly backup: DatabaseSync | null;
+  readonly fresh: DatabaseSync;
 }
 
 /** The outcome of one table. */
@@ -33,12 +32,12 @@ const ROWS_AT_ONCE = 2_048;
 const MADE_AGAIN: Readonly<Record<string, readonly string[]>> = { companies: ['terms', 'shown_signals'] };
 
 /**
- * Copies the rows of every table.
+ * Copies the rows of every table of the file.
  * @param suspect tables with damage; the backup is used only for these
  * @param mayRestore whether a row of the backup may be restored: it may belong to a person who was erased since
  */
 export async function salvage(
-  stores: Stores,
+  stores: Files,
   suspect: ReadonlySet<string>,
   mayRestore: (table: string, row: Row) => boolean,
   signal: AbortSignal,
@@ -52,7 +51,7 @@ export async function salvage(
 }
 
 async function salvageTable(
-  stores: Stores,
+  stores: Files,
   table: Table,
   isSuspect: boolean,
   mayRestore: (row: Row) => boolean,
@@ -84,7 +83,7 @@ async function salvageTable(
   return { table: table.name, copied, restored, superseded, lost: isDamaged && old !== null ? lostOf(old, fresh, table) : new Names() };
 }
 
-async function inTransactions(fresh: Store, rows: Iterable<Row>, signal: AbortSignal, take: (row: Row) => void): Promise<void> {
+async function inTransactions(fresh: DatabaseSync, rows: Iterable<Row>, signal: AbortSignal, take: (row: Row) => void): Promise<void> {
   let pending: Row[] = [];
   const write = (): void => {
     const batch = pending;
@@ -101,7 +100,7 @@ async function inTransactions(fresh: Store, rows: Iterable<Row>, signal: AbortSi
 }
 
 /** Tables without row numbers: the backup's keys are used to seek behind a damaged page. */
-function scanOf(old: Store, backup: Store | null, table: Table): TableScan {
+function scanOf(old: DatabaseSync, backup: DatabaseSync | null, table: Table): TableScan {
   if (table.key[0] === 'rowid')
     return new TableScan(
       old,
@@ -123,7 +122,7 @@ function scanOf(old: Store, backup: Store | null, table: Table): TableScan {
 const CONSTRAINT = 19;
 
 /** Inserts a row unchanged. Returns false when another row has its key, or the table refuses it. */
-function putter(fresh: Store, table: Table): (row: Row) => boolean {
+function putter(fresh: DatabaseSync, table: Table): (row: Row) => boolean {
   const again = MADE_AGAIN[table.name] ?? [];
   const columns = table.columns.filter((column) => !again.includes(column));
   const insert = fresh.prepare(
@@ -140,7 +139,7 @@ function putter(fresh: Store, table: Table): (row: Row) => boolean {
   };
 }
 
-function finder(store: Store, { name, identity }: Table): (row: Row) => boolean {
+function finder(store: DatabaseSync, { name, identity }: Table): (row: Row) => boolean {
   const find = store.prepare(`SELECT 1 FROM "${name}" WHERE ${identity.map((column) => `"${column}" = ?`).join(' AND ')}`);
   return (row) => find.get(...identity.map((column) => row[column] as SQLInputValue)) !== undefined;
 }
@@ -149,7 +148,7 @@ function finder(store: Store, { name, identity }: Table): (row: Row) => boolean 
  * Whether the store has deleted a row of the backup since. Its place must be readable and empty, and no index may name it: an unreadable
  * place proves nothing.
  */
-function removalTest(old: Store | null, table: Table): (row: Row) => boolean {
+function removalTest(old: DatabaseSync | null, table: Table): (row: Row) => boolean {
   if (old === null) return () => false;
   const find = finder(old, table);
   const { label } = table;
@@ -166,7 +165,7 @@ function removalTest(old: Store | null, table: Table): (row: Row) => boolean {
 }
 
 /** Keys that an index of the damaged store names, and the new store lacks. */
-function lostOf(old: Store, fresh: Store, { name, label }: Table): Names {
+function lostOf(old: DatabaseSync, fresh: DatabaseSync, { name, label }: Table): Names {
   const lost = new Names();
   if (label === null) return lost;
   const find = fresh.prepare(`SELECT 1 FROM "${name}" WHERE "${label.column}" = ?`);
@@ -180,7 +179,7 @@ function lostOf(old: Store, fresh: Store, { name, label }: Table): Names {
 }
 
 /** Copies the sequence counters, so that no number is used twice. */
-function copySequences({ old, backup, fresh }: Stores): void {
+function copySequences({ old, backup, fresh }: Files): void {
   const put = fresh.prepare('UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1');
   const add = fresh.prepare(
     'INSERT INTO sqlite_sequence (name, seq) SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)',
@@ -193,7 +192,7 @@ function copySequences({ old, backup, fresh }: Stores): void {
   }
 }
 
-function sequencesOf(store: Store | null): Row[] {
+function sequencesOf(store: DatabaseSync | null): Row[] {
   try {
     return store?.prepare('SELECT name, seq FROM sqlite_sequence').all() ?? [];
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Replaces one store by another. A crash at any moment leaves the old store or the new one. */
+/** Replaces one file of a store by another. A crash at any moment leaves the old store or the new one. */
 import { existsSync } from 'node:fs';
 import { constants, copyFile, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -11,12 +11,11 @@ import { fileShape } from '../check/file-check.ts';
 import { isDamage } from '../check/scan.ts';
 import { tablesOf } from '../check/tables.ts';
 import { flush } from '../export/atomic-output.ts';
-import type { Store } from '../../store/store.ts';
 
-/** The damaged store, opened with an exclusive lock. */
-export interface HeldStore {
-  /** Null when none of it can be read. */
-  readonly store: Store | null;
+/** A file of the damaged store, opened with an exclusive lock. */
+export interface HeldFile {
+  /** Null when it is missing, or none of it can be read. */
+  readonly file: DatabaseSync | null;
   /** The path of an earlier copy of the original file; null when there is no copy. */
   readonly aside: string | null;
 }
@@ -32,11 +31,12 @@ function asideOf(path: string, nowMs: number): string {
  * @param backup null without a backup
  * @throws MillraceError (75) while another process has the store open; InputError when it cannot be read without a backup
  */
-export async function holdStore(path: string, backup: string | null, nowMs: number): Promise<HeldStore> {
+export async function holdDamaged(path: string, backup: string | null, nowMs: number): Promise<HeldFile> {
+  if (!existsSync(path)) return { file: null, aside: null };
   const first = openAlone(path);
-  if (first !== null) return { store: first, aside: null };
+  if (first !== null) return { file: first, aside: null };
   if (backup === null)
-    throw new InputError('backup_needed', `nothing of the store ${path} can be read: its first page or its end is damaged`, {
+    throw new InputError('backup_needed', `nothing of ${path} can be read: its first page or its end is damaged`, {
       hint: 'Name a backup: --restore BACKUP.',
     });
   const aside = asideOf(path, nowMs);
@@ -46,14 +46,14 @@ export async function holdStore(path: string, backup: string | null, nowMs: numb
     await flush(aside + end);
   }
   await repairHeader(path, backup);
-  return { store: openAlone(path), aside };
+  return { file: openAlone(path), aside };
 }
 
 /** Returns null when SQLite cannot read the file. */
-function openAlone(path: string): Store | null {
+function openAlone(path: string): DatabaseSync | null {
   const shape = fileShape(path);
   if (shape.pageBytes === null || shape.bytes < shape.pageBytes) return null;
-  let store: Store | null = null;
+  let store: DatabaseSync | null = null;
   try {
     store = new DatabaseSync(path, { timeout: 2_000 });
     // SQLite leaves WAL mode only when no other process has the store open.
@@ -63,7 +63,7 @@ function openAlone(path: string): Store | null {
   } catch (error) {
     store?.close();
     if (isBusy(error))
-      throw new MillraceError(EXIT.stopped, 'store_held', `another process has the store ${path} open`, {
+      throw new MillraceError(EXIT.stopped, 'store_held', `another process has ${path} open`, {
         hint: 'Stop the service, wait for imports to end, then run the same command.',
         cause: error,
       });
@@ -99,15 +99,15 @@ async function repairHeader(path: string, backup: string): Promise<void> {
   }
 }
 
-/** Replaces the store by the complete and flushed file `fresh`. Returns the path of the old file, or null when there was none. */
-export async function swapIn(path: string, fresh: string, { store, aside }: HeldStore, nowMs: number): Promise<string | null> {
+/** Replaces the file by the complete and flushed file `fresh`. Returns the path of the old file, or null when there was none. */
+export async function swapIn(path: string, fresh: string, { file, aside }: HeldFile, nowMs: number): Promise<string | null> {
   let oldPath = aside;
   if (oldPath === null && existsSync(path)) {
     oldPath = asideOf(path, nowMs);
     await linkOrCopy(path, oldPath);
   }
-  // SQLite would apply the old log to the new store. A readable store has no log any longer, and an unreadable one was copied aside.
-  if (store === null) for (const end of ['-wal', '-shm']) await rm(path + end, { force: true });
+  // SQLite would apply the old log to the new file. A readable file has no log any longer, and an unreadable one was copied aside.
+  if (file === null) for (const end of ['-wal', '-shm']) await rm(path + end, { force: true });
   await syncFolder(dirname(path));
   await rename(fresh, path);
   await syncFolder(dirname(path));

@@ -17,8 +17,8 @@ export interface ErasedSince {
 }
 
 export function erasedSince(store: Store): ErasedSince {
-  const anybody = store.prepare('SELECT 1 FROM suppressions WHERE at >= ? LIMIT 1');
-  const find = store.prepare('SELECT 1 FROM suppressions WHERE email_sha256 = ? AND at >= ?');
+  const anybody = store.books.prepare('SELECT 1 FROM suppressions WHERE at >= ? LIMIT 1');
+  const find = store.books.prepare('SELECT 1 FROM suppressions WHERE email_sha256 = ? AND at >= ?');
   const findSignal = store.prepare('SELECT 1 FROM signals WHERE id = ?');
   const isErased = (key: Uint8Array, atMs: number): boolean => find.get(key, atMs) !== undefined;
   const address = (given: string, atMs: number): boolean => {
@@ -48,7 +48,7 @@ export function erasedSince(store: Store): ErasedSince {
  * Returns the time of the newest stored answer, verification, delivery and batch job (epoch milliseconds by any clock); 0 if there is none.
  */
 export function newestResponse(store: Store): () => number {
-  const newest = store.prepare(`
+  const newest = store.books.prepare(`
     SELECT max(at) AS at FROM (
       SELECT max(at) AS at FROM answers UNION ALL SELECT max(started_at) FROM verifications UNION ALL SELECT max(created_at)
   FROM webhook_deliveries

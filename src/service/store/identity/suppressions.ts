@@ -64,11 +64,11 @@ export function suppressionKeys({ emails = [], profile, mobiles = [], numbers = 
 
 /** Whether any of a person's traces is suppressed. @param isAny whether the store has any suppression, cached by frequent callers */
 export function suppressionTest(store: Store, isAny: () => boolean = anySuppression(store)): (traces: Traces) => boolean {
-  const find = store.prepare('SELECT 1 FROM suppressions WHERE email_sha256 = ?');
+  const find = store.books.prepare('SELECT 1 FROM suppressions WHERE email_sha256 = ?');
   return (traces) => isAny() && suppressionKeys(traces).some((key) => find.get(key) !== undefined);
 }
 
 export function anySuppression(store: Store): () => boolean {
-  const any = store.prepare('SELECT 1 FROM suppressions LIMIT 1');
+  const any = store.books.prepare('SELECT 1 FROM suppressions LIMIT 1');
   return () => any.get() !== undefined;
 }

@@ -3,6 +3,11 @@ import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'no
 import { basename, dirname, join, resolve } from 'node:path';
 import { InputError } from '../../../util/errors.ts';
 
+/** The path of the books beside a store. @param store its resolved path */
+export function booksOf(store: string): string {
+  return `${store.replace(/\.sqlite$/, '')}.books.sqlite`;
+}
+
 /**
  * Resolves symbolic links and other spellings. Among several hard links in a folder it takes the one with a log beside it, else the first
  * by name.

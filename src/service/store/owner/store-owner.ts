@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, MillraceError, StorageError, storageHint } from '../../../util/errors.ts';
 import { holdFile, type HeldFile } from '../../../sqlite/held-file.ts';
 import { systemCodeOf } from '../../../sqlite/system-code.ts';
-import { requireFolder } from '../open-store.ts';
+import { requireFolder } from '../store-file.ts';
 import {
   readRecord,
   removeRecord,
@@ -20,7 +20,7 @@ import {
   writeRecord,
   type OwnerRecord,
 } from './owner-record.ts';
-import { nameOfStore } from './store-name.ts';
+import { booksOf, nameOfStore } from './store-name.ts';
 
 /** Interval of attempts while another process holds the lock, milliseconds. */
 const RETRY_EVERY_MS = 25;
@@ -49,7 +49,8 @@ export class StoreOwner {
   readonly #lost = new AbortController();
   readonly #timer: NodeJS.Timeout;
   #record: OwnerRecord;
-  #file: { readonly ino: number; readonly dev: number } | null = null;
+  /** Directory and books as they were opened. */
+  #files: ReadonlyMap<string, { readonly ino: number; readonly dev: number }> = new Map();
   #renewing: Promise<void> = Promise.resolve();
   #released = false;
 
@@ -100,9 +101,10 @@ export class StoreOwner {
     return this.#lost.signal;
   }
 
-  /** Watches for the removal or replacement of the file, which must exist. */
-  async watchFile(): Promise<void> {
-    this.#file = await stat(this.path);
+  /** Watches for the removal or replacement of the store's files, which must exist. */
+  async watchFiles(): Promise<void> {
+    const paths = [this.path, booksOf(this.path)];
+    this.#files = new Map(await Promise.all(paths.map(async (path) => [path, await stat(path)] as const)));
   }
 
   /** Publishes the service's URL in the record. @throws StorageError */
@@ -124,9 +126,10 @@ export class StoreOwner {
   async #renew(): Promise<void> {
     if (this.#released || this.#lost.signal.aborted) return;
     try {
-      const file = await stat(this.path).catch((error: unknown) => ifMissing(error));
-      if (this.#file !== null && (file === null || file.ino !== this.#file.ino || file.dev !== this.#file.dev)) {
-        this.#lost.abort(movedAway(this.path));
+      for (const [path, opened] of this.#files) {
+        const file = await stat(path).catch((error: unknown) => ifMissing(error));
+        if (file !== null && file.ino === opened.ino && file.dev === opened.dev) continue;
+        this.#lost.abort(movedAway(path));
         return;
       }
       const record = await readRecord(this.path);

@@ -46,19 +46,19 @@ export class AnswerRows {
   constructor(store: Store, maxBytes: number = MAX_ANSWERS_BYTES) {
     this.#maxBytes = maxBytes;
     this.#statements = {
-      find: store.prepare(
+      find: store.books.prepare(
         'SELECT request, at, status, headers, named, sealed, block, text_from, text_to FROM answers WHERE scope = ? AND at > ?',
       ),
-      block: store.prepare('SELECT texts FROM answer_blocks WHERE position = ?'),
-      insert: store.prepare(
+      block: store.books.prepare('SELECT texts FROM answer_blocks WHERE position = ?'),
+      insert: store.books.prepare(
         'INSERT OR REPLACE INTO answers (scope, request, at, status, headers, named, ' +
           'sealed, block, text_from, text_to) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
       ),
-      insertBlock: store.prepare('INSERT INTO answer_blocks (position, at, texts) VALUES (?, ?, ?)'),
+      insertBlock: store.books.prepare('INSERT INTO answer_blocks (position, at, texts) VALUES (?, ?, ?)'),
       // AUTOINCREMENT's highest position: a deleted block's position is never used again.
-      last: store.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'answer_blocks'"),
-      purge: store.prepare('DELETE FROM answers WHERE seq IN (SELECT seq FROM answers WHERE at <= ? LIMIT ?)'),
-      purgeBlocks: store.prepare(
+      last: store.books.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'answer_blocks'"),
+      purge: store.books.prepare('DELETE FROM answers WHERE seq IN (SELECT seq FROM answers WHERE at <= ? LIMIT ?)'),
+      purgeBlocks: store.books.prepare(
         'DELETE FROM answer_blocks WHERE position IN (SELECT position FROM answer_blocks ' +
           'ORDER BY position LIMIT ?3) AND (at <= ?1 OR position - length(texts) < ?2)',
       ),

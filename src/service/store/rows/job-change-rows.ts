@@ -33,25 +33,23 @@ export class JobChangeRows {
   readonly #statements;
 
   constructor(store: Store) {
-    const subscribed = `SELECT changes_seq FROM webhooks WHERE enabled = 1 AND instr(events, '"${JOB_CHANGE}"') > 0`;
     this.#statements = {
-      isWatched: store.prepare(`${subscribed} LIMIT 1`),
+      received: store.books.prepare(
+        `SELECT min(changes_seq) AS seq FROM webhooks WHERE enabled = 1 AND instr(events, '"${JOB_CHANGE}"') > 0`,
+      ),
       add: store.prepare('INSERT INTO job_changes (person, doc, at) VALUES (?, ?, ?)'),
       following: store.prepare('SELECT seq, person, doc, at FROM job_changes WHERE seq > ? ORDER BY seq LIMIT ?'),
       any: store.prepare('SELECT 1 FROM job_changes LIMIT 1'),
       last: store.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'job_changes'"),
       dropUpTo: store.prepare('DELETE FROM job_changes WHERE seq <= ?'),
-      prune: store.prepare(
-        'DELETE FROM job_changes WHERE (at < ? AND seq <= ?) OR seq <= coalesce((SELECT ' +
-          `min(changes_seq) FROM (${subscribed})), (SELECT max(seq) FROM job_changes))`,
-      ),
+      prune: store.prepare('DELETE FROM job_changes WHERE (at < ? AND seq <= ?) OR seq <= ?'),
       forget: store.prepare('DELETE FROM job_changes WHERE person = ?'),
     };
   }
 
   /** Whether any webhook subscribes to job changes. */
   isWatched(): boolean {
-    return this.#statements.isWatched.get() !== undefined;
+    return this.#received() !== null;
   }
 
   add(person: string, from: Job, to: Job, nowMs: number): void {
@@ -81,10 +79,15 @@ export class JobChangeRows {
    * Undelivered ones are not dropped by age, because the clock may be wrong.
    */
   prune(nowMs: number, deliveredUpTo: number): void {
-    this.#statements.prune.run(nowMs - RETENTION_MS, deliveredUpTo);
+    this.#statements.prune.run(nowMs - RETENTION_MS, deliveredUpTo, this.#received() ?? this.last());
   }
 
   forget(person: string): void {
     this.#statements.forget.run(person);
+  }
+
+  /** The position up to which all subscriptions have the changes; null without a subscription. */
+  #received(): number | null {
+    return (this.#statements.received.get()?.['seq'] ?? null) as number | null;
   }
 }

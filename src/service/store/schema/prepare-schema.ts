@@ -4,7 +4,8 @@ import { MillraceError, StorageError } from '../../../util/errors.ts';
 import { isBusy } from '../../../sqlite/busy.ts';
 import { holdFile, type HeldFile } from '../../../sqlite/held-file.ts';
 import { transaction } from '../../../sqlite/transaction.ts';
-import type { Store } from '../store.ts';
+import { newerStore, pragma } from '../books-file.ts';
+import type { DatabaseSync } from 'node:sqlite';
 import { SCHEMA_SQL, type Migration } from './schema.ts';
 
 /** `PRAGMA application_id` ("MLST"): another database is never written to. */
@@ -13,12 +14,12 @@ const APPLICATION_ID = 0x4d4c5354;
 /** The kind of a file: `empty` has no tables, `unreleased` is a store without the mark, a number is the version of a store. */
 type FileSchema = 'empty' | 'foreign' | 'unreleased' | number;
 
-export function schemaOf(db: Store): FileSchema {
+export function schemaOf(db: DatabaseSync): FileSchema {
   if (pragma(db, 'application_id') === APPLICATION_ID) return pragma(db, 'user_version');
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
   if (tables.length === 0) return 'empty';
   const names = tables.map(({ name }) => name);
-  return ['people', 'companies', 'suppressions'].every((name) => names.includes(name)) ? 'unreleased' : 'foreign';
+  return ['people', 'companies'].every((name) => names.includes(name)) ? 'unreleased' : 'foreign';
 }
 
 export function newestVersion(migrations: readonly Migration[]): number {
@@ -33,12 +34,6 @@ export function unreleasedStore(path: string): { readonly message: string; reado
   };
 }
 
-export function newerStore(path: string, found: number, newest: number): StorageError {
-  return new StorageError('store_too_new', `the store ${path} has schema ${found}; this version of millrace knows up to ${newest}`, {
-    hint: 'use the version of millrace that wrote it, or a newer one',
-  });
-}
-
 /**
  * Brings the file to the newest version in one transaction: a crash leaves it as it was. Several processes may do so at once.
  * @param path as the operator names it; `file` is its real name
@@ -47,7 +42,7 @@ export function newerStore(path: string, found: number, newest: number): Storage
  * a migration that fails
  */
 export function prepareSchema(
-  db: Store,
+  db: DatabaseSync,
   { path, file, isOwner }: { readonly path: string; readonly file: string; readonly isOwner: boolean },
   migrations: readonly Migration[],
 ): void {
@@ -56,6 +51,8 @@ export function prepareSchema(
   if (found === newest) return;
   const held = isOwner || found === 0 ? null : holdUnserved(path, file);
   const at: { migration: Migration | null } = { migration: null };
+  // Flushed: the other file may be written as soon as this one counts on it.
+  db.exec('PRAGMA synchronous = FULL');
   try {
     transaction(db, () => {
       // Another process may have brought it up to date meanwhile.
@@ -64,18 +61,19 @@ export function prepareSchema(
       const steps = migrations.filter(({ version }) => version > before);
       if (before === 0) db.exec(SCHEMA_SQL);
       for (at.migration of steps) db.exec(at.migration.sql);
-      for (at.migration of steps) at.migration.run?.(db);
+      for (at.migration of steps) at.migration.run?.(db, file);
       db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${newest}`);
     });
   } catch (error) {
-    throw at.migration === null ? busyOr(error, path) : failedMigration(error, path, at.migration);
+    throw at.migration === null || error instanceof MillraceError ? busyOr(error, path) : failedMigration(error, path, at.migration);
   } finally {
+    db.exec('PRAGMA synchronous = NORMAL');
     held?.release();
   }
 }
 
 /** 0: the file is empty. @throws StorageError where no migration leads from it */
-function versionIn(db: Store, path: string, newest: number): number {
+function versionIn(db: DatabaseSync, path: string, newest: number): number {
   const found = schemaOf(db);
   if (found === 'empty') return 0;
   if (found === 'foreign')
@@ -118,8 +116,4 @@ function busyOr(error: unknown, path: string): unknown {
     hint: 'it is being brought up to date or imported into; try again when that is done',
     cause: error,
   });
-}
-
-function pragma(db: Store, name: string): number {
-  return Number(Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0] ?? 0);
 }

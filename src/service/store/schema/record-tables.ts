@@ -1,4 +1,4 @@
-/** Tables of people, companies, their keys, mail events and erasures. */
+/** Tables of people, companies, their keys and mail events; and of erasures, which are in the books. */
 export const RECORD_TABLES = `
   -- The files and programs that records came from.
   CREATE TABLE sources (
@@ -86,7 +86,9 @@ export const RECORD_TABLES = `
     delivered_at INTEGER,
     bounced_at INTEGER
   ) STRICT, WITHOUT ROWID;
+`;
 
+export const SUPPRESSION_TABLES = `
   -- Erased people: nothing but digests of their addresses, profiles, ids with names, and mobile numbers.
   CREATE TABLE suppressions (
     email_sha256 BLOB PRIMARY KEY,

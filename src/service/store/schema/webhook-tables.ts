@@ -1,4 +1,4 @@
-/** Tables of webhooks and their outbox. Times are epoch ms. */
+/** Tables of webhooks and their outbox; and of job changes, which are in the directory. Times are epoch ms. */
 export const WEBHOOK_TABLES = `
   -- Subscriptions.
   CREATE TABLE webhooks (
@@ -48,7 +48,9 @@ export const WEBHOOK_TABLES = `
   CREATE INDEX webhook_deliveries_due ON webhook_deliveries (next_at) WHERE next_at IS NOT NULL;
   CREATE INDEX webhook_deliveries_due_by_host ON webhook_deliveries (key_id, host, next_at) WHERE next_at IS NOT NULL;
   CREATE INDEX webhook_deliveries_settled ON webhook_deliveries (created_at) WHERE next_at IS NULL;
+`;
 
+export const JOB_CHANGE_TABLES = `
   -- Changes of jobs that are not yet fanned out.
   CREATE TABLE job_changes (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,

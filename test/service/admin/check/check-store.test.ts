@@ -1,5 +1,5 @@
 /** The report of `millrace check` for each kind of damage. */
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -11,6 +11,7 @@ import { serveStore, temporaryFolder } from '../../harness.ts';
 import { openStore } from '../../../../src/service/store/open-store.ts';
 import { cutShort, flip, pagesOf, zeroPage } from './damage.ts';
 import { makeFullStore, PEOPLE } from './full-store.ts';
+import { copyStoreFiles } from '../../../support/store-files.ts';
 
 const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), 'millrace-check-'));
@@ -20,7 +21,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** A damaged copy of the sample store. */
 async function damaged(damage: (path: string) => void): Promise<string> {
   const path = join(await temporaryFolder(), 's.sqlite');
-  copyFileSync(whole, path);
+  copyStoreFiles(whole, path);
   damage(path);
   return path;
 }
@@ -35,7 +36,7 @@ async function found(path: string) {
 it('a check of an intact store reports nothing, and leaves no file beside it', async () => {
   const path = await damaged(() => undefined);
   expect(await found(path)).toEqual({ needsBackup: false, findings: [] });
-  expect(readdirSync(join(path, '..'))).toEqual(['s.sqlite']);
+  expect(readdirSync(join(path, '..'))).toEqual(['s.books.sqlite', 's.sqlite']);
 });
 
 it('a check names the people of a zeroed page by their ids', async () => {

@@ -2,7 +2,12 @@
 import { closeSync, fstatSync, openSync, readSync, truncateSync, writeSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-const PAGE = 8_192;
+/** The page size by the header of the file. */
+function pageBytesOf(file: number): number {
+  const header = Buffer.alloc(18);
+  readSync(file, header, 0, 18, 0);
+  return header.readUInt16BE(16);
+}
 
 /** Pages of a table or an index in the order of its B-tree, the root first. */
 export function pagesOf(path: string, name: string): { readonly root: number; readonly leaves: readonly number[] } {
@@ -11,9 +16,10 @@ export function pagesOf(path: string, name: string): { readonly root: number; re
   store.close();
   const leaves: number[] = [];
   const file = openSync(path, 'r');
+  const pageBytes = pageBytesOf(file);
   const visit = (number: number): void => {
-    const page = Buffer.alloc(PAGE);
-    readSync(file, page, 0, PAGE, (number - 1) * PAGE);
+    const page = Buffer.alloc(pageBytes);
+    readSync(file, page, 0, pageBytes, (number - 1) * pageBytes);
     // 2 and 5 are inner pages, with the numbers of their child pages.
     if (page[0] !== 2 && page[0] !== 5) {
       leaves.push(number);
@@ -30,10 +36,11 @@ export function pagesOf(path: string, name: string): { readonly root: number; re
 /** Changes a page in place. */
 export function damagePage(path: string, number: number, damage: (page: Buffer) => void): void {
   const file = openSync(path, 'r+');
-  const page = Buffer.alloc(PAGE);
-  readSync(file, page, 0, PAGE, (number - 1) * PAGE);
+  const pageBytes = pageBytesOf(file);
+  const page = Buffer.alloc(pageBytes);
+  readSync(file, page, 0, pageBytes, (number - 1) * pageBytes);
   damage(page);
-  writeSync(file, page, 0, PAGE, (number - 1) * PAGE);
+  writeSync(file, page, 0, pageBytes, (number - 1) * pageBytes);
   closeSync(file);
 }
 

@@ -34,7 +34,7 @@ it('a backup does not replace a store that another process opened meanwhile', as
   expect(failure).toMatchObject({ exitCode: 65, code: 'output_not_ours' });
   served.close();
   expect(await readFile(to, 'latin1')).toContain('ada@acme.example');
-  expect(await readdir(folder)).toEqual(['b.sqlite']);
+  expect(await readdir(folder)).toEqual(['b.books.sqlite', 'b.sqlite']);
 });
 
 it('a backup has the files of batch jobs: a paused job continues from it, and repeats no line', async () => {
@@ -53,7 +53,7 @@ it('a backup has the files of batch jobs: a paused job continues from it, and re
   await service.close();
   // Ends the ownership, because this process is still alive.
   const copy = openStore(to);
-  copy.exec('DELETE FROM batch_lease');
+  copy.books.exec('DELETE FROM batch_lease');
   copy.close();
 
   const restored = jobsOf(await serveStore({ store: to }), key);
@@ -149,5 +149,5 @@ it('a copy of a damaged store does not replace an earlier backup', async () => {
     code: 'store_unreadable',
     hint: expect.stringContaining('millrace check'),
   });
-  expect([await readdir(folder), before.equals(await readFile(to))]).toEqual([['b.sqlite'], true]);
+  expect([await readdir(folder), before.equals(await readFile(to))]).toEqual([['b.books.sqlite', 'b.sqlite'], true]);
 });

@@ -2,7 +2,7 @@
  * Restores stores with random damage: the new store is intact. It has every person of the backup, newer people whose rows were intact, and
  * no erased person.
  */
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -19,6 +19,7 @@ import { casesOf } from '../../../support/sample.ts';
 import { damagePage } from '../check/damage.ts';
 import { emailOf, makeFullStore, PEOPLE } from '../check/full-store.ts';
 import { SEED } from '../../../support/seed.ts';
+import { copyStoreFiles } from '../../../support/store-files.ts';
 
 const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), 'millrace-random-damage-'));
@@ -61,11 +62,11 @@ beforeAll(async () => {
       })(),
     ),
   );
-  copyFileSync(path, later);
+  copyStoreFiles(path, later);
 });
 
 it.each(SEEDS)('a store with random damage of seed %i is restored completely', async (seed) => {
-  copyFileSync(later, path);
+  copyStoreFiles(later, path);
   damage(path, seeded(seed));
   const checked = await checkStore(path, Date.now(), never);
   const report = JSON.parse(await printed(() => restoreCommand(path, backup, true, never))) as Partial<Restoration>;

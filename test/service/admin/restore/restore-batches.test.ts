@@ -6,6 +6,7 @@ import { checkStore } from '../../../../src/service/admin/check/check-store.ts';
 import { backupCommand } from '../../../../src/service/admin/export/backup.ts';
 import { restoreCommand } from '../../../../src/service/admin/restore/restore-command.ts';
 import { restorationText, type Restoration } from '../../../../src/service/admin/restore/restoration.ts';
+import { booksOf } from '../../../../src/service/store/owner/store-name.ts';
 import { openStore } from '../../../../src/service/store/open-store.ts';
 import { suppressCommand } from '../../../../src/service/admin/suppress-command.ts';
 import { printed } from '../../../support/printed.ts';
@@ -123,7 +124,7 @@ it.each([
   ['a trial key gets back its calls too', () => undefined, 2],
   [
     'a key that was restored from the backup gets no refund, because its books lack the repeated lines',
-    (path: string) => zeroPage(path, pagesOf(path, 'keys').root),
+    (path: string) => zeroPage(booksOf(path), pagesOf(booksOf(path), 'keys').root),
     0,
   ],
 ])('%s', async (_what, damage, again) => {
@@ -161,7 +162,7 @@ it.each([2, 3])('a job that lost its row after %i lines reports no line twice, a
   await jobs.send('PATCH', `/${id}`, raise(done));
   await vi.waitFor(() => expect(books(path).credits).toBe(done), { timeout: 20_000 });
   await service.close();
-  zeroPage(path, pagesOf(path, 'batches').root);
+  zeroPage(booksOf(path), pagesOf(booksOf(path), 'batches').root);
   expect((await restored(path, backup)).batches).toMatchObject({
     setBack: [{ id, fromLine: 2, lines: done - 1, credits: done - 1 }],
     lost: [],
@@ -188,7 +189,7 @@ it('a job with lost results in store and backup is reported', async () => {
 function books(path: string): { readonly credits: number; readonly calls: number } {
   const store = openStore(path);
   try {
-    return { ...store.prepare('SELECT credits_used AS credits, calls_used AS calls FROM keys').get() } as {
+    return { ...store.books.prepare('SELECT credits_used AS credits, calls_used AS calls FROM keys').get() } as {
       credits: number;
       calls: number;
     };

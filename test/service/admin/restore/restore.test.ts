@@ -1,5 +1,5 @@
 /** Restores damaged and lost stores: newer rows stay, damaged ones come from the backup, and erased people stay away. */
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { backupCommand } from '../../../../src/service/admin/export/backup.ts';
 import { restoreCommand } from '../../../../src/service/admin/restore/restore-command.ts';
 import type { Restoration } from '../../../../src/service/admin/restore/restoration.ts';
 import { loadPeople } from '../../../../src/service/store/rows/load.ts';
+import { booksOf } from '../../../../src/service/store/owner/store-name.ts';
 import { openStore } from '../../../../src/service/store/open-store.ts';
 import type { Store } from '../../../../src/service/store/store.ts';
 import { suppressCommand } from '../../../../src/service/admin/suppress-command.ts';
@@ -17,6 +18,7 @@ import { KEY, serveStore, temporaryFolder } from '../../harness.ts';
 import { cutShort, damagePage, flip, pagesOf, zeroPage } from '../check/damage.ts';
 import { emailOf, makeFullStore, PEOPLE } from '../check/full-store.ts';
 import { SEED } from '../../../support/seed.ts';
+import { copyStoreFiles, removeStoreFiles } from '../../../support/store-files.ts';
 
 const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), 'millrace-restore-'));
@@ -29,7 +31,7 @@ const [CHANGED, ADDED, ERASED] = [100, 5_000, 3];
 async function later(): Promise<{ readonly path: string; readonly backup: string }> {
   const at = await temporaryFolder();
   const [path, backup] = [join(at, 's.sqlite'), join(at, 'b.sqlite')];
-  copyFileSync(whole, path);
+  copyStoreFiles(whole, path);
   await printed(() => backupCommand(path, backup, never));
   write(path, (store) => {
     loadPeople(
@@ -40,7 +42,7 @@ async function later(): Promise<{ readonly path: string; readonly backup: string
       ],
       'later',
     );
-    store.exec("UPDATE keys SET credits_used = 7 WHERE label = 'key 1'");
+    store.books.exec("UPDATE keys SET credits_used = 7 WHERE label = 'key 1'");
   });
   await printed(() =>
     suppressCommand(
@@ -61,7 +63,7 @@ function write(path: string, work: (store: Store) => void): void {
 
 function read<T>(path: string, sql: string): T[] {
   const store = openStore(path);
-  const rows = store.prepare(sql).all() as T[];
+  const rows = (/ FROM keys/.test(sql) ? store.books : store).prepare(sql).all() as T[];
   store.close();
   return rows;
 }
@@ -137,7 +139,7 @@ describe('a store with a damaged page', () => {
 
   it('lost API keys come from the backup, and the report shows their sums', async () => {
     const { path, backup } = await later();
-    zeroPage(path, pagesOf(path, 'keys').root);
+    zeroPage(booksOf(path), pagesOf(booksOf(path), 'keys').root);
     const text = await printed(() => restoreCommand(path, backup, false, never));
     expect(text).toMatch(
       new RegExp(
@@ -151,14 +153,14 @@ describe('a store with a damaged page', () => {
 
   it('the report says that erasures are unknown when the erasure log is lost too', async () => {
     const { path, backup } = await later();
-    for (const name of ['suppressions', 'suppressions_by_time']) zeroPage(path, pagesOf(path, name).root);
+    for (const name of ['suppressions', 'suppressions_by_time']) zeroPage(booksOf(path), pagesOf(booksOf(path), name).root);
     rmSync(`${path}.erased`);
     expect(await printed(() => restoreCommand(path, backup, false, never))).toContain('so nobody knows who was erased since the backup');
   });
 
   it('all erasures stay known when every page with them is lost', async () => {
     const { path, backup } = await later();
-    for (const name of ['suppressions', 'suppressions_by_time']) zeroPage(path, pagesOf(path, name).root);
+    for (const name of ['suppressions', 'suppressions_by_time']) zeroPage(booksOf(path), pagesOf(booksOf(path), name).root);
     zeroPage(path, pagesOf(path, 'people').root);
     const { people_erased: erased } = await restored(path, backup);
     expect(erased).toBe(1);
@@ -184,11 +186,11 @@ describe('a store with a damaged page', () => {
 
 it('a restore replaces a lost store, without people who were erased since', async () => {
   const { path, backup } = await later();
-  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
+  removeStoreFiles(path);
   const { old, erasures_known: isKnown, people_erased: erased } = await restored(path, backup);
   expect([old, isKnown, erased]).toEqual([null, true, 1]);
   await expectWhole(path);
-  rmSync(path);
+  removeStoreFiles(path);
   rmSync(`${path}.erased`);
   expect(await printed(() => restoreCommand(path, backup, false, never))).toContain('WARNING: there is no ');
 });

@@ -1,3 +1,4 @@
+import { MIGRATIONS } from '../../../../src/service/store/schema/schema.ts';
 import { once } from 'node:events';
 import { copyFile, link, mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -5,6 +6,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { EXIT } from '../../../../src/util/errors.ts';
 import { readRecord, recordPath, thisProcess, writeRecord, type OwnerRecord } from '../../../../src/service/store/owner/owner-record.ts';
+import { booksOf } from '../../../../src/service/store/owner/store-name.ts';
 import { StoreOwner } from '../../../../src/service/store/owner/store-owner.ts';
 import { openStore } from '../../../../src/service/store/open-store.ts';
 import type { Store } from '../../../../src/service/store/store.ts';
@@ -14,7 +16,7 @@ import { temporaryFolder } from '../../harness.ts';
 let store: string;
 beforeEach(async () => {
   store = join(await temporaryFolder(), 'store.sqlite');
-  await writeFile(store, '');
+  openStore(store).close();
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -158,16 +160,16 @@ it('a claim fails with a clear error in a missing folder, and in one that is not
 });
 
 it('a command of a newer version does not migrate a store that an older version serves', async () => {
-  const newer = (): Store => openStore(store, undefined, false, [{ version: 2, name: 'a later version', sql: '' }]);
+  const newer = (): Store => openStore(store, undefined, false, [...MIGRATIONS, { version: 3, name: 'a later version', sql: '' }]);
   const reader = openStore(store);
   cleanUp(() => reader.close());
   const version = (): unknown => reader.prepare('PRAGMA user_version').get()?.['user_version'];
   const owner = await claimed();
   expect(newer).toThrow(expect.objectContaining({ exitCode: EXIT.storage, code: 'store_too_old' }));
-  expect(version()).toBe(1);
+  expect(version()).toBe(2);
   await owner.release();
   newer().close();
-  expect(version()).toBe(2);
+  expect(version()).toBe(3);
 });
 
 it('the record of a dead process blocks nobody, even if its process id is used again or was in another container', async () => {
@@ -206,7 +208,7 @@ it('an owner notices that its store was replaced, removed or taken by another ma
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const lost = async (harm: () => Promise<unknown>): Promise<unknown> => {
     const owner = await claimed();
-    await owner.watchFile();
+    await owner.watchFiles();
     const heard = once(owner.lost, 'abort');
     await harm();
     vi.advanceTimersByTime(2_000);
@@ -220,6 +222,11 @@ it('an owner notices that its store was replaced, removed or taken by another ma
       await rename(`${store}.copy`, store);
     }),
   ).toMatchObject({ exitCode: EXIT.storage, code: 'store_moved', message: expect.stringContaining('replaced') as string });
+  expect(await lost(() => rename(booksOf(store), `${store}.moved`))).toMatchObject({
+    code: 'store_moved',
+    message: expect.stringContaining('store.books.sqlite was removed') as string,
+  });
+  await rename(`${store}.moved`, booksOf(store));
   expect(await lost(() => leave({ machine: 'another', host: 'far-away' }))).toMatchObject({
     exitCode: EXIT.stopped,
     code: 'store_lost',

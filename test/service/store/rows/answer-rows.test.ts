@@ -39,7 +39,7 @@ async function keep(maxBytes?: number): Promise<Kept> {
   return stored;
 }
 
-const count = ({ store }: Kept, what: string): number => Number(store.prepare(`SELECT ${what} AS n`).get()?.['n']);
+const count = ({ store }: Kept, what: string): number => Number(store.books.prepare(`SELECT ${what} AS n`).get()?.['n']);
 
 describe('stored first answers', () => {
   it('stored answers are replayed unchanged from blocks of any size', async () => {
@@ -124,7 +124,7 @@ describe('stored first answers', () => {
     const stored = await keep();
     stored.answer('k', '{"email":"ada@acme.example"}');
     stored.journal.flush();
-    stored.store
+    stored.store.books
       .prepare('INSERT INTO suppressions (email_sha256, at) VALUES (?, ?)')
       .run(hash('sha256', 'ada@acme.example', 'buffer'), stored.nowMs);
     expect(stored.begin('k').kind).toBe('erased');

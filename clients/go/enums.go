@@ -157,7 +157,6 @@ type HealthReason string
 const (
 	HealthReasonStopping        HealthReason = "stopping"
 	HealthReasonStoreUnreadable HealthReason = "store_unreadable"
-	HealthReasonStoreBusy       HealthReason = "store_busy"
 	HealthReasonStoreFailed     HealthReason = "store_failed"
 	HealthReasonDiskFull        HealthReason = "disk_full"
 	HealthReasonDiskReadOnly    HealthReason = "disk_read_only"

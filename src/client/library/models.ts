@@ -81,7 +81,6 @@ export type HealthStatus = 'ok' | 'degraded' | 'unavailable' | (string & {});
 export type HealthReason =
   | 'stopping'
   | 'store_unreadable'
-  | 'store_busy'
   | 'store_failed'
   | 'disk_full'
   | 'disk_read_only'

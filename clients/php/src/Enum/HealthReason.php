@@ -11,7 +11,6 @@ final class HealthReason
 {
     public const STOPPING = 'stopping';
     public const STORE_UNREADABLE = 'store_unreadable';
-    public const STORE_BUSY = 'store_busy';
     public const STORE_FAILED = 'store_failed';
     public const DISK_FULL = 'disk_full';
     public const DISK_READ_ONLY = 'disk_read_only';

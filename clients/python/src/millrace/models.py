@@ -87,7 +87,6 @@ HealthStatus: TypeAlias = Literal["ok", "degraded", "unavailable"]
 HealthReason: TypeAlias = Literal[
     "stopping",
     "store_unreadable",
-    "store_busy",
     "store_failed",
     "disk_full",
     "disk_read_only",

@@ -145,7 +145,6 @@ module Millrace
   module HealthReason
     STOPPING = "stopping"
     STORE_UNREADABLE = "store_unreadable"
-    STORE_BUSY = "store_busy"
     STORE_FAILED = "store_failed"
     DISK_FULL = "disk_full"
     DISK_READ_ONLY = "disk_read_only"

@@ -3,7 +3,8 @@ import { USUAL_KEYS, type LookupKind, type RevealKeyName, type Step } from '../d
 import type { InputRecord } from '../formats/input-record.ts';
 import { normaliseText } from '../util/normalise-text.ts';
 import { addressIn, domainIn, isBlank, visibleText, type AddressInText } from '../verification/clean-keys.ts';
-import { normalisePhone } from '../verification/phone.ts';
+import { companyDomainIn } from '../verification/company-domain.ts';
+import { phoneIn } from '../verification/phone-text.ts';
 import { profileKey } from '../verification/profile-url.ts';
 
 /** The key of a name has the place after `NAME_END`: a domain for `name`, the name of a company for `company`. */
@@ -123,13 +124,13 @@ function enrichBy(by: LookupKind, { domain, linkedinUrl, person }: KeyCells, mai
       case 'email':
         return mailbox;
       case 'domain':
-        return domain === '' ? null : domainIn(domain);
+        return domain === '' ? null : companyDomainIn(domain);
       case 'linkedin_url':
         return revealKey(linkedinUrl);
       case 'phone':
-        return phoneKey(person?.phone ?? '');
+        return phoneIn(person?.phone ?? '');
       case 'name':
-        return nameKey(person?.name ?? '', domain === '' ? null : domainIn(domain));
+        return nameKey(person?.name ?? '', domain === '' ? null : companyDomainIn(domain));
       case 'company':
         return nameKey(person?.name ?? '', companyName(person?.company ?? ''));
       default:
@@ -170,13 +171,6 @@ export function shownKey(key: string): string {
   return key.replace(NAME_END, ' at ');
 }
 
-/** The first number of a cell in E.164; null for a number without its country. */
-function phoneKey(phone: string): string | null {
-  if (phone === '' || phone.length > LONGEST_SENT) return null;
-  const [first = ''] = visibleText(phone).split(/[,;|]/);
-  return normalisePhone(first);
-}
-
 /** The key of `enrich`: a plausible e-mail, else the domain, else the reason why there is none. */
 export function enrichKey(email: string, domain: string): EnrichLookup | NoKey {
   return keyOfPerson(email === '' ? null : (addressIn(email)?.key ?? null), email, domain);
@@ -184,7 +178,7 @@ export function enrichKey(email: string, domain: string): EnrichLookup | NoKey {
 
 function keyOfPerson(mailbox: string | null, email: string, domain: string): EnrichLookup | NoKey {
   if (mailbox !== null) return { by: 'email', key: mailbox };
-  const host = domain === '' ? null : domainIn(domain);
+  const host = domain === '' ? null : companyDomainIn(domain);
   if (host !== null) return { by: 'domain', key: host };
   return isBlank(email) ? 'no_key' : 'bad_email';
 }
@@ -219,7 +213,7 @@ function badAddress(email: string): string | null {
 
 /** The key of `company`: the record's domain, else that of its mailbox, unless it belongs to a free provider or a relay. */
 export function companyKey(mailbox: string | null, domain: string, isFreeProvider: IsFreeProvider): string | null {
-  const host = domain === '' ? null : domainIn(domain);
+  const host = domain === '' ? null : companyDomainIn(domain);
   if (host !== null) return host;
   const own = mailbox === null ? null : domainIn(mailbox.slice(mailbox.lastIndexOf('@') + 1));
   return own === null || isFreeProvider(own) ? null : own;

@@ -2,7 +2,8 @@
 import { readRecords } from '../formats/read-records.ts';
 import { keyText } from '../formats/jsonl/key-text.ts';
 import type { InputFile, InputManifest, InputRecord } from '../formats/input-record.ts';
-import { addressIn, domainIn } from '../verification/clean-keys.ts';
+import { addressIn } from '../verification/clean-keys.ts';
+import { companyDomainIn } from '../verification/company-domain.ts';
 import { profileKey } from '../verification/profile-url.ts';
 import { isReserved } from '../verification/reserved.ts';
 import { suffixOf } from '../verification/registrable.ts';
@@ -113,7 +114,7 @@ function formOf(text: string): readonly [Form, string] | null {
     if (profile !== null) return ['profile', profile];
   }
   if (DOTTED.test(text)) {
-    const domain = domainIn(text);
+    const domain = companyDomainIn(text);
     if (domain !== null && (suffixOf(domain) !== null || isReserved(domain, false))) return ['domain', domain];
   }
   if (!NUMBER.test(text)) return null;

@@ -29,10 +29,27 @@ const ASCII_SPACES_AROUND = /^[\t-\r ]+|[\t-\r ]+$/g;
 /** Zero-width characters, byte order marks, soft hyphens, direction marks, fillers. */
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** The visible text: full-width forms as ASCII, each run of spaces as one, nothing invisible, no spaces at its ends. */
+/**
+ * The visible text: full-width forms as ASCII, each run of spaces as one, nothing invisible, no spaces at its ends, and without what
+ * spreadsheets put around a text: `="a@b.com"`, `=HYPERLINK("mailto:a@b.com")`, an apostrophe before a sign.
+ */
 export function visibleText(text: string): string {
-  if (isAscii(text)) return text.replaceAll(SPACES, ' ').trim();
-  return fullWidthToAscii(text).replaceAll(INVISIBLE, '').replaceAll(SPACES, ' ').trim();
+  const visible = isAscii(text) ? text : fullWidthToAscii(text).replaceAll(INVISIBLE, '');
+  const bare = visible.replaceAll(SPACES, ' ').trim();
+  const first = bare[0];
+  return first === '=' || first === "'" ? outOfSpreadsheet(bare) : bare;
+}
+
+/** A text as a formula, which keeps a program from reading it as a number. */
+const TEXT_FORMULA = /^=(?:T\()?"(.*?)"\)?$/;
+const LINK_FORMULA = /^=HYPERLINK\( ?"([^"]*)"/i;
+/** Apostrophes that keep a program from reading a sign as a formula, and the sign. */
+const QUOTED_SIGN = /^'+(?=[=+@-])/;
+
+function outOfSpreadsheet(text: string): string {
+  const bare = text.replace(QUOTED_SIGN, '');
+  const formula = (TEXT_FORMULA.exec(bare) ?? LINK_FORMULA.exec(bare))?.[1];
+  return formula === undefined ? bare : formula.replaceAll('""', '"').trim();
 }
 
 function fullWidthToAscii(text: string): string {
@@ -43,7 +60,7 @@ function fullWidthToAscii(text: string): string {
 
 /** True for a cell that is empty or has only spaces and invisible characters. */
 export function isBlank(text: string): boolean {
-  return text.trim() === '' || (text.length <= MAX_LENGTH && !isAscii(text) && visibleText(text) === '');
+  return text.trim() === '' || (text.length <= MAX_LENGTH && (!isAscii(text) || text.includes('=')) && visibleText(text) === '');
 }
 
 /** The mailbox that a text names, as `normaliseEmail` writes it. */
@@ -153,13 +170,18 @@ export function withoutMalformedScheme(text: string): string {
   return text.replace(MALFORMED_SCHEME, '');
 }
 
-/** The first domain in a text, cleaned if necessary and normalised as by `normaliseDomain`. Null when there is none. */
-export function domainIn(text: string): string | null {
+/**
+ * The first domain in a text, cleaned if necessary and normalised as by `normaliseDomain`. Null when there is none.
+ * @param isUsable leaves domains out; it also gets the text that the domain was read from
+ */
+export function domainIn(text: string, isUsable: (domain: string, given: string) => boolean = () => true): string | null {
   const plain = normaliseDomain(text);
-  if (plain !== null || text.length > MAX_LENGTH) return plain;
+  if (plain !== null && isUsable(plain, text)) return plain;
+  if (text.length > MAX_LENGTH) return null;
   for (const part of visibleText(text).split(/[,;|] ?| \/ | (?=(?:https?:|www\.))/i)) {
-    const key = normaliseDomain(withoutMalformedScheme(unwrapped(part)));
-    if (key !== null) return key;
+    const given = withoutMalformedScheme(unwrapped(part));
+    const key = normaliseDomain(given);
+    if (key !== null && isUsable(key, given)) return key;
     if (part.includes('@')) return null;
   }
   return null;

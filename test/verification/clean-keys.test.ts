@@ -251,3 +251,22 @@ it.each([
 ])('%j keeps the case of the local part for its mail host', (text, spelled) => {
   expect(addressIn(text)).toMatchObject({ key: spelled.toLowerCase(), spelled });
 });
+
+describe('a text as a spreadsheet writes it', () => {
+  it.each([
+    ['="Ada@works.example"', 'ada@works.example'],
+    ['=T("ada@works.example")', 'ada@works.example'],
+    ['=HYPERLINK("mailto:ada@works.example","Ada")', 'ada@works.example'],
+    ['=HYPERLINK("mailto:ada@works.example";"Ada")', 'ada@works.example'],
+    ['\'="ada@works.example"', 'ada@works.example'],
+  ])('an address is read from %s', (text, key) => {
+    expect(addressIn(text)).toMatchObject({ key, cleaned: true });
+  });
+
+  it('a domain is read from a formula, and an empty formula is blank', () => {
+    expect(domainIn('="www.acme.example"')).toBe('acme.example');
+    expect(domainIn('=HYPERLINK("https://acme.example/about")')).toBe('acme.example');
+    expect(isBlank('=""')).toBe(true);
+    expect(isBlank('=')).toBe(false);
+  });
+});

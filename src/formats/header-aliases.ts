@@ -135,7 +135,7 @@ export function noKeyError(where: string, columns: readonly string[], isTable: b
         .map((key) => `.${key}`)
         .join(', ')}). The names that are known are in docs/columns.md.` +
       (wanted.length === 0 ? ' People are looked up by name or phone where enrich.by or reveal.by says so.' : '') +
-      (isTable ? ' What stands above the header must be removed.' : ''),
+      (isTable ? ' Lines above the header: --input.skipLines N. A table without a header: --no-input.header.' : ''),
   });
 }
 

@@ -7,7 +7,7 @@ import { CHUNK_BYTES, MAX_COLUMNS, SAMPLE_BYTES, SAMPLE_OBJECTS, SAMPLE_ROWS } f
 import { formatOfName } from '../sources/file-names.ts';
 import { COMPRESSION_MAGIC_BYTES, findCompression, readPieces, type Readable } from './compression/chunks.ts';
 import { createCodec } from './encodings/encoding.ts';
-import { findDelimiter, findEncoding, findFormat, refuseJsonArray, statedDelimiter, type Sample } from './sniff.ts';
+import { findDelimiter, findEncoding, findFormat, refuseJsonArray, refuseMarkup, statedDelimiter, type Sample } from './sniff.ts';
 import type { ColumnType } from './parquet/column-type.ts';
 import type { SourceFile } from '../sources/source.ts';
 import { sourceOf } from '../sources/source-of.ts';
@@ -70,6 +70,7 @@ export async function inspectFile(found: SourceFile, index: number, options: Ins
     start: begin,
   };
   const hasBom = bom > 0;
+  refuseMarkup(uri, text);
   if (format === 'jsonl') refuseJsonArray(uri, text);
   if (format === null || format === 'jsonl')
     return {

@@ -179,6 +179,17 @@ export function findFormat(uri: string, text: string): InputFormat | null {
   return (statedDelimiter(text) ?? findDelimiter(firstLine(text))) === '\t' ? 'tsv' : 'csv';
 }
 
+/** Pages of servers: of an error, of a login, of S3. */
+const MARKUP = /^\s*<(?:!doctype|html|head|body|\?xml|error|!--)[\s>]/i;
+
+/** @throws InputError `input_no_columns` for a page in the place of a file */
+export function refuseMarkup(uri: string, text: string): void {
+  if (!MARKUP.test(text)) return;
+  throw new InputError('input_no_columns', `${uri} is an HTML or XML page and no table.`, {
+    hint: 'A server has probably answered with an error or a login page where the file was expected: fetch it again.',
+  });
+}
+
 /** @throws InputError `input_json_array` */
 export function refuseJsonArray(uri: string, text: string): void {
   if (!/^\s*\[\s*(?:\{|\])/.test(text)) return;

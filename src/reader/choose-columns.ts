@@ -3,7 +3,7 @@ import { columnsNamed, findKeyColumns, KEY_COLUMNS, type ConfiguredColumns, type
 import { readName, wordsOfName } from '../formats/column-names.ts';
 import { OTHER_PAGE_WORDS, OWN_PEOPLE_WORDS } from '../formats/column-words.ts';
 import type { KeyColumn, KeyNames, PersonColumn } from '../formats/input-record.ts';
-import type { ColumnSample, ColumnSamples, Form } from './column-samples.ts';
+import { formOf, type ColumnSample, type ColumnSamples, type Form } from './column-samples.ts';
 
 type Column = KeyColumn | PersonColumn;
 
@@ -87,8 +87,8 @@ function byValues(key: Column, header: readonly string[], samples: ColumnSamples
   for (const name of header) {
     const sample = samples.get(name);
     if (sample === undefined || !isMostly(form, sample) || wordsOfName(name).some((word) => barred.has(word))) continue;
-    // Its name means another key.
-    if (readName(name) !== null) continue;
+    // Its name means another key, or is itself a value: the header may be missing.
+    if (readName(name) !== null || formOf(name)?.[0] === form) continue;
     if (form === 'domain' && !isVaried(sample)) continue;
     if (form === 'phone' && !sample.examples.every((value) => INTERNATIONAL.test(value))) continue;
     if (best === null || sample.different[form] > best.keys) best = { name, keys: sample.different[form] };

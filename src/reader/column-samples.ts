@@ -1,4 +1,5 @@
 /** Samples the columns of an input: how many addresses, domains, profiles and numbers its first records have in each. */
+import { MAX_COLUMNS } from '../formats/limits.ts';
 import { readRecords } from '../formats/read-records.ts';
 import { keyText } from '../formats/jsonl/key-text.ts';
 import type { InputFile, InputManifest, InputRecord } from '../formats/input-record.ts';
@@ -35,6 +36,7 @@ export type ColumnSamples = ReadonlyMap<string, ColumnSample>;
 
 /**
  * The first 1,000 records of files with the same columns. Deterministic: the same files give the same samples.
+ * @param columns empty for all members of JSON lines
  * @throws as reading does
  */
 export async function sampleColumns(
@@ -59,12 +61,28 @@ export async function sampleColumns(
   return new Map([...tallies].map(([name, tally]) => [name, tally.sample]));
 }
 
-function addRecord(tallies: ReadonlyMap<string, Tally>, columns: readonly string[], { values, object }: InputRecord): void {
+/** The first file with records: its columns, and samples of them. Null where no file has any. @throws as reading does */
+export async function findTable(
+  { format, files }: InputManifest,
+  signal?: AbortSignal,
+): Promise<{ readonly file: InputFile; readonly columns: readonly string[]; readonly samples: ColumnSamples } | null> {
+  for (const file of files.slice(0, SAMPLE.files)) {
+    const samples = await sampleColumns(format, [file], file.header, signal);
+    if ([...samples.values()].some(({ filled }) => filled > 0)) return { file, columns: [...samples.keys()], samples };
+  }
+  return null;
+}
+
+function addRecord(tallies: Map<string, Tally>, columns: readonly string[], { values, object }: InputRecord): void {
   if (values !== null) {
     for (const [at, name] of columns.entries()) tallies.get(name)?.add(values[at] ?? '');
     return;
   }
-  for (const [name, value] of Object.entries(object ?? {})) tallies.get(name)?.add(typeof value === 'string' ? value : keyText(value));
+  for (const [name, value] of Object.entries(object ?? {})) {
+    // Where the caller does not know the names, all are sampled.
+    if (columns.length === 0 && !tallies.has(name) && tallies.size < MAX_COLUMNS) tallies.set(name, new Tally());
+    tallies.get(name)?.add(typeof value === 'string' ? value : keyText(value));
+  }
 }
 
 class Tally {
@@ -104,7 +122,8 @@ const DOTTED = /^\S+\.\S{2,}$/;
 const NUMBER = /^['"=(+\d][^@]*$/;
 const FEWEST_DIGITS = 7;
 
-function formOf(text: string): readonly [Form, string] | null {
+/** The form of a text, and the key in it; null for any other text. */
+export function formOf(text: string): readonly [Form, string] | null {
   if (AT_SIGN.test(text)) {
     const address = addressIn(text);
     return address === null ? null : ['address', address.key];

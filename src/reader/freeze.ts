@@ -107,19 +107,16 @@ async function freezeCsv(
 ): Promise<InputManifest> {
   for (const file of input.files) checkHeader(file, options.reservedColumns);
   const columns = unionOf(input.files.map(({ header }) => header));
-  const filled = inspected.filter(({ hasRecords }) => hasRecords);
   const files = await withKeys(
     input,
     inspected.map(({ file, hasRecords }) => (hasRecords ? file.header : [])),
     options,
   );
   const keyName =
-    columns.length === 0 || (filled.length === 0 && !hasKey(columns, options))
-      ? NO_KEYS
-      : keysOfAll(files, findKeyColumns(columns, options.columns, false, options.personColumns), NO_KEYS);
-  for (const { uri, header, keys } of files) {
-    if (filled.some(({ file }) => file.uri === uri) && !hasAny(keys)) throw noKeyError(uri, header, true, options.personColumns);
-  }
+    columns.length === 0 ? NO_KEYS : keysOfAll(files, findKeyColumns(columns, options.columns, false, options.personColumns), NO_KEYS);
+  // Also without records: it may be an error message in the place of a table.
+  for (const { uri, header, keys } of files)
+    if (header.length > 0 && !hasAny(keys)) throw noKeyError(uri, header, true, options.personColumns);
   const table = tableShape(inspected);
   return {
     ...input,
@@ -188,13 +185,6 @@ function keysOfAll(files: readonly InputFile[], best: KeyNames, otherwise: KeyNa
     return only === undefined ? (otherwise[key] ?? null) : found.size === 1 ? only : (best[key] ?? only);
   };
   return Object.fromEntries(Object.keys(best).map((key) => [key, of(key as keyof KeyNames)])) as unknown as KeyNames;
-}
-
-/** True when a key column exists. Without records, a missing column does no harm. */
-function hasKey(columns: readonly string[], options: FreezeOptions): boolean {
-  return Object.values(findKeyColumns(columns, options.columns, true, options.personColumns)).some(
-    (name) => name !== null && columns.includes(name),
-  );
 }
 
 async function freezeJsonl(manifest: InputManifest, inspected: readonly InspectedFile[], options: FreezeOptions): Promise<InputManifest> {

@@ -90,6 +90,21 @@ test.each(
   expect(service.requests).toEqual([]);
 });
 
+test('an error page in the place of the input is 65, and leaves the last output as it is', async () => {
+  const { folder, args } = await makeWorld('email\na1@works.example\n');
+  expect(await folder.run(args())).toMatchObject({ code: 0 });
+  const [output, report] = [await folder.read('out.csv'), await folder.read('out.csv.report.json')];
+  for (const page of ['<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', 'Access denied', '<!DOCTYPE html>\n<p>403</p>\n']) {
+    await writeFile(folder.at('in.csv'), page);
+    for (const more of [[], ['--fresh']])
+      expect(await folder.run([...args(), ...more])).toMatchObject({
+        code: 65,
+        stderr: expect.stringMatching(/no table|none is an email/),
+      });
+    expect([await folder.read('out.csv'), await folder.read('out.csv.report.json')]).toEqual([output, report]);
+  }
+});
+
 test('a truncated archive is 65 and keeps the rows before the cut; complete and with --fresh, each lookup is paid once', async () => {
   const { folder, service, args } = await makeWorld();
   const rows = Array.from(

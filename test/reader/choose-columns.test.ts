@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { InputManifest, KeyNames } from '../../src/formats/input-record.ts';
 import { readRecords } from '../../src/formats/read-records.ts';
@@ -82,6 +83,35 @@ describe('a column whose name says nothing', () => {
     const rows = people(5, (at) => ['yes', `a${at}@x.example`]);
     expect((await keysOf([['Email', 'reachable at'], ...rows])).email).toBe('reachable at');
     expect((await keysOf([['Email', 'note'], ...people(5, () => ['yes', 'none'])])).email).toBe('Email');
+  });
+});
+
+describe('a file that is no table', () => {
+  const page = '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>';
+  it.each([
+    ['an error of S3', page],
+    ['an error of S3 on one line', page.replace('\n', '')],
+    ['a page', '<!DOCTYPE html>\n<html><head><title>403, a@x.example</title></head>\n<body>a@x.example,b\n</body></html>\n'],
+    ['a message', 'Access denied'],
+    ['a message with a line end', 'Access denied\n'],
+    ['a line without a usable column', 'Ada,Paris,12\n'],
+    ['a message in JSON', '{"message":"Access denied"}\n'],
+    ['a list of addresses without a header', 'a@x.example\nb@x.example\nc@x.example\n'],
+    ['a list of domains without a header', 'a.example\nb.example\nc.example\n'],
+  ])('%s is refused under any name, plain and compressed, alone and among others', async (_, text) => {
+    for (const name of ['page.csv', 'page.tsv', 'page.jsonl', 'page', 'page.csv.gz']) {
+      if (name.endsWith('.jsonl') && !text.startsWith('{') && !text.startsWith('<')) continue;
+      const path = await put(folder, `page-${number++}/${name}`, name.endsWith('.gz') ? gzipSync(text) : text);
+      await expect(freeze(path)).rejects.toMatchObject({ code: 'input_no_columns', exitCode: 65 });
+      if (!name.includes('.csv')) continue;
+      const good = await put(folder, `page-${number++}/good.csv`, 'email\na@x.example\n');
+      await expect(freeze([good, path])).rejects.toMatchObject({ code: 'input_no_columns', exitCode: 65 });
+    }
+  });
+
+  it('an empty file, blank lines and a header with a usable column are tables without records', async () => {
+    for (const text of ['', '\n\n', '\ufeff', 'email\n', 'Kundenmail;Name\n'])
+      expect((await freeze(await put(folder, `none-${number++}.csv`, text))).files).toHaveLength(1);
   });
 });
 

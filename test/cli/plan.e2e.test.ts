@@ -19,6 +19,11 @@ test('plan counts records, answers in the ledger, requests and time before, duri
     files: 1,
     bytes: Buffer.byteLength(toCsv(ROWS)),
     keys: { email: 'Work Email', domain: 'Website', linkedin_url: null },
+    columns: [
+      { key: 'email', column: 'Work Email', samples: expect.any(Array) },
+      { key: 'domain', column: 'Website', samples: expect.any(Array) },
+    ],
+    warnings: [],
     records: 400,
     invalid: INVALID,
     cleaned: 0,

@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { bareName } from '../../definition/output-shape.ts';
 import type { InputManifest } from '../../formats/input-record.ts';
 import { freezeInput } from '../../reader/freeze.ts';
+import { inputMapping, type InputMapping } from '../lifecycle/input-mapping.ts';
 import { printable } from '../../util/display.ts';
 import { EXIT, InputError, StorageError, type ExitCode } from '../../util/errors.ts';
 
@@ -34,9 +35,10 @@ export async function initCommand({ input, file }: InitOptions): Promise<ExitCod
     spoolPath: '',
   });
   const name = nameOf(input);
+  const mapping = await inputMapping(manifest, { steps: [] });
   const path = file ?? `${name}.yaml`;
   try {
-    await writeFile(path, jobFile(name, input, manifest), { flag: 'wx' });
+    await writeFile(path, jobFile(name, input, manifest, mapping), { flag: 'wx' });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST')
@@ -65,9 +67,17 @@ function stepsFor({ email, domain, linkedin_url: profile }: InputManifest['keyNa
   return `${comment} Others: company${profile === null ? '' : ', reveal (by linkedin_url)'}.\nsteps: [enrich, verify]`;
 }
 
-function jobFile(name: string, input: string, { format, columns, keyName, files }: InputManifest): string {
+function jobFile(
+  name: string,
+  input: string,
+  { format, columns, keyName, files }: InputManifest,
+  { columns: mapped, warnings }: InputMapping,
+): string {
   const text = (value: string): string => JSON.stringify(value);
-  const keys = Object.entries(keyName).flatMap(([key, column]) => (column === null ? [] : [`    ${key}: ${text(column)}`]));
+  const samplesOf = (key: string): string => mapped.find((one) => one.key === key)?.samples.join(', ') ?? '';
+  const keys = Object.entries(keyName).flatMap(([key, column]) =>
+    column === null ? [] : [`    ${key}: ${text(column)}${samplesOf(key) === '' ? '' : `   # ${samplesOf(key)}`}`],
+  );
   const output = `${name}.enriched.${format}`;
   const shown = columns.slice(0, MOST_COLUMNS).map((column) => printable(column).slice(0, 60));
   const more = columns.length > shown.length ? ` and ${columns.length - shown.length} more` : '';
@@ -80,7 +90,7 @@ input:
   # The columns that hold the keys of a lookup.
   columns:
 ${keys.join('\n')}
-${files.some(({ delimiter }) => delimiter === ';') ? '  delimiter: ";"\n' : ''}
+${warnings.map((warning) => `  # ${warning}\n`).join('')}${files.some(({ delimiter }) => delimiter === ';') ? '  delimiter: ";"\n' : ''}
 ${stepsFor(keyName)}
 
 service:

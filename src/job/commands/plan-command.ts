@@ -10,6 +10,7 @@ import { readRecords } from '../../formats/read-records.ts';
 import type { InputManifest } from '../../formats/input-record.ts';
 import { adoptSpool } from '../lifecycle/frozen-input.ts';
 import { ledgerRights } from '../lifecycle/ledger-rights.ts';
+import { inputMapping, mappingText, type InputMapping } from '../lifecycle/input-mapping.ts';
 import { jobPaths, type JobPaths } from '../lifecycle/paths.ts';
 import { forecastProviders, type ProvidersForecast } from './forecast-providers.ts';
 import { creditsText, forecastCredits, ledgerMatchRates, type CreditForecast } from './plan-credits.ts';
@@ -44,6 +45,9 @@ interface RunForecast {
   readonly files: number;
   readonly bytes: number;
   readonly keys: InputManifest['keyName'];
+  /** The same with masked values, and what the user should know about the columns. */
+  readonly columns: InputMapping['columns'];
+  readonly warnings: InputMapping['warnings'];
   readonly records: number;
   readonly invalid: number;
   /** Records with more fields than the header: the output does not have the surplus. Null without such records. */
@@ -144,6 +148,7 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
       files: manifest.files.length,
       bytes: manifest.files.reduce((sum, file) => sum + file.size, 0),
       keys: manifest.keyName,
+      ...(await inputMapping(manifest, job, signal)),
       records: counting.records,
       invalid: counting.invalid,
       surplus: surplusOf(counting, manifest),
@@ -218,16 +223,13 @@ function describe(
   apiKey: ApiKeyState,
 ): string {
   const { steps, service, limits } = job;
-  const { requests, lookups, keys, surplus, providers, orders = {} } = plan;
+  const { requests, lookups, surplus, providers, orders = {} } = plan;
   const atMost = providers === undefined ? '' : 'at most ';
-  const mapped = Object.entries(keys).flatMap(([key, column]) => (column === null ? [] : [`${key} from "${column}"`]));
   const rows: [string, string][] = [
     ...(plan.shard === null ? [] : [['shard', plan.shard] satisfies [string, string]]),
-    [
-      'input',
-      `${count(plan.files)} file${plan.files === 1 ? '' : 's'}, ${count(plan.bytes)} bytes` +
-        (mapped.length > 0 ? `; ${mapped.join(', ')}` : ''),
-    ],
+    ['input', `${count(plan.files)} file${plan.files === 1 ? '' : 's'}, ${count(plan.bytes)} bytes`],
+    ...plan.columns.map((column, at) => [at === 0 ? 'columns' : '', mappingText(column)] satisfies [string, string]),
+    ...plan.warnings.map((warning) => ['warning', warning] satisfies [string, string]),
     ['records', `${count(plan.records)}${plan.invalid > 0 ? `, of them ${count(plan.invalid)} with nothing to look up` : ''}`],
     ...(plan.skipped === undefined ? [] : [['skipped', `${count(plan.skipped)}, by input.where`] satisfies [string, string]]),
     ...(surplus === null

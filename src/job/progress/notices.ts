@@ -1,3 +1,4 @@
+import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { ThrottledWait } from '../../limiter/limiter.ts';
 import type { Step } from '../../definition/steps.ts';
 import type { PoolEvents } from '../../pool/call-pool.ts';
@@ -21,6 +22,17 @@ export function warnOfMissesAlone({ records: { matched, no_match } }: Pick<Repor
     `no record matched, and ${count(no_match)} did not: check the path in --base-url and the mapped columns. The ledger keeps these ` +
       'misses; millrace ledger purge takes them out (docs/ledger.md)',
   );
+}
+
+/** No record had an address, and enrich found none: a column of addresses may have another name. */
+export function warnOfIdleVerify(
+  { records: { total, failed }, verification }: Pick<Report, 'records' | 'verification'>,
+  { steps, verify }: Pick<CompiledJob, 'steps' | 'verify'>,
+  reporter: Pick<Reporter, 'warn'>,
+): void {
+  const verdicts = Object.values(verification).reduce((sum, count) => sum + count, 0);
+  if (!steps.includes('verify') || verify.when !== 'always' || total === 0 || failed > 0 || verdicts > 0) return;
+  reporter.warn('verify_idle', 'verify had nothing to do: no record has an address. Name its column with --input.columns.email NAME');
 }
 
 /** Messages beside the progress of a run: one for each outage, each long wait, and each adaptation to the service. */

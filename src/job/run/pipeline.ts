@@ -13,6 +13,7 @@ import { RetryProcessor } from '../../processor/retry-record.ts';
 import { EXIT, type ExitCode } from '../../util/errors.ts';
 import type { StopSignals } from '../../util/stop-signals.ts';
 import type { Waits } from '../../util/waits.ts';
+import { inputMapping, mappingText } from '../lifecycle/input-mapping.ts';
 import { ledgerRights } from '../lifecycle/ledger-rights.ts';
 import type { RetrySource } from '../lifecycle/retried-records.ts';
 import { firstRowNotices } from '../progress/first-row-notices.ts';
@@ -62,6 +63,13 @@ export interface PipelineOptions extends RunContext {
 
 /** A retry sends its waiting addresses after each 8,192 rows of the output. The loop's window holds more rows than that. */
 const RETRY_GROUP_ROWS = 8_192;
+
+/** Says which columns hold the keys, before anything is paid for. */
+async function showMapping({ job, checkpoint: { manifest }, reporter }: PipelineOptions, signal: AbortSignal): Promise<void> {
+  const { columns, warnings } = await inputMapping(manifest, job, signal);
+  for (const column of columns) reporter.info('column', mappingText(column));
+  for (const warning of warnings) reporter.warn('columns', warning);
+}
 
 /**
  * Opens source, ledger, limiter, pool, steps, writer and checkpoint in this order, moves every record through them, and closes them in the
@@ -188,6 +196,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     });
     opened.defer(unwatch);
     try {
+      if (!options.isResumed && retry === null) await showMapping(options, state.stopping);
       await saved.start();
       await loop.run();
     } catch (error) {

@@ -20,7 +20,7 @@ import { makeOwnFolder } from '../lifecycle/scratch.ts';
 import { decideStart, refuseOthersFiles, reopenOutput } from '../lifecycle/start.ts';
 import { type DecideStart, type Start, type StartOptions } from '../lifecycle/start-decision.ts';
 import { withJobLock } from '../lifecycle/with-job-lock.ts';
-import { warnOfMissesAlone } from '../progress/notices.ts';
+import { warnOfIdleVerify, warnOfMissesAlone } from '../progress/notices.ts';
 import type { Reporter } from '../progress/reporter.ts';
 import { errorLine } from '../report/error-line.ts';
 import { buildReport } from '../report/report.ts';
@@ -182,6 +182,7 @@ function jobFiles(
       // A shard's part is no result yet: `runShard` reports the whole.
       if (shard !== null) return;
       warnOfMissesAlone(report, reporter);
+      warnOfIdleVerify(report, job, reporter);
       reporter.finished(report, paths);
     },
     reportStop: async (latest) => {

@@ -14,6 +14,7 @@ import { adoptSpool } from '../lifecycle/frozen-input.ts';
 import { jobPaths } from '../lifecycle/paths.ts';
 import { scratchFolder } from '../lifecycle/scratch.ts';
 import { freshStart } from '../lifecycle/start.ts';
+import { warnOfIdleVerify } from '../progress/notices.ts';
 import type { Reporter } from '../progress/reporter.ts';
 import { buildReport } from '../report/report.ts';
 import type { RunDestination, RowWriter } from './destination.ts';
@@ -42,7 +43,11 @@ export async function runToStandardOutput(
       openWriter: async () => stdoutRows(job, checkpoint.manifest),
       saveCheckpoint: null,
       finish: (writer) => writer.finish(),
-      commit: async (finishing) => reporter.finished(buildReport({ ...finishing, state: 'finished' }, job), null),
+      commit: async (finishing) => {
+        const report = buildReport({ ...finishing, state: 'finished' }, job);
+        warnOfIdleVerify(report, job, reporter);
+        reporter.finished(report, null);
+      },
       reportStop: async () => undefined,
     };
     return await runPipeline({

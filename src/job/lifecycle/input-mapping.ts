@@ -1,0 +1,56 @@
+/** Describes which column of the input holds which key, for people: with masked values, and with what is left unused. */
+import { findTable, type ColumnSamples } from '../../reader/column-samples.ts';
+import { unusedAddresses } from '../../reader/choose-columns.ts';
+import { keysOr } from '../../formats/header-aliases.ts';
+import type { InputManifest, KeyNames } from '../../formats/input-record.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
+import { printable } from '../../util/display.ts';
+import { masked } from '../../util/masked.ts';
+
+/** The column of one key. */
+export interface MappedColumn {
+  readonly key: string;
+  readonly column: string;
+  /** At most three values, masked. */
+  readonly samples: readonly string[];
+}
+
+export interface InputMapping {
+  readonly columns: readonly MappedColumn[];
+  /** Sentences without their full stops. */
+  readonly warnings: readonly string[];
+}
+
+/** Reads the first records of the first file that has any. @throws as reading does */
+export async function inputMapping(
+  manifest: InputManifest,
+  { steps }: Pick<CompiledJob, 'steps'>,
+  signal?: AbortSignal,
+): Promise<InputMapping> {
+  const found = await findTable(manifest, signal);
+  if (found === null) return { columns: mappedColumns(manifest.keyName, new Map()), warnings: [] };
+  const keys = keysOr(found.file.keys, manifest.keyName);
+  const unused = unusedAddresses(found.columns, found.samples, keys).map(
+    (column) => `column ${quoted(column)} looks like addresses and is not used: --input.columns.email ${quoted(column)} takes it`,
+  );
+  const idle = steps.includes('verify') && keys.email === null && manifest.files.every((file) => file.keys.email === null);
+  return {
+    columns: mappedColumns(keys, found.samples),
+    warnings: [...unused, ...(idle ? ['no column of addresses was found: verify asks only about addresses that enrich finds'] : [])],
+  };
+}
+
+/** `email from "Work Email", such as a***@acme.example, b***@mill.example` */
+export function mappingText({ key, column, samples }: MappedColumn): string {
+  return `${key} from ${quoted(column)}${samples.length === 0 ? '' : `, such as ${samples.join(', ')}`}`;
+}
+
+function mappedColumns(keys: KeyNames, samples: ColumnSamples): MappedColumn[] {
+  return Object.entries(keys).flatMap(([key, column]) =>
+    column === null ? [] : [{ key, column, samples: (samples.get(column)?.examples ?? []).map((value) => printable(masked(value))) }],
+  );
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(printable(name).slice(0, 80));
+}

@@ -28,6 +28,9 @@ function rowsOf(file: string): string[][] {
 
 export const SOURCES = rowsOf('sources.tsv').slice(1);
 
+/** Our own wordings: the meaning (`dead`, `full`, `living`) and the reply. */
+export const OWN_WORDS = rowsOf('own-words.tsv');
+
 export function repliesOf(family: Family, collection: Collection): RealReply[] {
   const rows = rowsOf(collection === 'seen' ? `${family}.tsv` : `unseen/${family}.tsv`);
   return rows.map(([source = '', language = '', text = '']) => ({ source, language, text }));

@@ -14,6 +14,7 @@ full | quota . over | quota exceeded | dovecot
 full | who .. over . quota | user is over quota | dovecot
 full | who .. over . limit !message | mailbox has exceeded the limit | sisimai
 full | who . quota/limit . over | mailbox size limit exceeded | sisimai
+full | over . limit . box | przekroczono limit skrzynki | interia.pl
 full | over . who . limit/quota | over the maximum allowed mailbox size | qmail
 full | who . quota limit | account storage limit | godaddy
 full | who over $ | user has exceeded | sisimai
@@ -23,17 +24,19 @@ full | not . quota | Brak miejsca na koncie | interia.pl
 us | policy | blocked by our spam policy | spamhaus
 us | temporary | try again later | postfix
 us | ^ !check ... retry | try again | postfix
-us | ^ !who !gone ... denied | blocked, access denied | zone-mta
+us | machine . rejected/denied/blocked !who | destination server rejected the message | exim
+us | ^ !who !gone ... denied/blocked | blocked, access denied | zone-mta
 us | sender ... found/known | your IP address is listed | zone-mta
 us | over . limit | user over limit of received mails | postfix
 us | limit . over | line limit exceeded | exchange
-us | sender ... denied/rejected/not/unknown/over/gone/deleted | sender address rejected | postfix
-us | denied/rejected/not/unknown/over ... sender | refused mail from your host | postfix
-us | exists/found/known/unknown/available ... denied | mailbox not found or access denied | email issues
-us | denied ... exists/found/known/unknown | access denied for unknown user | own words
+us | sender/client ... denied/blocked/rejected/not/unknown/over/gone/deleted | sender address rejected | postfix
+us | denied/blocked/rejected/not/unknown/over/gone ... sender | refused mail from your host | postfix
+us | ^ !who ... denied/blocked/rejected/not/unknown/over ... client | unknown client | postfix
+us | exists/found/known/unknown/available ... denied/blocked | mailbox not found or access denied | email issues
+us | denied/blocked ... exists/found/known/unknown | access denied for unknown user | own words
 us | your . who/email | your address is not known here | exim
 us | machine . not . exists/found/known !who | domain not found | postfix
-us | machine . unknown | host unknown | sendmail
+us | machine . unknown !who | host unknown | sendmail
 us | unknown . machine | invalid domain | sendmail
 us | not . machine | no such domain | sendmail
 
@@ -57,13 +60,14 @@ no_mailbox | email not . exists/found | this e-mail does not exist | yahoo
 no_mailbox | email .. unknown $ | e-mail unknown | sisimai
 no_mailbox | not . exists/found/known . directory | not listed in Domino Directory | domino
 no_mailbox | directory . exists/found/known not | Domino ディレクトリには見つかりません | domino
-no_mailbox | not . directory | the user is not in our directory | domino
+no_mailbox | not preposition directory | the user is not in our directory | domino
 no_mailbox | not . exists/found/known place | not known at this site | sendmail
 no_mailbox | unknown place | unknown at this host | typo3 t3m
 no_mailbox | who .. not place | the user is not here | own words
 no_mailbox | only not found | not found | sisimai
 
 mailbox_disabled | who .. gone | account has been disabled | yahoo
+mailbox_disabled | box . blocked $ | Le compte du destinataire est bloque | orange.fr
 mailbox_disabled | who .. deleted | account deleted | own words
 mailbox_disabled | gone . who | inactive user | sisimai
 mailbox_disabled | who .. not . active | user is not active | sisimai
@@ -78,6 +82,6 @@ unavailable | who .. not available | mailbox unavailable | rfc 5321
 unavailable | not available . who | unavailable mail user | coremail
 unavailable | not available | not available | interia.pl
 
-hint | denied | recipient denied | kumomta
-hint | sender | client 1.2.3.4 | postfix
+hint | denied/blocked | recipient denied | kumomta
+hint | sender/client | client 1.2.3.4 | postfix
 `;

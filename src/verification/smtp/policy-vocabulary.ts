@@ -26,10 +26,15 @@ policy | en | unreachable | exim
 policy | en | timeout, timed out, time out, did not respond, protocol, sequence, decode, misconfig*, internal error, local error | postfix
 policy | en | system error | postfix
 policy | en | configuration error, mailer error, media error, syntax error, local problem, system problem, server error, queue | postfix
-policy | en | does not want, doesn t want, don t want, by this user, unwanted, not welcome, refuses to accept, geo*, country | mimecast
+policy | en | does not want, doesn t want, don t want, by this user, unwanted, not welcome, refuses to accept, geoip | mimecast
+policy | en | geographic*, geolocation, country | mimecast
 policy | en | dialup, dial up | mimecast
 policy | en | verification failed, verify failed, verification failure, status unknown, unknown status, external*, outside | exim
-policy | en | executable, malformed, attachment*, expired message, message expired, delivery expired, guidelines | exim
+policy | en | unknown reason*, unknown error*, unknown problem*, unknown issue*, unknown cause, unknown failure, lost connection | postfix
+policy | en | recipient count, number of recipients | exim
+sender | en | server name*, service name*, machine name*, file name*, system name*, mail server name* | exim
+policy | en | invalid forward*, bad forward*, forwarding loop*, executable, malformed, attachment*, expired message | exim
+policy | en | message expired, delivery expired, guidelines | exim
 policy | en | dynamic, permission*, privilege*, license*, third party, bogus, infected, url, link, links, blamed, sanction* | zone-mta
 policy | de | werbung, schwarze liste, blacklist, sperrliste, richtlinie*, anmeldung, zu viele, zu oft, massenmail, abgewiesen wegen | gmx
 policy | fr | abus, indesirable*, politique, liste noire, authentification, trop de, trop, taille limite | orange.fr
@@ -44,17 +49,22 @@ sender | en | sender*, sending, originat*, mail from, mailfrom, message from, me
 sender | en | from address*, from header* | postfix
 sender | en | from field, from domain, envelope from, return path, returnpath, reply path, bounce path, return address* | rfc
 sender | en | bounce address*, reverse path | rfc
-sender | en | outgoing, outbound, gateway*, envelope, envelope address*, your email address*, your email account* | exchange
+sender | en | outgoing, outbound, gateway user*, gateway for, a gateway, envelope, envelope address*, your email address* | exchange
+sender | en | your email account* | exchange
 sender | en | your e address | exchange
 sender | en | from, envelope sender, null sender, null return, purported, responsible address | rfc
-sender | en | client*, ip, ips, ip address*, ipv, isp, your ip, host name*, hostname*, domain name*, connect*, connection* | postfix
-sender | en | relay*, proxy, open relay | postfix
+client | en | client*, relay, relays | postfix
+sender | en | ip, ips, ip address*, ipv, isp, your ip, host name*, hostname*, domain name*, connect*, connection* | postfix
+sender | en | relaying, relayed, relay access, relay host, mail relay, proxy, open relay | postfix
 sender | en | callout, callback, identit*, remote address*, remote name, remote ip, peer, mta, smtp auth, session, command* | exim
 sender | en | parameter*, argument* | exim
 sender | en | you are, you re, you have, you must, you do not, you don t, you need, you may, you send, your host*, your network | exim
 sender | en | your domain | exim
 sender | en | your server, your name, your isp, your mailserver, your smtp, your mta, your access, your connection | exim
 your | en | your | grammar
+your | de fr es pt it pl | ihr, ihre, ihrem, ihren, votre, vos, su, sus, tu cuenta, seu, sua, seus, suas, tuo, tua, suo, twoj | grammar
+your | de fr es pt it pl | twoje, twoja | grammar
+your | ru uk zh ja ko | ваш, ваша, ваше, вашего, вашей, ваши, твой, 您的, 你的, あなたの, お客様の, 귀하의 | grammar
 filler | en | you are trying, you re trying, you tried, you entered, you specified, you sent, you are sending | gmail
 filler | en | in relay recipient table | gmail
 filler | en | relay recipient table, this message was sent, ce message a ete envoye, in reply to rcpt to command | postfix
@@ -66,13 +76,16 @@ sender | es pt it pl cs | remitent*, remetent*, emissor, su direccion, su servid
 sender | es pt it pl cs | dominio de origen | terra
 sender | ru uk zh ja ko | отправител*, відправник*, 发件人, 發件人, 寄件人, 寄件者, 发信, 發信, 发送者, 发送, 發送, 送信者, 送信元, 差出人, 발신자, 보낸사람, 송신 | mail.ru, qq
 
-denied | en | denied, deny, listed at, listed by, listed in zen, denies, block, blocks, blocked, blocking, banned, ban | postfix
+blocked | en | block, blocks, blocked, blocking | postfix
+denied | en | denied, deny, listed at, listed by, listed in zen, denies, banned, ban | postfix
 denied | en | prohibit*, forbid*, restrict*, not allowed, not permitted | postfix
 denied | en | has disabled, have disabled, has blocked, unauthori*, not authori*, no permit, refused to, disallowed, no relaying | postfix
 denied | en | no access, isn t allowed, isn t permitted, access deny | postfix
-denied | de fr es pt it pl | gesperrt*, verboten, nicht erlaubt, bloqu*, bloccat*, zablokowan*, interdit*, no permitid* | web.de
+blocked | de fr es pt it pl | gesperrt*, bloqu*, bloccat*, zablokowan* | web.de
+denied | de fr es pt it pl | verboten, nicht erlaubt, interdit*, no permitid* | web.de
 denied | de fr es pt it pl | nao permitid*, vietat* | web.de
-denied | ru zh ja ko | отклон*, запрещ*, блокир*, 拒绝, 拒絕, 拒收, 禁止, 屏蔽, 不允许, 不允許, 拒否, 거부, 거절, 차단 | qq
+blocked | ru zh ja ko | блокир* | qq
+denied | ru zh ja ko | отклон*, запрещ*, 拒绝, 拒絕, 拒收, 禁止, 屏蔽, 不允许, 不允許, 拒否, 거부, 거절, 차단 | qq
 rejected | en | rejected, reject, rejects, refused, refuse, refuses, failed, fail, fails, error, problem, failure, not accepted | postfix
 rejected | en | bounced | postfix
 rejected | de fr es pt it | abgelehnt, abgewiesen, zuruckgewiesen, rejete*, rechazad*, rejeitad*, recusad*, rifiutat* | orange.fr

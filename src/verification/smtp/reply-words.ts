@@ -23,8 +23,9 @@ const EMPTY = /[([{<"'«“][\s#]*[)\]}>"'»”]\s*:?/g;
 const BRACKETED = /[([{<«]([^()[\]{}<>«»]*)[)\]}>»]/g;
 const DASH = /\s-+\s|[—–]|->/g;
 /** Words that begin another clause. */
-const CONJUNCTION = /(?<!\p{L})(?:because|since|weil|parce que|porque|perche)(?!\p{L})/gu;
-const SEPARATOR = /(?<!\.)\.(?!\.)|[;!?:/|,()[\]{}<>«»，。；：、！？（）「」【】]+/g;
+const CONJUNCTION = /(?<!\p{L})(?:because|since|or you|weil|parce que|porque|perche)(?!\p{L})/gu;
+const SEPARATOR = /(?<!\.)\.(?!\.)|[;!?/|,()[\]{}<>«»，。；、！？（）「」【】]+/g;
+const COLON = /[:：]+/g;
 
 /** A word, or a row of letters of a script without spaces. */
 export const WORD = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー]+|[\p{L}\p{M}]+/gu;
@@ -78,8 +79,11 @@ function withoutAccents(text: string): string {
     .replaceAll(/[łøßıё]/g, (letter) => PLAIN_LETTERS[letter] ?? letter);
 }
 
-/** The words of each clause. Text in brackets is a clause of its own, so that the words around it stay together. */
-export function clausesOf(plain: string): string[][] {
+/**
+ * The words of each clause, in its parts before and behind a colon. Text in brackets is a clause of its own, so that the words around it
+ * stay together.
+ */
+export function clausesOf(plain: string): string[][][] {
   const asides: string[] = [];
   let rest = plain;
   for (let before = ''; before !== rest;) {
@@ -91,6 +95,5 @@ export function clausesOf(plain: string): string[][] {
   }
   return [rest, ...asides]
     .flatMap((part) => part.replaceAll(DASH, ';').replaceAll(CONJUNCTION, ';').split(SEPARATOR))
-    .map((clause) => clause.match(WORD) ?? [])
-    .filter((words) => words.length > 0);
+    .map((clause) => clause.split(COLON).flatMap((part) => [part.match(WORD) ?? []].filter((words) => words.length > 0)));
 }

@@ -13,15 +13,15 @@ filler | en | do, does, did, see, more, information, visit, contact, details, re
 filler | en | https, said, reply | gmail
 filler | de | der, die, das, den, dem, des, ein, eine, einen, einem, einer, ist, sind, wurde, wird, war, hat, dieser, diese | grammar
 filler | de | dieses, uns, solch* | grammar
-filler | fr | le, la, les, l, un, une, du, d, est, ete, cet, cette, ce, votre, plus d, au, moins, ci, dessus, qu, que, aux | grammar
+filler | fr | le, la, les, l, un, une, du, d, est, ete, cet, cette, ce, plus d, au, moins, ci, dessus, qu, que, aux | grammar
 filler | fr | lettres | grammar
-filler | es pt it | el, los, las, una, uno, es, esta, este, ese, esa, sido, ha, se, o, os, um, uma, foi, esse, seu, lo, il, gli | grammar
+filler | es pt it | el, los, las, una, uno, es, esta, este, ese, esa, sido, ha, se, o, os, um, uma, foi, esse, lo, il, gli | grammar
 filler | es pt it | e, questo | grammar
 filler | es pt it | dicha, dicho, para, simile, risulta, sono, sta, nao foi possivel, del, al, della, di, por, da, dos, y, ou | grammar
 filler | pl cs | jest, zostal*, ta, ten, tego, taki*, takie*, podan*, sie, tak*, je, tato, tento, byl*, byla, docelow* | grammar
 filler | pl cs | przez | grammar
 filler | ru uk | это, этот, эта, был, была, было, такого, такой, такая, данный, указанный, указанного, цей, такий, такої | grammar
-filler | zh ja ko | 的, 该, 該, 此, 这个, 這個, 您, 你, 了, 是, を, は, が, の, に, で, も, この, その, 가, 이, 는, 은, 을, 를, 의, 해당, 수 | grammar
+filler | zh ja ko | 的, 该, 該, 此, 这个, 這個, 了, 是, を, は, が, の, に, で, も, この, その, 가, 이, 는, 은, 을, 를, 의, 해당, 수 | grammar
 
 place | en | here, on this end, on file, with us, at home | sisimai
 place | de fr es it pl ru | hier, bei uns, ici, chez nous, aqui, acqui, qui, tutaj, u nas, здесь, у нас, тут | grammar
@@ -36,31 +36,46 @@ directory | en | directory, domino directory, name address book, address book, l
 directory | en | name directory, ldap server | domino, qmail
 directory | fr es it ja | annuaire, libreta, directorio, rubrica, libreta de direcciones, ディレクトリ, アドレス帳 | domino
 
-who | en | user, users, userid, username, mailbox, mailboxes, mbox, inbox, mail box, mail boxes, mail drop, maildrop, postbox | sendmail
-who | en | mailfolder, maildir | sendmail
-who | en | recipient, recipients, receiver, receiptor, addressee, adressee, account, accounts, alias, person, customer | sisimai
+box | en | mailbox, mailboxes, mbox, inbox, mail box, mail boxes, mail drop, maildrop, postbox | sendmail
+who | en | user, users, userid, username | sendmail
+box | en | mailfolder, maildir | sendmail
+box | en | account, accounts | sisimai
+who | en | recipient, recipients, receiver, receiptor, addressee, adressee, alias, person, customer | sisimai
 who | en | subscriber | sisimai
-who | en | address, addresses, adress, adresses, email address*, email adress*, email account*, emailaddress, mailaddress | exim
+box | en | email account* | exim
+who | en | address, addresses, adress, adresses, email address*, email adress*, emailaddress, mailaddress | exim
 who | en | mail address* | exim
 who | en | employee, recipients in your email, user or domain, our client*, our mx service client | 263
 who | en | recipient lookup, address lookup, email address lookup, user lookup, local part, localpart, name, your recipient* | exim
-who | en | your envelope recipient*, envelope recipient*, email name, folder | exim
-who | de | empfanger*, empfaenger*, benutzer*, nutzer*, postfach*, konto, kontos, adressat*, adresse, mailadresse, postfaecher | web.de
+who | en | your envelope recipient*, envelope recipient*, email name | exim
+box | de | postfach*, konto, kontos | web.de
+who | de | empfanger*, empfaenger*, benutzer*, nutzer*, adressat*, adresse, mailadresse*, postfaecher | web.de
 who | de | teilnehmer | web.de
-who | fr | destinataire*, utilisateur*, boite, compte, abonne, correspondant, adresse electronique, adresse de messagerie | orange.fr
-who | es pt | usuario*, destinatario*, cuenta*, buzon, casilla, direccion, casella, conta, endereco, caixa, caixa postal, correo | terra
+box | fr | boite, compte | orange.fr
+who | fr | destinataire*, utilisateur*, abonne, correspondant, adresse electronique, adresse de messagerie | orange.fr
+who | fr | adresse de courriel, votre correspondant | orange.fr
+box | es pt | cuenta*, buzon, casilla, casella, conta, caixa, caixa postal | terra
+who | es pt | usuario*, destinatario*, direccion, endereco, correo | terra
 who | es pt | persona | terra
-who | it | utente, utenti, destin, indirizzo, cassetta | tin.it
-who | pl | odbiorca, odbiorcy, uzytkownik*, kont*, skrzynk*, adresat*, adres, adresu, adresie | interia.pl
-who | cs nl sv da no | uzivatel*, schrank*, prijemce, adresat, ontvanger, gebruiker*, mottagar*, modtager*, mottaker* | seznam.cz
+box | it | cassetta | tin.it
+who | it | utente, utenti, destin, indirizzo | tin.it
+box | pl | konta, kontem, kontu, skrzynk* | interia.pl
+who | pl | odbiorca, odbiorcy, uzytkownik*, adresat*, adres, adresu, adresie | interia.pl
+box | cs nl sv da no | schrank* | seznam.cz
+who | cs nl sv da no | uzivatel*, prijemce, adresat, ontvanger, gebruiker*, mottagar*, modtager*, mottaker* | seznam.cz
 who | cs nl sv da no | anvandar*, bruker*, bruger* | seznam.cz
-who | fi tr hu ro | vastaanottaja*, kayttaja*, kullanici*, alici*, hesap, cimzett*, felhasznalo*, utilizator*, destinatar* | own words
-who | fi tr hu ro | postalada* | own words
-who | ru uk | пользовател*, ящик*, адрес*, получател*, аккаунт*, учетн*, абонент*, абонента, користувач*, скринь*, одержувач* | mail.ru
+box | fi tr hu ro | hesap | own words
+who | fi tr hu ro | vastaanottaja*, kayttaja*, kullanici*, alici*, cimzett*, felhasznalo*, utilizator*, destinatar* | own words
+box | fi tr hu ro | postalada* | own words
+box | ru uk | ящик*, аккаунт*, учетн*, скринь* | mail.ru
+who | ru uk | пользовател*, адрес*, получател*, абонент*, абонента, користувач*, одержувач* | mail.ru
 who | ru uk | отримувач* | mail.ru
-who | zh | 用户, 用戶, 使用者, 邮箱, 郵箱, 信箱, 收件人, 收信人, 帐号, 账号, 帳號, 帐户, 账户, 帳戶, 地址, 邮件地址, 收件地址, 邮箱地址, 电子邮件地址 | qq, 163
-who | ja | ユーザー, ユーザ, 宛先, あて先, アドレス, メールアドレス, アカウント, 受信者, 受取人, メールボックス, 宛名, 利用者 | docomo
-who | ko | 사용자, 수신자, 받는사람, 받는 사람, 계정, 주소, 메일주소, 메일함, 편지함, 수신인, 메일박스 | daum
+box | zh | 邮箱, 郵箱, 信箱, 帐号, 账号, 帳號, 帐户, 账户, 帳戶 | qq, 163
+who | zh | 用户, 用戶, 使用者, 收件人, 收信人, 地址, 邮件地址, 收件地址, 邮箱地址, 电子邮件地址 | qq, 163
+box | ja | アカウント, メールボックス | docomo
+who | ja | ユーザー, ユーザ, 宛先, あて先, アドレス, メールアドレス, 受信者, 受取人, 宛名, 利用者 | docomo
+box | ko | 계정, 메일함, 편지함, 메일박스 | daum
+who | ko | 사용자, 수신자, 받는사람, 받는 사람, 주소, 메일주소, 수신인 | daum
 email | en | email, emails, e mail | sisimai
 
 not | en | not, no, nor, isn t, doesn t, dosn t, don t, wasn t, hasn t, haven t, couldn t, can t, cannot, cant, aren t, never | grammar
@@ -85,10 +100,11 @@ known | en | known, know, knows, recogni*, valid, listed, registered, present, d
 known | en | assigned, provisioned, mapped, member of domain, member of this domain | tinycampaign
 have | en | have, got, handle, handles, own, owns | yahoo
 rcpt | en | rcpt | sisimai
-known | de fr es pt it | bekannt, gultig*, gueltig*, registriert, zugeordnet, connu*, valide, valable, conocid*, valid* | grammar
+known | de fr es pt it | bekannt, gultig*, gueltig*, registriert, zugeordnet, connu*, valide, valable, conocid*, valido, valida | grammar
+known | de fr es pt it | validos, validas | grammar
 known | de fr es pt it | conhecid*, conosciut* | grammar
 known | de fr es it | angelegt, eingerichtet, repertorie*, inscrit*, enregistre*, registrad*, enderecad*, cadastrad*, registrat* | domino
-known | de fr es it | correct*, corrett* | domino
+known | de fr es it | correcte, corrett* | domino
 known | pl nl sv ru zh ja ko | znan*, zarejestrowan*, bekend, kand, kjent, kendt, зарегистрир*, известен, известн*, 注册, 註冊, 有效 | grammar
 known | pl nl sv ru zh ja ko | 登録*, 登録されてい, 유효하지 | grammar
 
@@ -101,14 +117,14 @@ unknown who | en | userunknown, unknownuser, badrcptto, bad recipient, badrecipi
 unknown who | en | invalidmailbox | qmail
 known who | en | validrcptto, rcptto list, recipient list | qmail
 unknown | de | unbekannt*, unguelt*, ungult*, falsch*, unzustellbar*, inexistent* | web.de
-unknown | fr | inconnu*, invalid*, inexistant*, errone*, incorrect* | orange.fr
+unknown | fr | inconnu*, invalid*, inexistant*, errone*, incorrecto, incorrecta, incorrecte | orange.fr
 unknown | es pt it | desconocid*, desconhecid*, sconosciut*, errat*, non valid*, ine*istent*, inesistent* | terra, ig.com.br
 unknown | pl cs nl sv da tr hu | nieznan*, nieprawidlow*, bledn*, niepoprawn*, neznam*, neexistuj*, onbekend*, ongeldig*, okand* | sare.pl
 unknown | pl cs nl sv da tr hu | ukendt*, ukjent*, ismeretlen* | sare.pl
 unknown | tr fi ro pl | bilinmeyen, gecersiz, bulunamadi, tuntemat*, necunoscut*, nieistniejac* | own words
 unknown | ru uk | неизвест*, неверн*, несуществ*, недействит*, невідом*, некоррект*, неправильн* | mail.ru
 unknown | zh | 不存在, 无效, 無效, 错误, 錯誤, 不正确, 不合法, 不合规, 未知, 未找到, 不明, 有误, 有誤, 不是有效 | qq, 163
-unknown | ja ko | 無効, 不正, 誤り, 間違い, 見当たりません, 알 수 없는, 알수없는, 잘못된, 유효하지 않, 없는 | docomo
+unknown | ja ko | 無効, 不正, 誤り, 間違, 見当たりません, 알 수 없는, 알수없는, 잘못된, 유효하지 않, 없는 | docomo
 not available | en | unavailable, unavailble, unavaiable | rfc 5321
 available | en | available, reachable, accessible | rfc 5321
 available | de fr es pt it pl ru | verfugbar, verfuegbar, erreichbar, disponib*, disponivel, dostepn*, доступ* | interia.pl
@@ -122,7 +138,7 @@ gone | en | retired, dormant, abandoned, obsolete, shut down, switched off, turn
 gone | en | lapsed | yahoo
 gone | en | not logged in, not logged on, never logged in, not been used, never been used, decommission*, has left, have left | own words
 gone | en | left the company, cancelled, canceled | own words
-deleted | en | deleted, removed, purged, has moved, moved | yahoo
+deleted | en | deleted, removed, purged, has moved, have moved, has been moved | yahoo
 gone | de | deaktiviert*, inaktiv*, abgeschaltet, stillgelegt, geloscht*, geloescht*, geschlossen*, abgelaufen* | 1und1
 gone | fr | desactiv*, inactif*, inactiv*, ferme, fermee, cloture*, suspendu*, supprim*, archive*, expire* | orange.fr
 gone | es pt it | desactivad*, desativad*, deshabilitad*, inativ*, suspendid*, suspens*, expirad*, ha expirado, encerrad* | terra
@@ -164,7 +180,8 @@ over quota | de es | zuviele mails, zu viele mails, zuviele nachrichten, sobre u
 over | en | over, exceed*, exeed*, exceds, exhaust*, reached, surpass*, beyond, insufficient, larger than, violation, not enough | dovecot
 over | en | used up, out of | dovecot
 over | en | enough, not sufficient, sufficient, low on, maximum | dovecot
-over | de fr es pt it pl zh | uberschritten, ueberschritten, erschoepft, depass*, excedid*, superad*, sobrepass*, exced* | web.de
+over | de fr es pt it pl zh | uberschritten, ueberschritten, erschoepft, erschopft, insuffisant*, insuficiente, insufficiente | web.de
+over | de fr es pt it pl zh | недостаточн*, недостатньо, depass*, excedid*, superad*, sobrepass*, exced* | web.de
 over | de fr es pt it pl zh | superat*, przekrocz*, 超出, 超过, 超過, 不足, 不够, 不夠, オーバー, превыш*, перевищ* | web.de
 limit | en | limit, limits, size, maximum allowed | cyrus
 message | en | message, messages, mails, letter, mail size, mail data | sisimai

@@ -93,7 +93,6 @@ const PLACE = ((preposition, your, machine, table) => new RegExp(`${preposition}
   letterOf('machine'),
   letterOf('table'),
 );
-const UNREAD = new RegExp(`[${letterOf('filler')}${letterOf('preposition')}]`, 'g');
 
 function lettersOf(clause: readonly string[]): string {
   let letters = '';
@@ -105,16 +104,31 @@ function lettersOf(clause: readonly string[]): string {
     letters += found ?? '_';
     from += UNSPACED.test(first) ? 1 : count;
   }
-  return letters.replaceAll(letterOf('filler'), '').replaceAll(PLACE, letterOf('place')).replaceAll(UNREAD, '');
+  return letters.replaceAll(letterOf('filler'), '').replaceAll(PLACE, letterOf('place'));
 }
 
-/** Concepts that no gap of a family passes over. */
-const NO_GAP = ['sender', 'policy', 'machine', 'message', 'your-mail'].map(letterOf).join('');
-const SIGNS: Readonly<Record<string, string>> = { '...': '.*', '..': `[^${NO_GAP}]{0,8}?`, '.': `[^${NO_GAP}]{0,2}?`, '^': '^', $: '$' };
+const lettersFor = (...concepts: readonly string[]): string => concepts.map(letterOf).join('');
+/** Concepts that no gap of a family passes over, and those that a short gap passes over neither. */
+const NO_GAP = lettersFor('sender', 'client', 'policy', 'machine', 'message', 'your-mail');
+const NO_SHORT_GAP = `${NO_GAP}${lettersFor('denied', 'blocked', 'rejected')}`;
+const SIGNS: Readonly<Record<string, string>> = {
+  '...': '.*',
+  '..': `[^${NO_GAP}]{0,8}?`,
+  '.': `[^${NO_SHORT_GAP}]{0,2}?`,
+  '^': '^',
+  $: '$',
+  who: `[${lettersFor('who', 'box')}]`,
+  '!who': `(?!.*[${lettersFor('who', 'box')}])`,
+};
 
 function patternOf(part: string): string {
+  const sign = SIGNS[part];
+  if (sign !== undefined) return sign;
   if (part.startsWith('!')) return `(?!.*${letterOf(part.slice(1))})`;
-  return SIGNS[part] ?? `[${part.split('/').map(letterOf).join('')}]`;
+  return `[${part
+    .split('/')
+    .map((name) => (name === 'who' ? lettersFor('who', 'box') : letterOf(name)))
+    .join('')}]`;
 }
 
 const PATTERNS = rowsOf(FAMILIES).map(([meaning = '', family = '']) => {
@@ -127,10 +141,24 @@ const PATTERNS = rowsOf(FAMILIES).map(([meaning = '', family = '']) => {
   };
 });
 
+/** A recipient alone before a colon: `Account status: disabled`. */
+const LABEL = new RegExp(`^[${lettersFor('who', 'box')}]+_{0,2}$`);
+
+/** Each part is a clause, but a label and the part behind it are one. */
+function clausesOfParts(parts: readonly (readonly string[])[]): string[] {
+  const clauses: string[] = [];
+  for (const letters of parts.map(lettersOf)) {
+    const label = clauses.at(-1);
+    if (label !== undefined && LABEL.test(label)) clauses.pop();
+    clauses.push(label !== undefined && LABEL.test(label) ? label + letters : letters);
+  }
+  return clauses;
+}
+
 /** The subject of a text: of its clause with the highest rank. @param text may hold addresses, links and host names */
 export function subjectOf(text: string): Subject {
   const clauses = clausesOf(withoutNoise(text, isWord))
-    .map(lettersOf)
+    .flatMap(clausesOfParts)
     .filter((letters) => letters !== '');
   const found = new Set(
     clauses.flatMap((clause) =>
@@ -142,7 +170,7 @@ export function subjectOf(text: string): Subject {
 
 /** The words of a text in one spelling, without addresses, links, host names and ids. */
 export function plainWords(text: string): string {
-  return clausesOf(withoutNoise(text, isWord)).flat().join(' ');
+  return clausesOf(withoutNoise(text, isWord)).flat(2).join(' ');
 }
 
 /** The length of the words beyond ASCII that the tables have. */

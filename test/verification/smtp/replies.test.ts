@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { RcptMeaning } from '../../../src/verification/smtp/classify.ts';
 import * as fc from '../../support/fast-check.ts';
 import {
   COLLECTIONS,
@@ -6,6 +7,7 @@ import {
   deadReplies,
   FAMILIES,
   meaningOf,
+  OWN_WORDS,
   repliesOf,
   settledShare,
   SOURCES,
@@ -29,6 +31,14 @@ it('at least 85 % of the real replies about dead mailboxes are classified as dea
 it('at least 95 % of the real replies about full mailboxes are classified as full', () => {
   const full = countReadings([...repliesOf('full', 'seen'), ...repliesOf('full', 'unseen')]);
   expect(full.calledFull / full.replies).toBeGreaterThanOrEqual(0.95);
+});
+
+it('each of our own wordings is read as it is meant', () => {
+  const meant = (meaning: RcptMeaning): string => (['no_mailbox', 'mailbox_disabled'].includes(meaning) ? 'dead' : 'living');
+  for (const [meaning, text = ''] of OWN_WORDS) {
+    if (meaning === 'full') expect([meaningOf(text), text]).toEqual(['mailbox_full', text]);
+    else expect([meant(meaningOf(text)), text]).toEqual([meaning, text]);
+  }
 });
 
 it('each real reply has a language and a source with the day on which it was read', () => {

@@ -11,9 +11,11 @@ full | full . who | full mailbox | sisimai
 full | quota . full | recipient storage full | postfix
 full | over . quota | exceeded storage allocation | dovecot
 full | quota . over | quota exceeded | dovecot
+full | quota limit . over | storage limit exceeded | sisimai
 full | who .. over . quota | user is over quota | dovecot
 full | who .. over . limit !message | mailbox has exceeded the limit | sisimai
-full | who . quota/limit . over | mailbox size limit exceeded | sisimai
+full | who . quota/limit . over | mailbox limit exceeded | kumomta
+full | who . quota/limit limit . over | mailbox size limit exceeded | sisimai
 full | over . limit . box | przekroczono limit skrzynki | interia.pl
 full | over . who . limit/quota | over the maximum allowed mailbox size | qmail
 full | who . quota limit | account storage limit | godaddy
@@ -27,10 +29,11 @@ us | ^ !check ... retry | try again | postfix
 us | machine . rejected/denied/blocked !who | destination server rejected the message | exim
 us | ^ !who !gone ... denied/blocked | blocked, access denied | zone-mta
 us | sender ... found/known | your IP address is listed | zone-mta
+us | limit/quota .. not/unknown | limit for recipient not known | own words
 us | over . limit | user over limit of received mails | postfix
 us | limit . over | line limit exceeded | exchange
-us | sender/client ... denied/blocked/rejected/not/unknown/over/gone/deleted | sender address rejected | postfix
-us | denied/blocked/rejected/not/unknown/over/gone ... sender | refused mail from your host | postfix
+us | sender/client ... denied/blocked/rejected/not/unknown/over/gone/expired/deleted | sender address rejected | postfix
+us | denied/blocked/rejected/not/unknown/over/gone/expired ... sender | refused mail from your host | postfix
 us | ^ !who ... denied/blocked/rejected/not/unknown/over ... client | unknown client | postfix
 us | exists/found/known/unknown/available ... denied/blocked | mailbox not found or access denied | email issues
 us | denied/blocked ... exists/found/known/unknown | access denied for unknown user | own words
@@ -66,10 +69,10 @@ no_mailbox | unknown place | unknown at this host | typo3 t3m
 no_mailbox | who .. not place | the user is not here | own words
 no_mailbox | only not found | not found | sisimai
 
-mailbox_disabled | who .. gone | account has been disabled | yahoo
+mailbox_disabled | who .. gone/expired | account has been disabled | yahoo
 mailbox_disabled | box . blocked $ | Le compte du destinataire est bloque | orange.fr
 mailbox_disabled | who .. deleted | account deleted | own words
-mailbox_disabled | gone . who | inactive user | sisimai
+mailbox_disabled | gone/expired . who | inactive user | sisimai
 mailbox_disabled | who .. not . active | user is not active | sisimai
 mailbox_disabled | not . active . who | not an active address | sisimai
 mailbox_disabled | who .. no longer . active/receives/delivered !your mail | address no longer in use | qmail

@@ -31,6 +31,9 @@ policy | en | geographic*, geolocation, country | mimecast
 policy | en | dialup, dial up | mimecast
 policy | en | verification failed, verify failed, verification failure, status unknown, unknown status, external*, outside | exim
 policy | en | unknown reason*, unknown error*, unknown problem*, unknown issue*, unknown cause, unknown failure, lost connection | postfix
+sender | en | reply to, you sent mail, you sent to many | exim
+temporary | en | by another process, another process | qmail
+policy | en | attack*, harvest*, bad recipient list, invalid recipient list, creation, registration, forwarding | exim
 policy | en | recipient count, number of recipients | exim
 sender | en | server name*, service name*, machine name*, file name*, system name*, mail server name* | exim
 policy | en | invalid forward*, bad forward*, forwarding loop*, executable, malformed, attachment*, expired message | exim
@@ -68,13 +71,14 @@ your | ru uk zh ja ko | ваш, ваша, ваше, вашего, вашей, в
 filler | en | you are trying, you re trying, you tried, you entered, you specified, you sent, you are sending | gmail
 filler | en | in relay recipient table | gmail
 filler | en | relay recipient table, this message was sent, ce message a ete envoye, in reply to rcpt to command | postfix
-filler | en | in reply to rcpt | postfix
+filler | en | in reply to rcpt, in reply to, no forwarding information, no forwarding address | postfix
 filler | en | recipient verification failed, recipient verification, check your address book, sent to, rcpt to | exim
 sender | de | absender*, versender*, einlieferer, ihre ip, ihr server, ihre adresse, ihr konto | gmx
 sender | fr | expediteur*, emetteur*, votre adresse, votre serveur, votre domaine, votre ip, votre compte | orange.fr
 sender | es pt it pl cs | remitent*, remetent*, emissor, su direccion, su servidor, seu ip, mittent*, nadawc*, odesilatel* | terra
 sender | es pt it pl cs | dominio de origen | terra
-sender | ru uk zh ja ko | отправител*, відправник*, 发件人, 發件人, 寄件人, 寄件者, 发信, 發信, 发送者, 发送, 發送, 送信者, 送信元, 差出人, 발신자, 보낸사람, 송신 | mail.ru, qq
+sender | ru uk zh ja ko | отправител*, відправник*, 发件人, 發件人, 寄件人, 寄件者, 发信, 發信, 发送者, 发送, 發送, 送信者, 送信元, 差出人, 발신자, 발신, 보낸사람 | mail.ru, qq
+sender | ru uk zh ja ko | 송신 | mail.ru, qq
 
 blocked | en | block, blocks, blocked, blocking | postfix
 denied | en | denied, deny, listed at, listed by, listed in zen, denies, banned, ban | postfix

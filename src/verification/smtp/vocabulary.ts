@@ -5,7 +5,7 @@
 export const VOCABULARY = `
 filler | en | a, an, the, is, are, was, were, be, been, being, has, had, it, its, this, that, these, those, any, our, my, there | grammar
 filler | en | such, so | grammar
-filler | en | sorry, hi, currently, now, virtual, mail, specified, given, destination, intended, original, or, and, one, as, ok | sisimai
+filler | en | sorry, hi, currently, now, virtual, mail, specified, given, intended, original, or, and, one, as, ok | sisimai
 filler | en | please | sisimai
 filler | en | rfc, unknown address error, re, s, final, following, named, called, only, then, yet, also, just, all, most, very | IronPort
 filler | en | here s | IronPort
@@ -30,8 +30,9 @@ preposition | de fr es it pl ru | auf, im, bei, unter, dans, sur, en, em, no dom
 machine | en | domain*, host, hosts, server*, system*, site, machine, node, company, organi*, network, service, mailserver* | postfix
 machine | en | mx service | postfix
 machine | de fr es it pl ru | domaene, rechner, hote, serveur*, domaine, dominio, servidor*, domen*, serwer*, сервер*, домен* | grammar
-machine | de fr es it pl ru | 域名, 服务器 | grammar
-table | en | table, recipient table, alias table, mailbox table, alias map, domain map, maps, database, tables, records here | postfix
+machine | de fr es it pl ru | 域名, 服务器, 伺服器, 系统, 系統, サーバー, ドメイン, 서버, 도메인 | grammar
+table | en | table, recipient table, alias table, mailbox table, alias map, domain map, maps, database, tables, user database | postfix
+table | en | user table, user directory, account database | postfix
 directory | en | directory, domino directory, name address book, address book, ldap, validrcptto list, route list | domino, qmail
 directory | en | name directory, ldap server | domino, qmail
 directory | fr es it ja | annuaire, libreta, directorio, rubrica, libreta de direcciones, ディレクトリ, アドレス帳 | domino
@@ -115,7 +116,7 @@ unknown | en | was undeliverable | exim
 unknown who | en | undeliverable address, undeliverable recipient, undeliverable user | postfix
 unknown who | en | userunknown, unknownuser, badrcptto, bad recipient, badrecipientto, badrecipient, invalidrecipient, invaliduser | qmail
 unknown who | en | invalidmailbox | qmail
-known who | en | validrcptto, rcptto list, recipient list | qmail
+known who | en | validrcptto, rcptto list | qmail
 unknown | de | unbekannt*, unguelt*, ungult*, falsch*, unzustellbar*, inexistent* | web.de
 unknown | fr | inconnu*, invalid*, inexistant*, errone*, incorrecto, incorrecta, incorrecte | orange.fr
 unknown | es pt it | desconocid*, desconhecid*, sconosciut*, errat*, non valid*, ine*istent*, inesistent* | terra, ig.com.br
@@ -133,7 +134,8 @@ delivered | en | delivered, deliver, reach, process, validate, verified, verify,
 delivered | en | receiving | sisimai
 
 gone | en | disabled, deactivated, inactivated, suspended, suspend, inactive, closed, terminated, frozen, archived, discontinued | yahoo
-gone | en | expired, locked | yahoo
+expired | en | expired | yahoo
+who gone | en | account locked, account is locked, account has been locked, user locked, user is locked, status is locked | vpopmail
 gone | en | retired, dormant, abandoned, obsolete, shut down, switched off, turned off, inactivity, defunct, deprovision*, unused | yahoo
 gone | en | lapsed | yahoo
 gone | en | not logged in, not logged on, never logged in, not been used, never been used, decommission*, has left, have left | own words

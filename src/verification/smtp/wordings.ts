@@ -109,7 +109,7 @@ function lettersOf(clause: readonly string[]): string {
 
 const lettersFor = (...concepts: readonly string[]): string => concepts.map(letterOf).join('');
 /** Concepts that no gap of a family passes over, and those that a short gap passes over neither. */
-const NO_GAP = lettersFor('sender', 'client', 'policy', 'machine', 'message', 'your-mail');
+const NO_GAP = lettersFor('sender', 'client', 'policy', 'machine', 'message', 'your-mail', 'limit', 'quota');
 const NO_SHORT_GAP = `${NO_GAP}${lettersFor('denied', 'blocked', 'rejected')}`;
 const SIGNS: Readonly<Record<string, string>> = {
   '...': '.*',
@@ -141,8 +141,8 @@ const PATTERNS = rowsOf(FAMILIES).map(([meaning = '', family = '']) => {
   };
 });
 
-/** A recipient alone before a colon: `Account status: disabled`. */
-const LABEL = new RegExp(`^[${lettersFor('who', 'box')}]+_{0,2}$`);
+/** A recipient or the sender alone before a colon: `Account status: disabled`. */
+const LABEL = new RegExp(`^_?(?:[${lettersFor('who', 'box')}]+|${letterOf('sender')}+)_{0,2}$`);
 
 /** Each part is a clause, but a label and the part behind it are one. */
 function clausesOfParts(parts: readonly (readonly string[])[]): string[] {

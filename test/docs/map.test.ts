@@ -1,5 +1,5 @@
-/** Keeps docs/ARCHITECTURE.md, GLOSSARY.md, data-on-disk.md and CONTRIBUTING.md true: paths, folders, imports, tables and links. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+/** Keeps the map, GLOSSARY.md, data-on-disk.md, CONTRIBUTING.md and the decisions true: paths, names, imports, tables and links. */
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -30,6 +30,14 @@ function rowsBelow(text: string, ...header: readonly string[]): string[][] {
   return tables.filter(([first]) => header.every((name, at) => first?.[at] === name)).flatMap((rows) => rows.slice(2));
 }
 
+/** Names of other programs in the pages of decisions. */
+const OF_OTHERS: ReadonlySet<string> = new Set(['EventTarget', 'ListObjects', 'UploadPartCopy', 'GetObject', 'PutObject']);
+
+/** All code of src/ and clients/, without comments. */
+const code = globSync('{src,clients}/**/*.ts')
+  .map((file) => readFileSync(file, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, ''))
+  .join('\n');
+
 const quoted = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
 
 describe.each(PAGES)('%s', (page) => {
@@ -50,6 +58,21 @@ describe.each(PAGES)('%s', (page) => {
 
   it('has at most 260 lines', () => {
     expect(text.split('\n').length).toBeLessThanOrEqual(260);
+  });
+});
+
+describe.each(readdirSync('docs/decisions'))('docs/decisions/%s', (name) => {
+  const text = readFileSync(join('docs/decisions', name), 'utf8');
+
+  it('names only files that exist', () => {
+    const isThere = (path: string): boolean => ['', 'src', 'src/service', 'docs'].some((root) => existsSync(join(root, path)));
+    const named = quoted(text).filter((word) => /^(?:[\w.-]+\/)+[\w.-]+\.(?:ts|md|yaml)$/.test(word));
+    expect(named.filter((path) => !isThere(path))).toEqual([]);
+  });
+
+  it('names only types and classes that the code has', () => {
+    const named = quoted(text).filter((word) => /^(?:[A-Z][a-z]+){2,}$/.test(word) && !OF_OTHERS.has(word));
+    expect(named.filter((word) => !new RegExp(`\\b${word}\\b`).test(code))).toEqual([]);
   });
 });
 

@@ -3,6 +3,7 @@ import { withBodyId } from './answer.ts';
 import { COMPANY_FIELDS, PERSON_FIELDS } from './answer-fields.ts';
 import { badBody } from './classify.ts';
 import type { Answer } from './answer.ts';
+import { hasValue } from '../util/has-value.ts';
 import { isObject } from '../util/is-object.ts';
 import type { CallResult, CompanyRecord, ContactRecord, PersonRecord } from './types.ts';
 
@@ -83,15 +84,7 @@ function saysSomething(record: PersonRecord | ContactRecord | CompanyRecord, fie
 }
 
 function namesCompany(record: PersonRecord | ContactRecord): boolean {
-  const company: unknown = record.company;
-  return isObject(company) ? Object.values(company).some(hasValue) : hasValue(company);
-}
-
-/** Null and what is empty say nothing. */
-export function hasValue(value: unknown): boolean {
-  if (value === null || value === undefined || value === '') return false;
-  if (typeof value !== 'object') return true;
-  return Array.isArray(value) ? value.length > 0 : Object.values(value).some((inner) => inner !== null);
+  return hasValue(record.company);
 }
 
 /** A raw line break in valid JSON stands between tokens, so serialising again changes no value. Null: beyond the stack. */

@@ -1,5 +1,6 @@
 /** Merges the records that several providers have of one person or company. Pure. */
 import { COMPANY_FIELDS } from '../client/answer-fields.ts';
+import { hasValue } from '../util/has-value.ts';
 import { isObject } from '../util/is-object.ts';
 
 type AnyRecord = Readonly<Record<string, unknown>>;
@@ -14,13 +15,6 @@ export interface SourcedRecord {
 
 /** Fields that belong to the address: they come from the provider whose address the record has. */
 const OF_EMAIL = /^(?:verified|email_\w+)$/;
-
-/** Whether the value says something: null, empty text, empty lists and mappings do not. */
-export function hasValue(value: unknown): boolean {
-  if (value === null || value === undefined || value === '') return false;
-  if (typeof value !== 'object') return true;
-  return Array.isArray(value) ? value.length > 0 : Object.values(value).some(hasValue);
-}
 
 /** The latest sources of `ofOne`, by provider. */
 const latest = new Map<string, FieldSources>();

@@ -80,6 +80,7 @@ const rows: readonly Row[] = [
     body: '{"email":"ana@acme.example","name":"","title":null,"phones":[],"location":{"city":null},"company":{"name":null,"stack":[]}}',
     ...miss,
   },
+  { name: '200 with an empty text inside a field', status: 200, body: '{"location":{"city":""}}', ...miss },
   { name: '204', status: 204, enrich: { kind: 'miss' }, verify: { kind: 'retryable', code: 'http_204' } },
   // Successes that cannot be read
   { name: '200 without a body', status: 200, body: '', ...both(badBody('the answer is empty')) },

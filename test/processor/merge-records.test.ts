@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import * as fc from '../support/fast-check.ts';
-import { fill, hasAll, hasValue, ofOne } from '../../src/processor/merge-records.ts';
+import { fill, hasAll, ofOne } from '../../src/processor/merge-records.ts';
+import { hasValue } from '../../src/util/has-value.ts';
 
 const value = fc.oneof(
-  fc.constantFrom(null, '', [], {}, { inner: null }),
+  fc.constantFrom(null, '', [], {}, { inner: null }, { city: '' }),
   fc.string({ minLength: 1 }),
   fc.integer(),
   fc.boolean(),

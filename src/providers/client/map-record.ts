@@ -1,5 +1,5 @@
 /** The record of an answer, in our terms: mapped by the definition, and checked against the types of its fields. */
-import { hasValue } from '../../client/record.ts';
+import { hasValue } from '../../util/has-value.ts';
 import { isObject } from '../../util/is-object.ts';
 import type { OperationName, ProviderOperation } from '../compiled-provider.ts';
 import { COMPANY_TYPES, fieldTypes, IN_WORDS, type FieldType } from './record-types.ts';
@@ -17,7 +17,7 @@ export async function mapRecord({ name, record }: ProviderOperation, input: unkn
   if (mapped === undefined || mapped === null) return null;
   if (!isObject(mapped)) throw new Refusal('bad_shape', `${record.key}: expected an object, got ${inWords(mapped)}`);
   const checked = checkFields(record.key, fieldsOf(name, mapped), fieldTypes(name));
-  return Object.values(checked).some(hasValue) ? checked : null;
+  return hasValue(checked) ? checked : null;
 }
 
 /** A company may be mapped as a person's is, under `company`. */
@@ -33,7 +33,7 @@ function checkFields(key: string, fields: MappedRecord, types: ReadonlyMap<strin
     if (value === null || value === undefined || value === '') continue;
     const type = types.get(name);
     // A place of which nothing is known, such as a location.
-    if (type === undefined && isObject(value) && !Object.values(value).some(hasValue)) continue;
+    if (type === undefined && isObject(value) && !hasValue(value)) continue;
     const kept = type === undefined ? value : checkValue(`${key}.${name}`, value, type);
     if (kept !== null) checked.push([name, kept]);
   }

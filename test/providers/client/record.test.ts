@@ -139,6 +139,12 @@ describe('the answer that the ledger keeps', () => {
     expect(await corrected.readStored('enrich', stored)).toMatchObject({ text: '{"name":"Ana","title":"CTO"}', stored });
   });
 
+  it('a new answer with an empty text inside a field is a miss, and one that is stored as a hit stays a hit', async () => {
+    const client = await clientOf({ place: { city: '' } }, { enrich: { record: { location: 'body.place' } } });
+    expect(await client.callEnrich(BODY)).toMatchObject({ kind: 'miss' });
+    expect(await client.readStored('enrich', '{"status":200,"body":{"place":{"city":""}}}')).toMatchObject({ record: {}, text: '{}' });
+  });
+
   it('the stored answer is one line of JSON, whatever the provider sent', async () => {
     const client = await clientOf('\n{\n  "name": "A\\nB"\r\n}\n', { enrich: {} });
     expect(await client.callEnrich(BODY)).toMatchObject({ value: { stored: '{"status":200,"body":{"name":"A\\nB"}}' } });

@@ -49,7 +49,9 @@ const texts = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]));
 const imports = files.flatMap(importsOf);
 
 function importsOf(file: string): Import[] {
-  const found = (texts.get(file) ?? '').matchAll(/^(?:import|export) (type )?(?:[^;'"]*? from )?'([^']+)';$|\bimport\(\s*'([^']+)'/gm);
+  const found = (texts.get(file) ?? readFileSync(file, 'utf8')).matchAll(
+    /^(?:import|export) (type )?(?:[^;'"]*? from )?'([^']+)';$|\bimport\(\s*'([^']+)'/gm,
+  );
   return [...found].map(([, type, statically, lazily]) => {
     const target = statically ?? lazily ?? '';
     return {
@@ -62,6 +64,8 @@ function importsOf(file: string): Import[] {
 }
 
 const isInside = (target: string): boolean => target.startsWith('src/');
+
+const isOurs = (target: string): boolean => /^(?:src|test|bench|clients)\/.*\.ts$/.test(target);
 
 /** The folder of a file at this depth below src/, or the file itself: `src/job/run/loop.ts` at depth 1 is `job`. */
 const folderOf = (path: string, depth: number): string => path.split('/')[depth] ?? '';
@@ -97,6 +101,22 @@ describe('the order of the rooms', () => {
   it('loads the client and the check of addresses with the package, and the pipeline with the first job', () => {
     const rooms = new Set(loadedWith('src/index.ts').map((file) => folderOf(file, 1)));
     expect([...rooms].sort()).toEqual(['client', 'index.ts', 'library', 'util', 'verification']);
+  });
+});
+
+describe('circles', () => {
+  const ours = globSync('{src,test,bench,clients}/**/*.ts', { exclude: ['**/node_modules/**'] });
+
+  it('no file imports itself through others, types included', () => {
+    expect(circlesOf(new Map(ours.map((file) => [file, targetsOf(file)])))).toEqual([]);
+  });
+
+  it('a circle is found with its files in order', () => {
+    const graph = { a: ['b', 'd'], b: ['c', 'd'], c: ['b'], d: [], e: ['e'] };
+    expect(circlesOf(new Map(Object.entries(graph)))).toEqual([
+      ['b', 'c', 'b'],
+      ['e', 'e'],
+    ]);
   });
 });
 
@@ -159,4 +179,25 @@ function loadedWith(file: string, found = new Set<string>()): string[] {
     if (isInside(target) && !isType && !isLazy && !found.has(target)) loadedWith(target, found);
   }
   return [...found];
+}
+
+function targetsOf(file: string): string[] {
+  return importsOf(file).flatMap(({ target }) => (isOurs(target) ? [target] : []));
+}
+
+/** The circles that a walk through all files closes. Without a circle there is none. */
+function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
+  const circles: string[][] = [];
+  const done = new Set<string>();
+  const path: string[] = [];
+  const walk = (file: string): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file]);
+    if (path.includes(file) || done.has(file)) return;
+    path.push(file);
+    for (const target of graph.get(file) ?? []) walk(target);
+    path.pop();
+    done.add(file);
+  };
+  for (const file of graph.keys()) walk(file);
+  return circles;
 }

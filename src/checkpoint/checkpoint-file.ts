@@ -1,14 +1,9 @@
 import { InputError, MillraceError, StorageError, storageHint } from '../util/errors.ts';
-import type { PauseCause } from '../limiter/limiter.ts';
 import type { SavedQuota } from '../limiter/saved-quota.ts';
-import type { StoredSlots } from './call-slots.ts';
-import type { Shard, Step } from '../definition/compiled-job.ts';
-import type { NotableCalls } from './notable-calls.ts';
+import type { Shard } from '../definition/compiled-job.ts';
 import type { PreviousRun } from './previous-run.ts';
 import type { ProviderStates } from './provider-state.ts';
-import type { RunLog } from './run-log.ts';
-import type { WaitTotals } from './wait-log.ts';
-import type { KeptSize } from '../lookup/request-size.ts';
+import type { RunTotals } from './run-totals.ts';
 import type { QuarantineState } from '../lookup/miss-quarantine.ts';
 import type { InputRange } from '../reader/split-points.ts';
 import type { InputManifest } from '../formats/input-record.ts';
@@ -21,41 +16,6 @@ import { seal, unseal } from './seal.ts';
 const VERSION = 1;
 
 export type JobState = 'running' | 'stopped' | 'finishing' | 'finished';
-
-/** The times that the service asked to wait. */
-export interface Throttled {
-  readonly events: number;
-  readonly waitedMs: number;
-  /** The events by the reason for the length of the wait. Absent: there was none, or an older version has counted it. */
-  readonly causes?: Readonly<Partial<Record<PauseCause, number>>>;
-}
-
-/** Totals that are not rows, over all resumes. Times in milliseconds. */
-export interface RunTotals {
-  readonly calls: Readonly<Record<string, number>>;
-  readonly lookups: { readonly unique: number; readonly fromLedger: number };
-  readonly retries: number;
-  readonly throttled: Throttled;
-  /** Reasons for sending nothing, with their times. */
-  readonly waits: WaitTotals;
-  /** Requests beyond the plan's rate that the service offered, because its quota was full when a run began. */
-  readonly beyondPlan: number;
-  readonly credits: number;
-  /** Sizes of verify requests, and the number that was too large for the service. Left out until one was answered. */
-  readonly verifyRequests?: KeptSize & { readonly tooLarge: number };
-  /** The same of other steps whose requests carry several lookups. Left out until one was too large. */
-  readonly requestSizes?: Readonly<Record<string, KeptSize & { readonly tooLarge: number }>>;
-  /** Answers by latency bucket, see `LatencyHistogram`. */
-  readonly latency: Readonly<Record<string, number>>;
-  /** Running time over all resumes. */
-  readonly activeMs: number;
-  /** When the calls were sent. This and the next two are optional in older checkpoints. */
-  readonly series?: StoredSlots;
-  readonly notable?: NotableCalls;
-  readonly runs?: RunLog;
-  /** The credits by step: only of a provider that a job names. */
-  readonly creditsBy?: Readonly<Partial<Record<Step, number>>>;
-}
 
 /** The number of records of a job. */
 export interface ExpectedRecords {

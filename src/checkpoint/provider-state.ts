@@ -1,8 +1,7 @@
 /** The state of each provider of a job between runs. */
 import type { SavedQuota } from '../limiter/saved-quota.ts';
 import type { QuarantineState } from '../lookup/miss-quarantine.ts';
-import { NO_WAITS } from './wait-log.ts';
-import type { RunTotals } from './checkpoint-file.ts';
+import { NO_TOTALS, type RunTotals } from './run-totals.ts';
 
 /** The same as a checkpoint has of the one service of a job without providers. */
 export interface ProviderState extends QuarantineState {
@@ -20,18 +19,6 @@ export interface ProviderState extends QuarantineState {
 
 /** By the job's names. */
 export type ProviderStates = Readonly<Record<string, ProviderState>>;
-
-export const NO_TOTALS: RunTotals = {
-  calls: {},
-  lookups: { unique: 0, fromLedger: 0 },
-  retries: 0,
-  throttled: { events: 0, waitedMs: 0 },
-  waits: NO_WAITS,
-  beyondPlan: 0,
-  credits: 0,
-  latency: {},
-  activeMs: 0,
-};
 
 export const NEW_PROVIDER: ProviderState = {
   trusted: false,

@@ -3,7 +3,8 @@
  * cost nothing on its resume, so only this record says what they had cost. Pure.
  */
 import { isObject } from '../util/is-object.ts';
-import type { Checkpoint, RunTotals } from './checkpoint-file.ts';
+import type { Checkpoint } from './checkpoint-file.ts';
+import type { RunTotals } from './run-totals.ts';
 
 type Spent = Pick<RunTotals, 'credits' | 'creditsBy'>;
 

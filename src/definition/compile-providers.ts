@@ -4,7 +4,7 @@ import { ConfigError } from '../util/errors.ts';
 import { didYouMean, nearest } from '../util/nearest.ts';
 import { PERIODS_MS } from '../util/periods.ts';
 import { readCreditPrice } from './credit-price.ts';
-import type { JobProvider } from './job-provider.ts';
+import type { JobProvider } from './compiled-job.ts';
 import { originName, placeOf, refusal, show, type Origin } from './origin.ts';
 import type { RawProvider } from './provider-schema.ts';
 import { checkPath } from './result-fields.ts';

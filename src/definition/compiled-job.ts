@@ -2,10 +2,10 @@
 import type { MonitorAddress } from '../telemetry/listen-address.ts';
 import type { ConfiguredColumns } from '../formats/header-aliases.ts';
 import type { Compression, InputFormat } from '../formats/input-record.ts';
+import type { CompiledProvider, QuotaWindow } from '../providers/compiled-provider.ts';
 import type { Conditions } from './conditions.ts';
 import type { CreditPrice } from './credit-price.ts';
 import type { Notification } from './notification.ts';
-import type { JobProvider } from './job-provider.ts';
 import type { LookupKeyNames, Step, Waterfalls } from './steps.ts';
 
 export type { Step };
@@ -34,6 +34,25 @@ export interface JobInput {
   readonly ifMissing: 'fail' | 'succeed';
   /** Records for which one of these does not hold are skipped; null when all are looked up. */
   readonly where: Conditions | null;
+}
+
+/** A provider as a job uses it: its definition with the job's settings. */
+export interface JobProvider {
+  /** The job's own name for it. */
+  readonly name: string;
+  readonly definition: CompiledProvider;
+  /** Origin and path prefix without a trailing slash; null when embedded. */
+  readonly baseUrl: string | null;
+  readonly embedded: boolean;
+  readonly plan: string | null;
+  /** Quota windows that the job states in place of the plan's; null: the plan's. */
+  readonly windows: readonly QuotaWindow[] | null;
+  readonly concurrency: number | 'auto';
+  readonly timeoutMs: number;
+  readonly onUnavailable: 'wait' | 'skip';
+  readonly maxCalls: number | null;
+  readonly maxCredits: number | null;
+  readonly creditPrice: CreditPrice | null;
 }
 
 export interface CompiledJob {

@@ -1,26 +1,7 @@
-/** A provider as a job uses it: its definition with the job's settings. Types and pure functions. */
-import type { CompiledProvider, OperationName, ProviderQuota, QuotaWindow } from '../providers/compiled-provider.ts';
+/** The variable, the quotas and the channels of a job's provider. Pure. */
+import type { OperationName, ProviderQuota, QuotaWindow } from '../providers/compiled-provider.ts';
 import { PERIODS_MS } from '../util/periods.ts';
-import type { CompiledJob } from './compiled-job.ts';
-import type { CreditPrice } from './credit-price.ts';
-
-export interface JobProvider {
-  /** The job's own name for it. */
-  readonly name: string;
-  readonly definition: CompiledProvider;
-  /** Origin and path prefix without a trailing slash; null when embedded. */
-  readonly baseUrl: string | null;
-  readonly embedded: boolean;
-  readonly plan: string | null;
-  /** Quota windows that the job states in place of the plan's; null: the plan's. */
-  readonly windows: readonly QuotaWindow[] | null;
-  readonly concurrency: number | 'auto';
-  readonly timeoutMs: number;
-  readonly onUnavailable: 'wait' | 'skip';
-  readonly maxCalls: number | null;
-  readonly maxCredits: number | null;
-  readonly creditPrice: CreditPrice | null;
-}
+import type { CompiledJob, JobProvider } from './compiled-job.ts';
 
 /** The name of the variable with a provider's API key; with `_FILE` after it, of the file that holds it. */
 export function keyVariable(name: string): string {

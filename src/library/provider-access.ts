@@ -1,8 +1,8 @@
 /** How a job's providers are reached: the address and the API key of each. */
 import { API_KEY, keyFileReader, readApiKey } from '../client/api-key.ts';
 import { RotatingKey } from '../client/rotating-key.ts';
-import { keyVariable, serviceSettings, type JobProvider } from '../definition/job-provider.ts';
-import type { CompiledJob } from '../definition/compiled-job.ts';
+import { keyVariable, serviceSettings } from '../definition/job-provider.ts';
+import type { CompiledJob, JobProvider } from '../definition/compiled-job.ts';
 import type { ServiceAccess } from '../job/run/open-calls.ts';
 import { ConfigError } from '../util/errors.ts';
 import { nearest } from '../util/nearest.ts';

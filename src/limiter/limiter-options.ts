@@ -1,12 +1,9 @@
 /** The limiter's options and arguments. Types only. */
 import type { QuotaReading } from '../client/quota/quota-reading.ts';
 import type { StatedWindow } from '../definition/compiled-job.ts';
-import type { SavedQuota } from './saved-quota.ts';
-import type { PauseReason } from './pause.ts';
+import type { CallTicket } from './quota-rule.ts';
+import type { PauseCause, SavedQuota } from './saved-quota.ts';
 import type { SharedQuota } from './rules/shared/shared-quota.ts';
-
-/** The right to start one call: its number, from 1. 0: no right, because the limiter was stopped. */
-export type CallTicket = number;
 
 export interface AnsweredCall {
   readonly ticket: CallTicket;
@@ -47,6 +44,12 @@ export interface LimiterOptions {
   readonly onNegativeQuota?: (what: string) => void;
   /** The text of a reset that cannot be read. Called once. */
   readonly onUnreadableReset?: (value: string) => void;
+}
+
+export interface PauseReason {
+  readonly cause: PauseCause;
+  /** Completes "waiting for ...". */
+  readonly what: string;
 }
 
 export interface ThrottledWait extends PauseReason {

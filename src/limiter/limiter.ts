@@ -2,15 +2,16 @@ import type { Wait } from '../util/waits.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { Gate } from './gate.ts';
 import type { RateReading } from './inference/rate-reading.ts';
-import type { AnsweredCall, CallTicket, LimiterOptions } from './limiter-options.ts';
+import type { AnsweredCall, LimiterOptions } from './limiter-options.ts';
 import { pauseOf, ThrottlePause } from './pause.ts';
-import type { UsedUp } from './quota-rule.ts';
+import type { CallTicket, UsedUp } from './quota-rule.ts';
 import type { QuotaRules } from './quota-rules.ts';
 import { makeRules } from './rules/make-rules.ts';
 import type { SavedQuota } from './saved-quota.ts';
 
-export type { PauseCause } from './pause.ts';
-export type { AnsweredCall, CallTicket, LimiterOptions, ThrottledWait } from './limiter-options.ts';
+export type { PauseCause } from './saved-quota.ts';
+export type { AnsweredCall, LimiterOptions, ThrottledWait } from './limiter-options.ts';
+export type { CallTicket } from './quota-rule.ts';
 
 /** Up to this rate a lease has one permit, so that the gate is exact. Above it, Bottleneck's 370 leases a second would be too few. */
 const EXACT_UP_TO_RPM = 6_000;

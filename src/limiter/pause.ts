@@ -13,7 +13,8 @@
 import type { WindowReading } from '../client/quota/quota-reading.ts';
 import { describeWindow } from './inference/long-window.ts';
 import type { RateReading } from './inference/rate-reading.ts';
-import type { CallTicket, LimiterOptions } from './limiter-options.ts';
+import type { LimiterOptions, PauseReason } from './limiter-options.ts';
+import type { CallTicket } from './quota-rule.ts';
 import type { SavedPause } from './saved-quota.ts';
 
 /** The pause after a throttled answer that does not say how long. */
@@ -26,15 +27,6 @@ const MAX_UNSTATED_RESET_MS = 60_000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 /** The ticket of a probe that has not been granted yet. */
 const PROBE_DUE = 0;
-
-/** The reason for the length of a pause: `Retry-After`, a quota that the headers show as used up, or nothing that the service said. */
-export type PauseCause = 'retry_after' | 'used_up' | 'unstated';
-
-export interface PauseReason {
-  readonly cause: PauseCause;
-  /** Completes "waiting for ...". */
-  readonly what: string;
-}
 
 /**
  * The pause that a throttled answer causes.

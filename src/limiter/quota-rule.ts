@@ -5,8 +5,10 @@
 import type { PlanWindow, WindowReading } from '../client/quota/quota-reading.ts';
 import type { Wait } from '../util/waits.ts';
 import type { RateReading } from './inference/rate-reading.ts';
-import type { CallTicket } from './limiter-options.ts';
 import type { SavedQuota } from './saved-quota.ts';
+
+/** The right to start one call: its number, from 1. 0: no right, because the limiter was stopped. */
+export type CallTicket = number;
 
 export interface Permits {
   /** Calls that may start now; Infinity when nothing limits them. */

@@ -6,8 +6,7 @@ import type { Wait } from '../util/waits.ts';
 import { CallLog } from './call-log.ts';
 import { Latencies } from './inference/latencies.ts';
 import { MINUTE_MS } from './inference/quota-observations.ts';
-import type { CallTicket } from './limiter-options.ts';
-import type { Demand, EndedCall, Permits, QuotaRule, UsedUp } from './quota-rule.ts';
+import type { CallTicket, Demand, EndedCall, Permits, QuotaRule, UsedUp } from './quota-rule.ts';
 import { restoreSlots, saveSlots, type RecentSlots } from './recent-slots.ts';
 import type { SavedQuota } from './saved-quota.ts';
 

@@ -1,5 +1,4 @@
 /** The part of the quota that outlives a run, in the checkpoint. Types only. Times are epoch milliseconds. */
-import type { PauseCause } from './pause.ts';
 import type { SavedSlots } from './recent-slots.ts';
 
 export interface SavedQuota {
@@ -25,6 +24,9 @@ export interface SavedBurst {
   /** The part of the rate that is used, up to 1. */
   readonly pace: number;
 }
+
+/** The reason for the length of a pause: `Retry-After`, a quota that the headers show as used up, or nothing that the service said. */
+export type PauseCause = 'retry_after' | 'used_up' | 'unstated';
 
 export interface SavedPause {
   readonly untilMs: number;

@@ -12,6 +12,13 @@ const execute = promisify(execFile);
 /** Milliseconds. Ceph's tools take a second on an idle machine. */
 const COMMAND_MS = 180_000;
 
+/** A server that tests share. */
+export interface Service {
+  /** The facts that a test needs to use the server. */
+  readonly facts: Readonly<Record<string, string>>;
+  end(): Promise<void>;
+}
+
 export class Daemons {
   readonly folder: string;
   readonly #running = new Map<string, ChildProcess>();

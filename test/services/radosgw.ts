@@ -1,10 +1,9 @@
 /** A real S3 server: Ceph's gateway with a minimal cluster, objects in memory. It takes about 15 s to start, and 25 s to install. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { Daemons } from './daemons.ts';
+import { Daemons, type Service } from './daemons.ts';
 import { lackingPackages } from './debian.ts';
 import { freePort } from './free-port.ts';
-import type { Service } from './services.ts';
 
 const PACKAGES = ['radosgw', 'ceph-mon', 'ceph-osd', 'ceph-common'];
 const COMMANDS = ['radosgw', 'radosgw-admin', 'ceph-mon', 'ceph-osd', 'ceph', 'ceph-authtool', 'monmaptool', 'setpriv'];

@@ -1,10 +1,9 @@
 /** A real Redis server with its data in its own folder. It takes a tenth of a second to start, and two seconds to install. */
 import { writeFile } from 'node:fs/promises';
 import { CERTIFICATE, KEY } from './certificate.ts';
-import { Daemons } from './daemons.ts';
+import { Daemons, type Service } from './daemons.ts';
 import { lackingPackages } from './debian.ts';
 import { freePort } from './free-port.ts';
-import type { Service } from './services.ts';
 
 /** The shared server, in memory only. @returns the reason when it can be neither found nor installed */
 export async function startRedis(): Promise<Service | string> {

@@ -6,14 +6,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestProject } from 'vitest/node';
+import type { Service } from './daemons.ts';
 import { startRadosgw } from './radosgw.ts';
 import { startRedis } from './redis.ts';
-
-export interface Service {
-  /** The facts that a test needs to use the server. */
-  readonly facts: Readonly<Record<string, string>>;
-  end(): Promise<void>;
-}
 
 /** Starts each service by name; it returns the reason when it cannot start. */
 const SERVICES: Readonly<Record<string, () => Promise<Service | string>>> = {

@@ -1,8 +1,8 @@
 /** The part of a plan about the providers that a job names. */
-import type { Step } from '../../definition/compiled-job.ts';
+import type { JobProvider, Step } from '../../definition/compiled-job.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { Money } from '../../definition/credit-price.ts';
-import { providerChannels, serviceSettings, type JobProvider } from '../../definition/job-provider.ts';
+import { providerChannels, serviceSettings } from '../../definition/job-provider.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { ledgerOrigin } from '../lifecycle/service-origin.ts';
 import { matchRatesBy, type CreditForecast } from './plan-credits.ts';

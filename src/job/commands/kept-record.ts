@@ -1,6 +1,5 @@
 /** The record of a match that the ledger keeps, read without a client. */
-import type { Step } from '../../definition/compiled-job.ts';
-import type { JobProvider } from '../../definition/job-provider.ts';
+import type { JobProvider, Step } from '../../definition/compiled-job.ts';
 import { isObject } from '../../util/is-object.ts';
 
 type AnyRecord = Readonly<Record<string, unknown>>;

@@ -14,7 +14,8 @@ import { inputMapping, mappingText, type InputMapping } from '../lifecycle/input
 import { jobPaths, type JobPaths } from '../lifecycle/paths.ts';
 import { forecastProviders, type ProvidersForecast } from './forecast-providers.ts';
 import { creditsText, forecastCredits, ledgerMatchRates, type CreditForecast } from './plan-credits.ts';
-import { KeySet, PlanCounting } from './plan-counting.ts';
+import { KeySet } from './key-set.ts';
+import { PlanCounting } from './plan-counting.ts';
 import { earlyEnd, type EarlyEnd } from './plan-stops.ts';
 import { providerPlanLines } from './plan-provider-text.ts';
 import { WaterfallCounting } from './plan-waterfall.ts';

@@ -1,5 +1,4 @@
 /** Counts the requests that a run would send, without a request. */
-import { DatabaseSync } from 'node:sqlite';
 import type { LedgerAnswer } from '../../ledger/ledger.ts';
 import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
 import type { KeysOf, RecordKeys } from '../../processor/lookup-keys.ts';
@@ -8,16 +7,11 @@ import { lookupsFor, scopeOf, type RecordSoFar } from '../../processor/walk.ts';
 import { requestsFor, type KeptSize } from '../../lookup/request-size.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { InputRecord } from '../../formats/input-record.ts';
+import type { Seen } from './key-set.ts';
 import type { PaidLookups } from './plan-credits.ts';
 import type { WaterfallCounting } from './plan-waterfall.ts';
 import type { Step } from '../../definition/steps.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
-
-/** A set on the disk, so that memory does not grow with the input. */
-export interface Seen {
-  /** True when the key was not there before. */
-  add(key: string): boolean;
-}
 
 /** Takes records through the steps as `RecordProcessor` does, with answers of the ledger only. */
 export class PlanCounting {
@@ -160,27 +154,4 @@ export class PlanCounting {
 /** The person in the ledger's answer; null without one. */
 function personIn(answer: LedgerAnswer | null): RecordSoFar['person'] {
   return answer?.kind === 'hit' || answer?.kind === 'unsettled' ? (JSON.parse(answer.text) as RecordSoFar['person']) : null;
-}
-
-/** A set of keys on disk. */
-export class KeySet implements Seen {
-  readonly #db: DatabaseSync;
-  readonly #insert;
-
-  constructor(path: string) {
-    this.#db = new DatabaseSync(path);
-    this.#db.exec(
-      'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; CREATE TABLE keys (key TEXT PRIMARY KEY) WITHOUT ROWID, STRICT; BEGIN',
-    );
-    this.#insert = this.#db.prepare('INSERT OR IGNORE INTO keys VALUES (?)');
-  }
-
-  /** True when the key was not there before. */
-  add(key: string): boolean {
-    return this.#insert.run(key).changes === 1;
-  }
-
-  close(): void {
-    this.#db.close();
-  }
 }

@@ -1,6 +1,5 @@
 /** Which order of a step's providers would cost least, by their match rates and prices. Pure. */
-import type { Step } from '../../definition/compiled-job.ts';
-import type { JobProvider } from '../../definition/job-provider.ts';
+import type { JobProvider, Step } from '../../definition/compiled-job.ts';
 import { creditsEach, probabilityOf, type StepRates } from './plan-providers.ts';
 import type { OrderedRecords, StepCounts } from './plan-waterfall.ts';
 

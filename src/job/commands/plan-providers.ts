@@ -1,7 +1,7 @@
 /** The forecast for each provider of a job, from what `WaterfallCounting` has counted. Pure. */
-import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
+import type { CompiledJob, JobProvider, Step } from '../../definition/compiled-job.ts';
 import { costOf, type Money } from '../../definition/credit-price.ts';
-import { usesBatches, type JobProvider } from '../../definition/job-provider.ts';
+import { usesBatches } from '../../definition/job-provider.ts';
 import { requestsFor } from '../../lookup/request-size.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { OpenLookups, PlaceCounts, Places, StepCounts } from './plan-waterfall.ts';

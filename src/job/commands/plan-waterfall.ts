@@ -3,8 +3,7 @@
  * providers have no answer yet is counted with them, so that a forecast can say how probable it is.
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
-import type { JobProvider } from '../../definition/job-provider.ts';
+import type { CompiledJob, JobProvider, Step } from '../../definition/compiled-job.ts';
 import type { Waterfall } from '../../definition/steps.ts';
 import type { LedgerAnswer } from '../../ledger/answer.ts';
 import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
@@ -14,7 +13,7 @@ import type { LookupScopes } from '../../processor/scopes.ts';
 import { lookupsFor, scopeOf, type RecordSoFar } from '../../processor/walk.ts';
 import { providerScopes } from '../lifecycle/provider-scopes.ts';
 import { readKeptRecord } from './kept-record.ts';
-import type { Seen } from './plan-counting.ts';
+import type { Seen } from './key-set.ts';
 
 /** Providers of a step as bits: bit 0 is the one that is asked first. */
 export type Places = number;

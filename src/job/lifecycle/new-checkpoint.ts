@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import { NO_TOTALS } from '../../checkpoint/provider-state.ts';
+import { NO_TOTALS } from '../../checkpoint/run-totals.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { InputManifest } from '../../formats/input-record.ts';
 import { START_MARK } from '../../writer/resume-point.ts';

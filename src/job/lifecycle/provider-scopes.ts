@@ -1,7 +1,6 @@
 /** Where the ledger keeps the answers of a provider that a job names. */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import type { CompiledJob } from '../../definition/compiled-job.ts';
-import type { JobProvider } from '../../definition/job-provider.ts';
+import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 import { declaredScopes, lookupScopes, type LookupScopes } from '../../processor/scopes.ts';
 import { ledgerOrigin } from './service-origin.ts';
 

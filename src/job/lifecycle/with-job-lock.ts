@@ -4,11 +4,11 @@ import { storageOf } from '../../storage/storage-of.ts';
 import type { StopSignals } from '../../util/stop-signals.ts';
 import { waits } from '../../util/waits.ts';
 import { renamedFiles, type JobPaths } from './paths.ts';
-import type { Reporter } from '../progress/reporter.ts';
+import type { RunMessages } from '../progress/run-messages.ts';
 
 export interface LockingOptions {
   readonly signals: StopSignals;
-  readonly reporter: Pick<Reporter, 'warn'>;
+  readonly reporter: Pick<RunMessages, 'warn'>;
   /** Waits for as long as the other run lives; otherwise for one lease. */
   readonly untilReleased?: boolean;
   /** Runs under the lock, before a file is touched. */

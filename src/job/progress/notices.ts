@@ -3,7 +3,7 @@ import type { ThrottledWait } from '../../limiter/limiter.ts';
 import type { Step } from '../../definition/steps.ts';
 import type { PoolEvents } from '../../pool/call-pool.ts';
 import type { Report } from '../report/report.ts';
-import type { Reporter } from './reporter.ts';
+import type { RunMessages } from './run-messages.ts';
 import { count, duration, printable } from '../../util/display.ts';
 
 /** Shorter waits appear on the progress line only, because there may be many. */
@@ -15,7 +15,7 @@ const MAX_SHOWN = 40;
 const SURPRISING_MISSES = 10;
 
 /** With a wrong path in the service's address, or a wrong column, each lookup is a miss: the job succeeds, and nothing looks wrong. */
-export function warnOfMissesAlone({ records: { matched, no_match } }: Pick<Report, 'records'>, reporter: Pick<Reporter, 'warn'>): void {
+export function warnOfMissesAlone({ records: { matched, no_match } }: Pick<Report, 'records'>, reporter: Pick<RunMessages, 'warn'>): void {
   if (matched > 0 || no_match < SURPRISING_MISSES) return;
   reporter.warn(
     'misses_alone',
@@ -28,7 +28,7 @@ export function warnOfMissesAlone({ records: { matched, no_match } }: Pick<Repor
 export function warnOfIdleVerify(
   { records: { total, failed }, verification }: Pick<Report, 'records' | 'verification'>,
   { steps, verify }: Pick<CompiledJob, 'steps' | 'verify'>,
-  reporter: Pick<Reporter, 'warn'>,
+  reporter: Pick<RunMessages, 'warn'>,
 ): void {
   const verdicts = Object.values(verification).reduce((sum, count) => sum + count, 0);
   if (!steps.includes('verify') || verify.when !== 'always' || total === 0 || failed > 0 || verdicts > 0) return;
@@ -37,13 +37,13 @@ export function warnOfIdleVerify(
 
 /** Messages beside the progress of a run: one for each outage, each long wait, and each adaptation to the service. */
 export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
-  readonly #reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>;
+  readonly #reporter: RunMessages;
   readonly #maxOutageMs: number;
   readonly #now: () => number;
   #saidUnstated = false;
 
   /** @param now monotonic milliseconds */
-  constructor(reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>, maxOutageMs: number, now: () => number) {
+  constructor(reporter: RunMessages, maxOutageMs: number, now: () => number) {
     this.#reporter = reporter;
     this.#maxOutageMs = maxOutageMs;
     this.#now = now;

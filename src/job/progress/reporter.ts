@@ -1,13 +1,10 @@
 import type { JobPaths } from '../lifecycle/paths.ts';
 import type { Report } from '../report/report.ts';
+import type { RunMessages } from './run-messages.ts';
 import type { RunParts } from './snapshot.ts';
 
 /** Shows a run to its user. Everything goes to standard error; standard output carries data only. */
-export interface Reporter {
-  /** For the log only, and not for a terminal. */
-  detail(event: string, text: string): void;
-  info(event: string, text: string): void;
-  warn(event: string, text: string): void;
+export interface Reporter extends RunMessages {
   /** The run begins: shows progress from here on. */
   start(parts: RunParts): void;
   /** Ends the progress. */

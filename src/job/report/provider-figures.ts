@@ -1,9 +1,9 @@
 /** The part of a report about the providers that a job names: what each was asked, brought and cost. Pure. */
-import type { Throttled, Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import type { Throttled } from '../../checkpoint/run-totals.ts';
 import { NEW_PROVIDER, type ProviderState } from '../../checkpoint/provider-state.ts';
-import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
+import type { CompiledJob, JobProvider, Step } from '../../definition/compiled-job.ts';
 import { costOf, type CreditPrice, type Money } from '../../definition/credit-price.ts';
-import type { JobProvider } from '../../definition/job-provider.ts';
 import { NO_COUNTS, type ProviderCounts, type ProviderTally } from '../../writer/provider-tally.ts';
 import { LatencyHistogram } from '../run/latency-histogram.ts';
 

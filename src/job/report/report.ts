@@ -1,4 +1,5 @@
-import type { Checkpoint, RunTotals, Throttled } from '../../checkpoint/checkpoint-file.ts';
+import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import type { RunTotals, Throttled } from '../../checkpoint/run-totals.ts';
 import type { PreviousRun } from '../../checkpoint/previous-run.ts';
 import { NO_RUNS, type RunLog } from '../../checkpoint/run-log.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';

@@ -1,4 +1,4 @@
-import type { RunTotals } from '../../checkpoint/checkpoint-file.ts';
+import type { RunTotals } from '../../checkpoint/run-totals.ts';
 import type { PauseCause, ThrottledWait } from '../../limiter/limiter.ts';
 import type { CallSize, PoolEvents, SentCall } from '../../pool/call-pool-options.ts';
 import type { CallAnswer } from '../../pool/call.ts';

@@ -1,8 +1,8 @@
 /** The parts that a run opens for each provider: for the one service of a job, or for those that it names. */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { NEW_PROVIDER, type ProviderState } from '../../checkpoint/provider-state.ts';
-import { providerChannels, serviceSettings, type JobProvider } from '../../definition/job-provider.ts';
-import type { CompiledJob } from '../../definition/compiled-job.ts';
+import { providerChannels, serviceSettings } from '../../definition/job-provider.ts';
+import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
 import { smallestClaimedWindow } from '../../limiter/rules/quota-windows.ts';
 import type { SharedQuota } from '../../limiter/rules/shared/shared-quota.ts';
@@ -12,7 +12,7 @@ import type { DeclaredClient } from '../../providers/client/declared-client.ts';
 import { providerScopes } from '../lifecycle/provider-scopes.ts';
 import { ledgerOrigin } from '../lifecycle/service-origin.ts';
 import { Notices } from '../progress/notices.ts';
-import type { Reporter } from '../progress/reporter.ts';
+import type { RunMessages } from '../progress/run-messages.ts';
 import { ownRpm, ownWindows, shareOfPlan } from '../shards/shard-job.ts';
 import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
@@ -28,7 +28,7 @@ interface RunOfProviders {
   readonly wasKilled: boolean;
   readonly counters: Counters;
   readonly budget: CallBudget;
-  readonly reporter: Reporter;
+  readonly reporter: RunMessages;
 }
 
 /** The one service of a job: its counters, budget and trust are those of the run. */

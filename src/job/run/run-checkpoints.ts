@@ -1,4 +1,5 @@
-import type { Checkpoint, ExpectedRecords, RunTotals } from '../../checkpoint/checkpoint-file.ts';
+import type { Checkpoint, ExpectedRecords } from '../../checkpoint/checkpoint-file.ts';
+import type { RunTotals } from '../../checkpoint/run-totals.ts';
 import type { RunLedger } from '../../ledger/run-ledger.ts';
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
 import type { QuarantineState } from '../../lookup/miss-quarantine.ts';

@@ -3,7 +3,7 @@ import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { openSharedQuota } from '../../limiter/rules/shared/open-shared-quota.ts';
 import type { SharedQuota } from '../../limiter/rules/shared/shared-quota.ts';
 import { withoutSecret } from '../../redis/uri.ts';
-import type { Reporter } from '../progress/reporter.ts';
+import type { RunMessages } from '../progress/run-messages.ts';
 import { serviceOrigin } from '../lifecycle/service-origin.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 
@@ -14,7 +14,7 @@ import type { CompiledJob } from '../../definition/compiled-job.ts';
 export async function openRunQuota(
   job: CompiledJob,
   apiKey: RotatingKey,
-  reporter: Pick<Reporter, 'info' | 'warn'>,
+  reporter: Pick<RunMessages, 'info' | 'warn'>,
   checkpoint: Pick<Checkpoint, 'run' | 'shard'>,
 ): Promise<SharedQuota | null> {
   const { quota, rpm } = job.service;

@@ -9,7 +9,7 @@ import { dropRemains } from '../lifecycle/commit.ts';
 import { removeMarker } from '../lifecycle/marker.ts';
 import type { LockingOptions } from '../lifecycle/with-job-lock.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
-import type { Reporter } from '../progress/reporter.ts';
+import type { RunMessages } from '../progress/run-messages.ts';
 import { decideStart } from '../lifecycle/start.ts';
 import { type Start, type StartOptions } from '../lifecycle/start-decision.ts';
 import { FRESH_HINT, refuseChangedDefinition, refuseForeignCheckpoint } from '../lifecycle/start-checks.ts';
@@ -32,7 +32,7 @@ type ShardDecision =
   | { readonly kind: 'done'; readonly checkpoint: Checkpoint; readonly because: string | null; readonly isNew?: boolean };
 
 interface DecideShardOptions extends StartOptions, LockingOptions {
-  readonly reporter: Pick<Reporter, 'warn' | 'info'>;
+  readonly reporter: Pick<RunMessages, 'warn' | 'info'>;
   /** The run whose part this process has written; null before that. */
   readonly done: string | null;
 }

@@ -1,4 +1,5 @@
-import { writeCheckpoint, type Checkpoint, type FinishedOutput, type RunTotals } from '../../checkpoint/checkpoint-file.ts';
+import { writeCheckpoint, type Checkpoint, type FinishedOutput } from '../../checkpoint/checkpoint-file.ts';
+import type { RunTotals } from '../../checkpoint/run-totals.ts';
 import type { Fence } from '../../storage/fence.ts';
 import type { JobLock } from '../../lock/job-lock.ts';
 import { InputError } from '../../util/errors.ts';

@@ -1,5 +1,6 @@
 /** The checkpoints of all shards as the one of the whole job. Pure. */
-import type { Checkpoint, RunTotals } from '../../checkpoint/checkpoint-file.ts';
+import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import type { RunTotals } from '../../checkpoint/run-totals.ts';
 import type { SavedBurst, SavedQuota } from '../../limiter/saved-quota.ts';
 import { joinRecent } from '../../limiter/recent-slots.ts';
 import { EMPTY_TALLY, Tallying } from '../../writer/tally.ts';

@@ -3,12 +3,17 @@ import type { Steps } from '../../util/steps.ts';
 import type { CompanySizes } from '../store/index/aliases.ts';
 import { BLOCK, emptyBitmap, popcount32, setBit, type Bitmap } from '../store/index/bitmap.ts';
 import { workingAt, type EmployerReader } from '../store/index/employers.ts';
-import { CHUNK } from '../store/index/packed-chunk.ts';
+import { CHUNK, type DecodedChunk } from '../store/index/packed-chunk.ts';
 import { ColumnReader } from '../store/index/sort-columns.ts';
 import { NO_HEADCOUNT } from '../store/index/sort-keys.ts';
 import type { Store } from '../store/store.ts';
 import type { Bounds, RangeScan } from './column-scan.ts';
-import type { PrimaryLevel } from './sort-orders.ts';
+
+/**
+ * The numbers of a chunk's rows, valid until the next chunk is read. The code may be NaN for rows outside `among` and for numbers not
+ * from `least` to `most`.
+ */
+export type PageChunk = (chunk: number, among: Bitmap, least: number, most: number) => DecodedChunk;
 
 /** Words of people after which the set of companies in range is computed again, and the growth of that interval. */
 const REFRESH_WORDS = 1_024;
@@ -77,9 +82,9 @@ export class Headcounts implements RangeScan {
   }
 
   /**
-   * The numbers of chunks for one page, as `PrimaryLevel` says. The range from `least` to `most` may only shrink from chunk to chunk.
+   * The numbers of chunks for one page, as `PageChunk` says. The range from `least` to `most` may only shrink from chunk to chunk.
    */
-  pageLevel(): PrimaryLevel['chunk'] {
+  pageLevel(): PageChunk {
     const { sizes } = this;
     const codes = new Float64Array(CHUNK);
     /** A superset of the companies in the range that the page still needs; null: all companies. */

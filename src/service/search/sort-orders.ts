@@ -1,7 +1,6 @@
 /** Sort orders: each is a list of columns of numbers, and each column breaks the ties of those before it. */
 import type { Steps } from '../../util/steps.ts';
 import { DAY_MS } from '../records/parse-date.ts';
-import type { Bitmap } from '../store/index/bitmap.ts';
 import type { EmployerReader } from '../store/index/employers.ts';
 import type { DecodedChunk } from '../store/index/packed-chunk.ts';
 import { ColumnReader, type ColumnName, type Zone } from '../store/index/sort-columns.ts';
@@ -9,7 +8,7 @@ import type { Sort } from '../store/index/sort-keys.ts';
 import { idPrefixes, isCompleteName, isExactId, isExactName, namePrefixes } from '../store/index/text-prefixes.ts';
 import type { Store } from '../store/store.ts';
 import { addInRange, type RangeScan, type RangeScans } from './column-scan.ts';
-import { Headcounts } from './headcounts.ts';
+import { Headcounts, type PageChunk } from './headcounts.ts';
 
 /** Where a page ended: sort key and id of its last row. Later writes do not move it. */
 export interface CursorPosition {
@@ -36,11 +35,7 @@ interface LevelBase {
 export interface PrimaryLevel extends LevelBase {
   /** Whether each chunk is read from the store, and none is cached. Its numbers are prefixes of names, which rows have. */
   readonly isUncached: boolean;
-  /**
-   * The numbers of a chunk's rows, valid until the next chunk is read. The code may be NaN for rows outside `among` and for numbers not
-   * from `least` to `most`.
-   */
-  chunk(chunk: number, among: Bitmap, least: number, most: number): DecodedChunk;
+  readonly chunk: PageChunk;
 }
 
 interface SortLevel extends LevelBase {

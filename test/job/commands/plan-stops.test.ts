@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JobProvider } from '../../../src/definition/job-provider.ts';
+import type { JobProvider } from '../../../src/definition/compiled-job.ts';
 import { earlyEnd } from '../../../src/job/commands/plan-stops.ts';
 import { NEW_PROVIDER } from '../../../src/checkpoint/provider-state.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';

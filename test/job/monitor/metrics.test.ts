@@ -6,7 +6,7 @@ import { Meter } from '../../../src/job/run/meter.ts';
 import type { ProviderView } from '../../../src/job/run/channel-views.ts';
 import type { RunParts } from '../../../src/job/progress/snapshot.ts';
 import { Counters } from '../../../src/job/run/counters.ts';
-import { NO_TOTALS } from '../../../src/checkpoint/provider-state.ts';
+import { NO_TOTALS } from '../../../src/checkpoint/run-totals.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
 import { EMPTY_TALLY } from '../../../src/writer/tally.ts';
 import { PROVIDERS_JOB } from '../../support/provider-report.ts';

@@ -1,7 +1,8 @@
-import { closeSync, openSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from '../sqlite/busy.ts';
+import { makeFile } from '../sqlite/held-file.ts';
 import { transaction } from '../sqlite/transaction.ts';
 import { makeFolders } from '../util/files/make-folders.ts';
 import { ledgerFailure } from './failure.ts';
@@ -31,7 +32,8 @@ export class LedgerFile {
     try {
       if (!readOnly) {
         makeFolders(dirname(path));
-        closeSync(openSync(path, 'a', 0o600));
+        makeFile(path);
+        accessSync(path, constants.W_OK);
       }
       checkNotTruncated(path);
       // Never a read-only connection: SQLite would leave its side files behind.

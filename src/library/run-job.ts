@@ -30,29 +30,13 @@ export interface JobResult {
   readonly report: Report;
 }
 
-/** Waits and their reasons are counted for the whole process, so it runs one job at a time. */
-let running = false;
-
 /**
- * Runs a job to its end, or resumes it where it stopped.
+ * Runs a job to its end, or resumes it where it stopped. Several jobs may run at once; one job runs once, as its lock makes sure.
  *
  * @param job the path or name of a job file, or its content; relative paths start at the working directory
  * @throws MillraceError whatever ended the run early. `exitCode`, `code` and `hint` are those of the command (`docs/exit-codes.md`)
  */
 export async function runJob(job: string | JobDefinition, options: RunJobOptions = {}): Promise<JobResult> {
-  if (running)
-    throw new MillraceError(EXIT.usage, 'job_running', 'this process runs a job already', {
-      hint: 'Await the first job before you start the next one, or run them in two processes.',
-    });
-  running = true;
-  try {
-    return await runOne(job, options);
-  } finally {
-    running = false;
-  }
-}
-
-async function runOne(job: string | JobDefinition, options: RunJobOptions): Promise<JobResult> {
   const { signal, onEvent = () => undefined } = options;
   const drain = new AbortController();
   const stop = (): void =>

@@ -1,6 +1,6 @@
 /** Retries commands until Redis answers, for a bounded time. No other place retries them. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { waits } from '../util/waits.ts';
+import { runScope } from '../util/run-scope.ts';
 import { RedisConnection, type RedisCommands } from './connection.ts';
 import { mayPass, redisError } from './failure.ts';
 
@@ -62,7 +62,7 @@ export class RetryingRedis {
         } catch (error) {
           this.#failed(error);
         }
-        leave ??= waits.enter({ reason: 'redis', what: 'Redis, which failed and is asked again', untilMs: null });
+        leave ??= runScope().waits.enter({ reason: 'redis', what: 'Redis, which failed and is asked again', untilMs: null });
         await sleep(Math.random() * Math.min(CAP_MS, BASE_MS * 2 ** Math.min(failures, 10)), undefined, {
           signal: this.#retryPolicy.signal,
         }).catch(() => undefined);

@@ -1,7 +1,7 @@
 /** Retries requests to S3, and aborts attempts that hang. No other place retries them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MillraceError } from '../util/errors.ts';
-import { waits } from '../util/waits.ts';
+import { runScope } from '../util/run-scope.ts';
 import { faultOf } from './failure.ts';
 
 export interface RetryPolicy {
@@ -81,7 +81,7 @@ export async function withRetries<T>(
         performance.now() - sinceMs >= (retryPolicy.longestMs ?? Infinity)
       )
         throw failure;
-      leave ??= waits.enter({ reason: 'storage', what: 'S3, which failed and is asked again', untilMs: null });
+      leave ??= runScope().waits.enter({ reason: 'storage', what: 'S3, which failed and is asked again', untilMs: null });
       await sleep(Math.random() * Math.min(retryPolicy.capMs, retryPolicy.baseMs * 2 ** (failures - 1)), undefined, { signal }).catch(
         () => undefined,
       );

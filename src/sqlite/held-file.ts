@@ -11,7 +11,7 @@ export interface HeldFile {
 /**
  * Takes an exclusive lock on the file. A missing file is created (mode 0600) and stays empty.
  * Node has no call for kernel locks. SQLite takes one (fcntl(2)) for a transaction, so this begins a transaction and never ends it.
- * The holder must not open the file in another way: closing it would release the lock (fcntl_locking(2)).
+ * The holder must not open the file in another way: closing it would release the lock (see `makeFile`).
  * @returns null when another process, or this one, holds the lock. @throws the error of the system or of SQLite when the file cannot exist
  */
 export function holdFile(path: string): HeldFile | null {
@@ -28,8 +28,8 @@ export function holdFile(path: string): HeldFile | null {
   }
 }
 
-/** Opens the file only if it is new, because this process may hold the lock already. */
-function makeFile(path: string): void {
+/** Opens the file only if it is new. This process may have locks on it already, and closing it would release them (fcntl_locking(2)). */
+export function makeFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {

@@ -6,7 +6,7 @@ import { s3Client } from '../s3/client.ts';
 import { ConditionalObjects } from '../s3/conditional-objects.ts';
 import { faultOf, objectError } from '../s3/failure.ts';
 import { headObject, type ObjectFacts, type S3Access } from '../s3/objects.ts';
-import { RETRY_POLICY } from '../s3/retry.ts';
+import { RETRY_POLICY, type RetryPolicy } from '../s3/retry.ts';
 import { readObject } from '../s3/read-object.ts';
 import { deleteObject, getSmall } from '../s3/small-object.ts';
 import { parseS3Uri, type S3Location } from '../s3/uri.ts';
@@ -17,31 +17,31 @@ import { S3GrowingFile, type S3File } from './s3-growing-file.ts';
 import { beginning, isRecord, S3Parts } from './s3-parts.ts';
 import { reopenedParts } from './part-sizes.ts';
 import type { ResumeState, Storage } from './storage.ts';
+import { runScope } from '../util/run-scope.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 /** Bytes. A longer text was not written by Millrace. */
 const LONGEST_TEXT = 256 * 1024 * 1024;
 
-/** Shared by the process, so that its knowledge of the server and of written texts serves the whole run. */
+/** Each request ends with the run that sends it. */
+const OF_THE_RUN: RetryPolicy = {
+  ...RETRY_POLICY,
+  get until() {
+    return runScope().lastWords;
+  },
+};
+
+/** Shared by the process, so that its knowledge of the server and of written texts serves each run. */
 let shared: Promise<S3Storage> | null = null;
 
-/** Aborted a moment after a run was told to stop at once. */
-const giveUp = new AbortController();
-const LAST_WORDS_MS = 5_000;
-
 export function s3Storage(): Promise<S3Storage> {
-  return (shared ??= s3Client().then((client) => new S3Storage({ client, retryPolicy: { ...RETRY_POLICY, until: giveUp.signal } })));
-}
-
-/** Limits all further requests to S3 to a few seconds. */
-export function stopWaitingForS3(): void {
-  setTimeout(() => giveUp.abort(new Error('this run was told to stop at once')), LAST_WORDS_MS).unref();
+  return (shared ??= s3Client().then((client) => new S3Storage({ client, retryPolicy: OF_THE_RUN })));
 }
 
 export class S3Storage implements Storage {
   readonly access: S3Access;
   readonly conditional: ConditionalObjects;
-  /** ETags of the texts that this run wrote last. */
+  /** ETags of the texts that this process wrote last. */
   readonly #written = new Map<string, string>();
 
   constructor(access: S3Access, conditional = new ConditionalObjects(access)) {

@@ -4,11 +4,6 @@ import { storageFailure } from './failure.ts';
 import { localStorage } from './local-storage.ts';
 import type { Storage } from './storage.ts';
 
-/** Tells the storage that the run stops at once, so that it waits only a moment for an answer. */
-export async function stopWaiting(path: string): Promise<void> {
-  if (isS3Uri(path)) (await import('./s3-storage.ts')).stopWaitingForS3();
-}
-
 /** The S3 storage is loaded on first use, because loading the SDK takes a tenth of a second. */
 export async function storageOf(path: string): Promise<Storage> {
   return inWords(isS3Uri(path) ? await (await import('./s3-storage.ts')).s3Storage() : localStorage);

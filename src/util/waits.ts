@@ -1,7 +1,6 @@
 /**
- * Why this process waits although it could send a request. Every part that waits registers here; the progress line, the log, the metrics
- * and the report read it.
- * This file imports nothing, so that every room can use it.
+ * Why a run waits although it could send a request. Every part that waits registers here; the progress line, the log, the metrics and the
+ * report read it. `run-scope.ts` has the waits of the run that calls.
  * A wait with a beginning and an end: `const leave = waits.enter({ reason: 'storage', what: 'S3 to answer', untilMs: null })`, and
  * `leave()` in a `finally`.
  * A state that changes often: `waits.watch(() => ...)`, which is called when a reader asks.
@@ -65,6 +64,3 @@ export class Waits {
     return first;
   }
 }
-
-/** The waits of this process, which runs one job. */
-export const waits = new Waits();

@@ -44,7 +44,6 @@ vi.mock(import('../../src/s3/retry.ts'), async (original) => {
 vi.mock(import('../../src/storage/s3-storage.ts'), async (original) => ({
   ...(await original()),
   s3Storage: async () => fresh.storage as S3Storage,
-  stopWaiting: () => undefined,
 }));
 
 const INPUT =

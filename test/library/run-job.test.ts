@@ -77,11 +77,41 @@ it('rejects with the exception of a handler', async () => {
   await expect(runJob(job, { ...options, onEvent })).rejects.toMatchObject({ exitCode: 75, code: 'handler_failed', cause: thrown });
 });
 
-it('refuses a second job beside the first', async () => {
-  const { job, at, options } = await prepare(5);
-  const first = runJob(job, options);
-  await expect(runJob({ ...job, output: { uri: at('other.csv') } }, options)).rejects.toMatchObject({ code: 'job_running' });
-  expect((await first).exitCode).toBe(0);
+it('runs two jobs at once, each with its own progress, report and waits', async () => {
+  const [paused, slow] = await Promise.all([prepare(3), prepare(4)]);
+  const stop = new AbortController();
+  paused.service.script = (_asked, _response, reply) => reply({ status: 429, headers: { 'retry-after': '600' }, body: '{}' });
+  // The second service answers once its own job shows that it waits, and by then the first job waits as well.
+  const isWaiting = Promise.withResolvers<void>();
+  slow.service.script = (_asked, _response, reply, usual) => void isWaiting.promise.then(() => reply(usual()));
+  const first = runJob(paused.job, { ...paused.options, signal: stop.signal });
+  const onEvent = (event: JobEvent): void => {
+    slow.events.push(event);
+    if (event.type === 'progress' && event.progress.waiting !== null) isWaiting.resolve();
+  };
+  const second = await runJob(slow.job, { ...slow.options, onEvent });
+  stop.abort();
+  await expect(first).rejects.toMatchObject({ code: 'aborted' });
+  const waitsIn = (events: readonly JobEvent[]): ReadonlySet<unknown> =>
+    new Set(events.flatMap((event) => (event.type === 'progress' ? [event.progress.waiting?.reason] : [])).filter(Boolean));
+  expect([waitsIn(paused.events), waitsIn(slow.events)]).toEqual([new Set(['throttled']), new Set(['answers'])]);
+  expect(second.report).toMatchObject({ records: { total: 4 }, throttled: { events: 0 }, waits: { list: [{ reason: 'answers' }] } });
+  const reportOfFirst = paused.events.flatMap((event) => (event.type === 'stopped' ? [event.report] : []))[0];
+  expect(Object.keys(reportOfFirst?.waits.reasons ?? {})).toEqual(['throttled']);
+  expect(reportOfFirst).toMatchObject({ records: { total: 0 } });
+});
+
+it('runs two jobs at once on one ledger, and asks for each address once', async () => {
+  const { service, job, at, options } = await prepare(20);
+  const both = ['one.csv', 'two.csv'].map((name) => ({
+    ...job,
+    output: { uri: at(name) },
+    ledger: { uri: at('shared.ledger'), maxAgeDays: 30 },
+  }));
+  const results = await Promise.all(both.map((one) => runJob(one, options)));
+  expect(results.map(({ report }) => report.records.total)).toEqual([20, 20]);
+  expect([...service.asked.values()].filter((times) => times > 1)).toEqual([]);
+  expect(await readFile(at('one.csv'), 'utf8')).toBe(await readFile(at('two.csv'), 'utf8'));
 });
 
 it.each<[string, (job: JobDefinition) => unknown, { exitCode: number; message: RegExp }]>([

@@ -1,9 +1,9 @@
 /** `millrace run` and `millrace retry`: which kind of run, and who watches it. */
 import type { CompiledJob, RunOptions } from '../../definition/compiled-job.ts';
-import { stopWaiting } from '../../storage/storage-of.ts';
 import { EXIT, MillraceError, UsageError, type ExitCode } from '../../util/errors.ts';
 import { otelSettings } from '../../telemetry/otel-environment.ts';
-import { waits } from '../../util/waits.ts';
+import { inRunScope } from '../../util/run-scope.ts';
+import { Waits } from '../../util/waits.ts';
 import { decideRetry } from '../lifecycle/retry-start.ts';
 import { decideStart } from '../lifecycle/start.ts';
 import { openReporter } from '../progress/open-reporter.ts';
@@ -13,6 +13,9 @@ import type { RunContext } from '../run/pipeline.ts';
 import { runToFile } from '../run/run-to-file.ts';
 import { runToStandardOutput } from '../run/run-to-stdout.ts';
 import { runShard } from '../shards/run-shard.ts';
+
+/** Milliseconds that storage may still take when a run was told to stop at once. */
+const LAST_WORDS_MS = 5_000;
 
 /** A command's service, signals and secrets. */
 export interface CommandContext extends RunContext {
@@ -63,23 +66,27 @@ async function watched(
 ): Promise<ExitCode> {
   const { signals } = context;
   const shown = context.reporter ?? (await openReporter(job, { progress, logLevel }));
+  const waits = new Waits();
+  const lastWords = new AbortController();
   const silence = new SilenceWatch({ waits, reporter: shown, now: () => performance.now(), wallNow: Date.now });
   const reporter = withSilence(shown, silence);
-  const onAbort = (): void => void Promise.all([job.output.uri, job.checkpoint.uri].map(stopWaiting));
+  const giveUp = (): void => lastWords.abort(new Error('this run was told to stop at once'));
+  const onAbort = (): void => void setTimeout(giveUp, LAST_WORDS_MS).unref();
   signals.abort.addEventListener('abort', onAbort, { once: true });
+  const doWork = async (shownOn: Reporter): Promise<ExitCode> => {
+    if (monitor === null) return work(shownOn);
+    const { openMonitor } = await import('../monitor/open-monitor.ts');
+    const opened = await openMonitor(job, monitor, silence);
+    try {
+      shownOn.info('monitor', `the run shows itself at ${opened.url}`);
+      return await work(opened.watching(shownOn));
+    } finally {
+      await opened.close();
+    }
+  };
   try {
-    return await pushing(job, context, reporter, (pushing) =>
-      notifying(job, context, pushing, async (notifying) => {
-        if (monitor === null) return work(notifying);
-        const { openMonitor } = await import('../monitor/open-monitor.ts');
-        const opened = await openMonitor(job, monitor, silence);
-        try {
-          notifying.info('monitor', `the run shows itself at ${opened.url}`);
-          return await work(opened.watching(notifying));
-        } finally {
-          await opened.close();
-        }
-      }),
+    return await inRunScope({ waits, lastWords: lastWords.signal }, () =>
+      pushing(job, context, reporter, (pushed) => notifying(job, context, pushed, doWork)),
     );
   } finally {
     signals.abort.removeEventListener('abort', onAbort);

@@ -1,8 +1,8 @@
 import { LEASE_MS } from '../../lock/holder.ts';
 import { JobLock } from '../../lock/job-lock.ts';
 import { storageOf } from '../../storage/storage-of.ts';
+import { runScope } from '../../util/run-scope.ts';
 import type { StopSignals } from '../../util/stop-signals.ts';
-import { waits } from '../../util/waits.ts';
 import { renamedFiles, type JobPaths } from './paths.ts';
 import type { RunMessages } from '../progress/run-messages.ts';
 
@@ -34,7 +34,7 @@ export async function withJobLock<T>(
     signal: signals.drain,
     untilReleased,
     onWait: (holder) => {
-      leave = waits.enter({
+      leave = runScope().waits.enter({
         reason: 'lock',
         what: `the run that holds this job (process ${holder.pid} on ${holder.host})`,
         untilMs: untilReleased ? null : performance.now() + LEASE_MS,

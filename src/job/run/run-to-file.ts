@@ -7,7 +7,7 @@ import { openRunLedger } from '../../ledger/open-run-ledger.ts';
 import type { JobLock } from '../../lock/job-lock.ts';
 import { count } from '../../util/display.ts';
 import { EXIT, StorageError, type ExitCode } from '../../util/errors.ts';
-import { waits } from '../../util/waits.ts';
+import { runScope } from '../../util/run-scope.ts';
 import { OutputWriter } from '../../writer/output-writer.ts';
 import { rowFormat, type RowFormat } from '../../writer/row-format.ts';
 import { commitAgain, dropRemains, putInPlace, refuseChangedInput } from '../lifecycle/commit.ts';
@@ -143,7 +143,7 @@ async function runFrom(
     retry: checkpoint.retry === null ? null : retrySource(job, paths, checkpoint.manifest, checkpoint.retry),
     destination: jobFiles(job, paths, checkpoint, start.isFirst, lock, reporter),
     reporter,
-    waits,
+    waits: runScope().waits,
     isTrustedElsewhere,
   });
 }

@@ -6,7 +6,7 @@ import { isShared, ledgerLocation } from '../../definition/ledger-location.ts';
 import type { InputManifest } from '../../formats/input-record.ts';
 import { openRunLedger } from '../../ledger/open-run-ledger.ts';
 import { MillraceError, withoutResume, type ExitCode } from '../../util/errors.ts';
-import { waits } from '../../util/waits.ts';
+import { runScope } from '../../util/run-scope.ts';
 import { START_MARK } from '../../writer/resume-point.ts';
 import { rowFormat } from '../../writer/row-format.ts';
 import { EMPTY_TALLY, Tallying } from '../../writer/tally.ts';
@@ -59,7 +59,7 @@ export async function runToStandardOutput(
       retry: null,
       destination,
       reporter,
-      waits,
+      waits: runScope().waits,
       isTrustedElsewhere: null,
     });
   } catch (error) {

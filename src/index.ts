@@ -1,10 +1,12 @@
 /** The package's library: the client of the data service, the pipeline, and the check of addresses from this machine. */
 export { DataServiceClient } from './client/data-service-client.ts';
-export type { ClientOptions, VerifyCallOptions } from './client/data-service-client.ts';
+export type { ClientOptions } from './client/data-service-client.ts';
+export type { CallSettings, Client, VerifyCallOptions } from './client/library/client.ts';
 export { DataServiceError } from './client/data-service-error.ts';
 export type { ErrorFinding } from './client/data-service-error.ts';
 export { MAX_VERIFY_EMAILS } from './client/attempt-client.ts';
-export type { AttemptClient, CallOptions, EnrichKey, RevealKey } from './client/attempt-client.ts';
+export type { CallOptions } from './client/call-options.ts';
+export type { AttemptClient, EnrichKey, RevealKey } from './client/attempt-client.ts';
 export type { VerifyAnswer } from './client/verify-answer.ts';
 export type { CompanyAnswer, EnrichAnswer, RevealAnswer } from './client/record.ts';
 export type {
@@ -17,6 +19,7 @@ export type {
   VerificationResult,
 } from './client/types.ts';
 export type { BatchContent, BatchInput, Batches, WaitOptions } from './client/library/batches.ts';
+export type { BatchFile } from './client/library/batch-file.ts';
 export type { LastResponse, RateLimit } from './client/library/last-response.ts';
 export type * from './client/library/models.ts';
 export type { ListPage, Pager } from './client/library/pager.ts';

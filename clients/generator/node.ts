@@ -16,6 +16,8 @@ const SCALARS = {
 export const emitNode: Emitter = (api) => [
   { path: `${FOLDER}/models.ts`, text: modelsFile(api) },
   { path: `${FOLDER}/params.ts`, text: paramsFile(api) },
+  { path: `${FOLDER}/shapes.ts`, text: shapesFile(api) },
+  { path: `${FOLDER}/version.ts`, text: file('The version of the library.', [`export const VERSION = '${api.version}';`]) },
 ];
 
 function modelsFile({ enums, models, events }: Api): string {
@@ -24,6 +26,49 @@ function modelsFile({ enums, models, events }: Api): string {
     ...models.map((model) => interfaceOf(model, '  readonly [field: string]: unknown;\n', modelField)),
     eventData(events),
   ]);
+}
+
+function shapesFile({ models }: Api): string {
+  const lines = models
+    .filter(({ name }) => !/Page$|PageMeta$/.test(name))
+    .map(({ name, fields }) => {
+      const types = Map.groupBy(
+        fields.filter(({ type }) => shapeOf(type) !== 'any'),
+        ({ type }) => shapeOf(type),
+      );
+      const groups = [...types].map(([type, all]) => [type, ...all.map((field) => field.name)].join(' '));
+      return shapeLine(name, groups.join('; '));
+    });
+  return file('The types of the fields of each record, to check answers: `[` is a list, `{` an object of any names, `|` or.', [
+    `export const SHAPES = {\n${lines.join('')}} as const;`,
+    'export type ShapeName = keyof typeof SHAPES;',
+  ]);
+}
+
+/** A text in quotes; one that is too long stands in several lines, which are added up. */
+function shapeLine(name: string, text: string): string {
+  const oneLine = `  ${name}: '${text}',\n`;
+  if (oneLine.length <= COLUMNS + 1) return oneLine;
+  const lines = wrap(text, COLUMNS - 12);
+  return `  ${name}:\n    ${lines.map((line, i) => `'${line}${i < lines.length - 1 ? ' ' : ''}'`).join(' +\n    ')},\n`;
+}
+
+function shapeOf(type: Type): string {
+  switch (type.kind) {
+    case 'list':
+      return shapeOf(type.of) === 'any' ? 'any' : `[${shapeOf(type.of)}`;
+    case 'map':
+      return `{${shapeOf(type.of)}`;
+    case 'union':
+      return type.of.map(shapeOf).join('|');
+    case 'enum':
+      return 'string';
+    case 'model':
+    case 'params':
+      return type.name;
+    default:
+      return type.kind;
+  }
 }
 
 function eventData(events: Api['events']): string {

@@ -1,13 +1,20 @@
 /** The runner of the conformance suite for Node: scenarios on standard input, a line of JSON for each on standard output. */
 import { existsSync, readFileSync } from 'node:fs';
 import { json } from 'node:stream/consumers';
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
-import { DataServiceClient, DataServiceError, verifyWebhook, WebhookSignatureError } from '../../src/index.ts';
+import { fileLines } from '../../src/client/library/lines.ts';
+import { DataServiceClient, verifyWebhook, type Client, type DataServiceError } from '../../src/index.ts';
+import type * as Built from './index.ts';
 import type { Report, Task } from '../conformance/scenario.ts';
 
 type Args = Readonly<Record<string, unknown>>;
 type Outcome = Readonly<Record<string, unknown>>;
+
+/** The built package `@millrace/client`, for its variant. */
+const built = (await import(pathToFileURL(process.env['MILLRACE_CLIENT'] ?? '').href)) as typeof Built;
 
 const AT_ONCE = 16;
 /** Parameters that stand before the others. */
@@ -37,39 +44,55 @@ async function main(): Promise<void> {
 }
 
 async function run(task: Task): Promise<Outcome[]> {
-  const client = new DataServiceClient({ baseUrl: task.base_url, apiKey: task.api_key, ...withMs(task.options) });
+  const options = { baseUrl: task.base_url, apiKey: task.api_key, ...withMs(task.options) };
+  const isBuilt = task.variant === '@millrace/client';
+  const client: Client = isBuilt ? new built.Client(options) : new DataServiceClient(options);
   const outcomes: Outcome[] = [];
-  for (const { call, args = {}, repeat = 1 } of task.steps) {
+  for (const { call, args = {}, repeat = 1, with: settings } of task.steps) {
     let outcome: Outcome = {};
+    const one = settings === undefined ? client : client.withOptions(withMs(settings));
     for (let i = 0; i < repeat && outcome['error'] === undefined; i++)
-      outcome = await outcomeOf(client, call, resolve(args, outcomes) as Args);
-    outcomes.push({ ...outcome, last_response: snakeCase(client.lastResponse) });
+      outcome = await outcomeOf(one, call, resolve(args, outcomes) as Args);
+    outcomes.push({ ...outcome, last_response: snakeCase(one.lastResponse) });
   }
   await client.destroy();
   return outcomes;
 }
 
-async function outcomeOf(client: DataServiceClient, name: string, args: Args): Promise<Outcome> {
+async function outcomeOf(client: Client, name: string, args: Args): Promise<Outcome> {
   try {
     return { result: (await callOf(client, name, args)) ?? null };
   } catch (error) {
-    if (error instanceof WebhookSignatureError) return { error: { code: 'signature', message: error.message } };
-    if (!(error instanceof DataServiceError)) throw error;
-    const { message, code, status, requestId, retryable, retryAfterMs, errors, attempts } = error;
+    if (name === 'verify_webhook' && error instanceof TypeError) return { error: { code: 'configuration', message: error.message } };
+    // Each of the two packages has classes of its own.
+    const { name: kind } = error as Error;
+    if (kind === 'WebhookSignatureError') return { error: { code: 'signature', message: (error as Error).message } };
+    if (kind !== 'DataServiceError') throw error;
+    const { message, code, status, requestId, retryable, retryAfterMs, errors, attempts } = error as DataServiceError;
     const retryAfter = retryAfterMs === null ? null : retryAfterMs / 1000;
     return { error: { message, code, status, request_id: requestId, retryable, retry_after: retryAfter, errors, attempts } };
   }
 }
 
-async function callOf(client: DataServiceClient, name: string, { take, ...args }: Args): Promise<unknown> {
+async function callOf(client: Client, name: string, { take, ...args }: Args): Promise<unknown> {
   const most = typeof take === 'number' ? take : Infinity;
   switch (name) {
     case 'describe':
-      return `${inspect(client, { depth: 9, showHidden: true })} ${JSON.stringify(client)}`;
+      return textsOf(client);
     case 'webhooks.create.describe':
-      return inspect(await client.webhooks.create(args));
+      return textsOf(await client.webhooks.create(args));
     case 'verify_webhook':
-      return verifyWebhook(args['body'] as string, args['headers'] as Record<string, string>, args['secrets'] as string | string[]);
+      return await (client instanceof DataServiceClient ? verifyWebhook : built.verifyWebhook)(
+        args['body'] as string,
+        args['headers'] as Record<string, string>,
+        args['secrets'] as string | string[],
+      );
+    case 'at_once': {
+      const calls = Array.from({ length: Number(args['count']) }, () => method(client, String(args['call']), args['args'] as Args));
+      return [...new Set((await Promise.all(calls)).map((found) => (found as { readonly name: string }).name))];
+    }
+    case 'csv_records':
+      return await recordLengths(args['texts'] as readonly string[]);
     case 'cancelled': {
       const stop = new AbortController();
       const pending = method(client, String(args['call']), args['args'] as Args, stop.signal);
@@ -99,18 +122,37 @@ async function callOf(client: DataServiceClient, name: string, { take, ...args }
       const found = method(client, name, args);
       return typeof found === 'object' && found !== null && Symbol.asyncIterator in found
         ? await collect(found as AsyncIterable<unknown>, most)
-        : await found;
+        : withoutToJson(await found);
     }
   }
 }
 
+/** The forms that people print. */
+function textsOf(value: unknown): string {
+  return `${inspect(value, { depth: 9, showHidden: true })} ${JSON.stringify(value)}`;
+}
+
+/** A webhook with its secret, which `JSON.stringify` masks. */
+function withoutToJson(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && 'toJSON' in value ? { ...value } : value;
+}
+
+async function recordLengths(texts: readonly string[]): Promise<number[][]> {
+  const found: number[][] = [];
+  for (const text of texts) {
+    const records = await collect(fileLines(Readable.from([Buffer.from(text)]), true), Infinity);
+    const contents = records.map((record) =>
+      Buffer.from(record)
+        .toString()
+        .replace(/\r?\n$/, ''),
+    );
+    found.push(contents.filter((content) => !/^[ \t]*$/.test(content)).map((content) => Buffer.byteLength(content)));
+  }
+  return found;
+}
+
 /** Calls the method that the operation's name stands for. */
-function method(
-  client: DataServiceClient,
-  name: string,
-  { idempotency_key: idempotencyKey, ...args }: Args,
-  signal?: AbortSignal,
-): unknown {
+function method(client: Client, name: string, { idempotency_key: idempotencyKey, ...args }: Args, signal?: AbortSignal): unknown {
   const path = name.split('.').map((part) => part.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()));
   const owner = (path.length === 2 ? client[path[0] as 'webhooks' | 'batches'] : client) as unknown as Record<
     string,

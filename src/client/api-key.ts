@@ -3,15 +3,10 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { ConfigError } from '../util/errors.ts';
+import { checkApiKey } from './check-api-key.ts';
 
 /** A key file is one line; larger than this it is some other file. */
 export const MAX_KEY_FILE_BYTES = 16 * 1024;
-
-/** It travels in a header, and servers cut those off at 8 KiB and more. */
-const MAX_KEY_LENGTH = 4096;
-
-/** Visible ASCII: anything else could end the header line, or be read differently by the server. */
-const KEY = /^[\x21-\x7e]+$/;
 
 /** The variable with the API key of a job's one service. */
 export const API_KEY = 'MILLRACE_API_KEY';
@@ -38,20 +33,6 @@ export async function readApiKey(env: NodeJS.ProcessEnv, variable = API_KEY): Pr
 export function keyFileReader(env: NodeJS.ProcessEnv, variable = API_KEY): (() => Promise<string>) | null {
   const file = env[`${variable}_FILE`];
   return env[variable]?.trim() || !file ? null : () => readKeyIn(file, variable);
-}
-
-/**
- * Returns the key when it may stand in a header.
- * @throws ConfigError `bad_api_key`, naming `source` but not the key.
- */
-export function checkApiKey(key: string, source: string): string {
-  const hint = 'A key is one word of printable ASCII. Check for a line break, a space or quotes around it.';
-  if (key === '') throw new ConfigError('bad_api_key', `${source} is empty`, { hint });
-  if (key.length > MAX_KEY_LENGTH) {
-    throw new ConfigError('bad_api_key', `${source} is longer than ${MAX_KEY_LENGTH} characters`, { hint });
-  }
-  if (!KEY.test(key)) throw new ConfigError('bad_api_key', `${source} holds characters that a key cannot have`, { hint });
-  return key;
 }
 
 async function readKeyIn(file: string, variable: string): Promise<string> {

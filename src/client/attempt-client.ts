@@ -4,7 +4,8 @@
  */
 import { readAnswer } from './answer.ts';
 import type { Answer } from './answer.ts';
-import { checkApiKey } from './api-key.ts';
+import type { CallOptions } from './call-options.ts';
+import { checkApiKey } from './check-api-key.ts';
 import { parseBaseUrl } from './base-url.ts';
 import { classify, isSuccess } from './classify.ts';
 import type { ClassifyOptions, Unsuccessful } from './classify.ts';
@@ -20,6 +21,7 @@ import { readVerification } from './verify-answer.ts';
 import type { VerifyAnswer } from './verify-answer.ts';
 import { packageVersion } from '../util/package-version.ts';
 
+export type { CallOptions } from './call-options.ts';
 export type { CompanyAnswer, EnrichAnswer, RecordAnswer, RevealAnswer } from './record.ts';
 export type { VerifyAnswer } from './verify-answer.ts';
 
@@ -52,12 +54,6 @@ export interface AttemptOptions {
   readonly userAgent?: string;
   /** A larger answer is unreadable. Default 16 MiB. */
   readonly maxResponseBytes?: number;
-}
-
-export interface CallOptions {
-  /** Sent as `Idempotency-Key`: a service that honours it charges a repeated call once. */
-  readonly idempotencyKey?: string;
-  readonly signal?: AbortSignal;
 }
 
 /** The keys by which the service finds a person. `linkedin_url`: address of a profile; `phone`: in E.164. */

@@ -22,8 +22,9 @@ export interface TlsFiles {
 }
 
 interface DispatcherSettings {
-  readonly connections: number;
-  /** Until the headers are there, and between two pieces of the body. undici notices up to half a second late. */
+  /** Null: as many as calls need. */
+  readonly connections: number | null;
+  /** Until the headers are there, and between two pieces of the body. undici notices up to half a second late. 0: no limit. */
   readonly timeoutMs: number;
   /** TCP and TLS together; also a proxy's answer to being asked for a tunnel. */
   readonly connectTimeoutMs: number;
@@ -64,7 +65,8 @@ export function openDispatcher(base: BaseUrl, settings: DispatcherSettings, env:
     });
   } catch (error) {
     // The value may hold a password: only the variable is named.
-    const name = base.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+    const own = base.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+    const name = env[own] || env[own.toLowerCase()] ? own : 'ALL_PROXY';
     throw new ConfigError('bad_proxy', `${name} cannot be used: ${(error as NodeJS.ErrnoException).code ?? 'not a proxy address'}`, {
       hint: 'Expected an address such as http://proxy.example.com:3128.',
     });
@@ -78,7 +80,7 @@ export function openDispatcher(base: BaseUrl, settings: DispatcherSettings, env:
 export function proxyFor(base: Pick<BaseUrl, 'protocol' | 'hostname'>, env: NodeJS.ProcessEnv): string | null {
   if (isLoopback(base.hostname)) return null;
   const value = base.protocol === 'https:' ? env['https_proxy'] || env['HTTPS_PROXY'] : env['http_proxy'] || env['HTTP_PROXY'];
-  return value || null;
+  return value || env['all_proxy'] || env['ALL_PROXY'] || null;
 }
 
 function isLoopback(hostname: string): boolean {

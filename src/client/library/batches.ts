@@ -1,8 +1,8 @@
 /** `client.batches`: files of up to ten million lines. */
-import { createReadStream } from 'node:fs';
-import type { CallOptions } from '../attempt-client.ts';
+import type { CallOptions } from '../call-options.ts';
 import { DataServiceError } from '../data-service-error.ts';
 import type { Caller } from './caller.ts';
+import { blocksOf, isCsvFile, type BatchFile } from './batch-file.ts';
 import { fileLines, PartCutter, toLine } from './lines.ts';
 import type { Batch, BatchFormat, BatchLine, BatchLineStatus, BatchPart } from './models.ts';
 import { Pager } from './pager.ts';
@@ -21,8 +21,8 @@ export type BatchInput = object | string;
 export interface BatchContent {
   /** Objects, or texts of one line each. */
   readonly lines?: Iterable<BatchInput> | AsyncIterable<BatchInput>;
-  /** Path of a file; a name that ends in `.csv` gives the format `csv`. */
-  readonly file?: string;
+  /** A path, a Blob or a stream of bytes; a name that ends in `.csv` gives the format `csv`. */
+  readonly file?: BatchFile;
 }
 
 export interface WaitOptions {
@@ -34,6 +34,7 @@ export interface WaitOptions {
 export class Batches {
   readonly #caller: Caller;
 
+  /** @internal */
   constructor(caller: Caller) {
     this.#caller = caller;
   }
@@ -44,10 +45,10 @@ export class Batches {
    */
   async create({ lines, file, ...params }: BatchParams & BatchContent, options?: CallOptions): Promise<Batch> {
     if (lines !== undefined && file !== undefined) throw new TypeError('batches.create: pass lines or file, not both');
-    const isCsv = params.format === 'csv' || (params.format === undefined && file?.toLowerCase().endsWith('.csv') === true);
+    const isCsv = params.format === 'csv' || (params.format === undefined && file !== undefined && isCsvFile(file));
     const json = isCsv ? { ...params, format: 'csv' } : params;
-    const batch = (await this.#caller.json({ method: 'POST', path: '/v1/batches', json, ...options })) as Batch;
-    const content = file === undefined ? lines : fileLines(createReadStream(file), isCsv);
+    const batch = await this.#caller.record<Batch>('Batch', { method: 'POST', path: '/v1/batches', json, ...options });
+    const content = file === undefined ? lines : fileLines(blocksOf(file), isCsv);
     if (content === undefined) return batch;
     try {
       let number = 0;
@@ -61,46 +62,54 @@ export class Batches {
 
   /** The jobs of the key, the newest first. */
   list(params: { readonly limit?: number } = {}, options?: CallOptions): Pager<Batch> {
-    return new Pager((cursor) =>
-      this.#caller.json({ method: 'GET', path: `/v1/batches${queryOf({ ...params, cursor })}`, signal: options?.signal }),
-    );
+    return new Pager<Batch>(this.#caller, 'Batch', (cursor) => ({
+      method: 'GET',
+      path: `/v1/batches${queryOf({ ...params, cursor })}`,
+      signal: options?.signal,
+    }));
   }
 
   async get(id: string, options?: Pick<CallOptions, 'signal'>): Promise<Batch> {
-    return (await this.#caller.json({ method: 'GET', path: pathOf`/v1/batches/${id}`, ...options })) as Batch;
+    return await this.#caller.record<Batch>('Batch', { method: 'GET', path: pathOf`/v1/batches/${id}`, ...options });
   }
 
   /** Raises the limit of credits; a job that paused at it goes on. */
   async update(id: string, changes: { readonly max_credits: number }, options?: CallOptions): Promise<Batch> {
     const call = { method: 'PATCH', path: pathOf`/v1/batches/${id}`, json: changes, signal: options?.signal } as const;
-    return (await this.#caller.json(call)) as Batch;
+    return await this.#caller.record<Batch>('Batch', call);
   }
 
   /** A part of whole lines, at most 64 MiB. The same number again replaces it. */
   async uploadPart(
     id: string,
     number: number,
-    content: Buffer | string,
+    content: Uint8Array | string,
     format: BatchFormat = 'ndjson',
     options?: CallOptions,
   ): Promise<BatchPart> {
     const headers = { 'content-type': TYPES[format] ?? format };
     const path = pathOf`/v1/batches/${id}/parts/${number}`;
-    return (await this.#caller.json({ method: 'PUT', path, content: Buffer.from(content), headers, signal: options?.signal })) as BatchPart;
+    return await this.#caller.record<BatchPart>('BatchPart', {
+      method: 'PUT',
+      path,
+      content: typeof content === 'string' ? new TextEncoder().encode(content) : content,
+      headers,
+      signal: options?.signal,
+    });
   }
 
   /** All parts are there: the job begins. */
   async complete(id: string, options?: CallOptions): Promise<Batch> {
-    return (await this.#caller.json({ method: 'POST', path: pathOf`/v1/batches/${id}/complete`, ...options })) as Batch;
+    return await this.#caller.record<Batch>('Batch', { method: 'POST', path: pathOf`/v1/batches/${id}/complete`, ...options });
   }
 
   async cancel(id: string, options?: CallOptions): Promise<Batch> {
-    return (await this.#caller.json({ method: 'POST', path: pathOf`/v1/batches/${id}/cancel`, ...options })) as Batch;
+    return await this.#caller.record<Batch>('Batch', { method: 'POST', path: pathOf`/v1/batches/${id}/cancel`, ...options });
   }
 
   /** Removes a job that has ended, with its results. */
   async delete(id: string, options?: CallOptions): Promise<void> {
-    await this.#caller.answer({ method: 'DELETE', path: pathOf`/v1/batches/${id}`, signal: options?.signal });
+    await this.#caller.answer({ method: 'DELETE', path: pathOf`/v1/batches/${id}`, signal: options?.signal }, () => undefined);
   }
 
   /** Waits until the job has ended or is paused. @throws DataServiceError `timeout` when that takes too long */
@@ -119,14 +128,14 @@ export class Batches {
   /** The results in the order of the input, all or those of a `set`. A broken stream goes on by itself. */
   results(id: string, params: { readonly set?: BatchLineStatus } = {}, options?: CallOptions): AsyncGenerator<BatchLine> {
     const call = { method: 'GET', path: pathOf`/v1/batches/${id}/results` + queryOf(params), signal: options?.signal } as const;
-    return ndjson<BatchLine>(this.#caller, call, ({ line }) => line);
+    return ndjson<BatchLine>(this.#caller, 'BatchLine', call, ({ line }) => line);
   }
 }
 
-async function* partsOf(content: Iterable<BatchInput> | AsyncIterable<BatchInput>): AsyncGenerator<Buffer> {
+async function* partsOf(content: Iterable<BatchInput> | AsyncIterable<BatchInput>): AsyncGenerator<Uint8Array> {
   const cutter = new PartCutter();
   for await (const line of content) {
-    const part = cutter.add(Buffer.isBuffer(line) ? line : toLine(line));
+    const part = cutter.add(line instanceof Uint8Array ? line : toLine(line));
     if (part !== null) yield part;
   }
   const rest = cutter.rest();

@@ -1,5 +1,4 @@
 /** Quota, credits and request id of an answer. Pure. */
-import { headerOf } from '../answer.ts';
 import type { Redactor } from '../redactor.ts';
 import type { ResponseHeaders } from '../types.ts';
 
@@ -25,16 +24,16 @@ export interface LastResponse {
 
 export function lastResponseOf(status: number, headers: ResponseHeaders, redactor: Redactor): LastResponse {
   const numberOf = (name: string): number | null => {
-    const value = headerOf(headers, name);
-    return value !== undefined && /^\d{1,15}(?:\.\d{1,9})?$/.test(value) ? Number(value) : null;
+    const value = headers[name];
+    return typeof value === 'string' && /^\d{1,15}(?:\.\d{1,9})?$/.test(value) ? Number(value) : null;
   };
   const [limit, remaining, reset] = [numberOf('x-ratelimit-limit'), numberOf('x-ratelimit-remaining'), numberOf('x-ratelimit-reset')];
-  const requestId = headerOf(headers, 'x-request-id');
+  const requestId = headers['x-request-id'];
   return {
     status,
-    requestId: requestId === undefined ? null : redactor.words(requestId),
+    requestId: typeof requestId === 'string' ? redactor.words(requestId) : null,
     creditsCharged: numberOf('x-credits-charged') ?? 0,
-    replayed: headerOf(headers, 'idempotency-replayed') === 'true',
+    replayed: headers['idempotency-replayed'] === 'true',
     rateLimit: limit === null || remaining === null || reset === null ? null : { limit, remaining, reset },
   };
 }

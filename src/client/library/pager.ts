@@ -1,5 +1,7 @@
 /** Lists that are requested page by page. */
-import { DataServiceError } from '../data-service-error.ts';
+import type { Call, CallAnswer, Caller } from './caller.ts';
+import { wrongOfPage } from './check-answer.ts';
+import type { ShapeName } from './shapes.ts';
 
 export interface ListPage<T> {
   readonly data: readonly T[];
@@ -11,36 +13,52 @@ export interface ListPage<T> {
 
 interface RawPage {
   readonly data: readonly unknown[];
-  readonly meta: { readonly next_cursor: string | null; readonly total?: number };
+  readonly meta?: { readonly next_cursor?: string | null; readonly total?: number | null } | null;
 }
 
 /** Iterates over the items of all pages. Each iteration starts at the first page, and requests the next one when it gets there. */
 export class Pager<T> implements AsyncIterable<T> {
-  readonly #fetch: (cursor: string | undefined) => Promise<unknown>;
+  readonly #caller: Caller;
+  readonly #shape: ShapeName;
+  readonly #request: (cursor: string | undefined) => Call;
   readonly #cursor: string | undefined;
 
-  /** @param cursor where to start */
-  constructor(fetch: (cursor: string | undefined) => Promise<unknown>, cursor?: string) {
-    this.#fetch = fetch;
-    this.#cursor = cursor;
+  /**
+   * @param shape of an item
+   * @param cursor where to start
+   * @internal
+   */
+  constructor(caller: Caller, shape: ShapeName, request: (cursor: string | undefined) => Call, cursor?: string | null) {
+    this.#caller = caller;
+    this.#shape = shape;
+    this.#request = request;
+    this.#cursor = cursor ?? undefined;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T> {
     for await (const page of this.pages()) yield* page.data;
   }
 
-  /** The same page by page. @throws DataServiceError `bad_body` for a page that names itself as the next one */
+  /** The same page by page. @throws DataServiceError `bad_body` for a page that names an earlier one as the next */
   async *pages(): AsyncGenerator<ListPage<T>> {
     let cursor = this.#cursor;
+    const seen = new Set([cursor]);
     for (;;) {
-      const { data, meta } = (await this.#fetch(cursor)) as RawPage;
-      const next = meta.next_cursor;
-      if (next !== null && next === cursor) {
-        throw new DataServiceError('a page names itself as the next one (bad_body)', { code: 'bad_body', status: 200, retryable: true });
-      }
-      yield { data: data as readonly T[], nextCursor: next, total: meta.total ?? null };
+      const call = this.#request(cursor);
+      const { data, meta } = await this.#caller.answer(call, (answer) => this.#read(call, answer));
+      const next = meta?.next_cursor ?? null;
+      if (next !== null && seen.has(next)) throw this.#caller.bad(call, 'a page names an earlier one as the next');
+      yield { data: data as readonly T[], nextCursor: next, total: meta?.total ?? null };
       if (next === null) return;
       cursor = next;
+      seen.add(next);
     }
+  }
+
+  #read(call: Call, answer: CallAnswer): RawPage {
+    const page = this.#caller.parse(call, answer, null);
+    const wrong = wrongOfPage(page, this.#shape);
+    if (wrong !== undefined) throw this.#caller.bad(call, wrong, answer.status, answer.headers);
+    return page as unknown as RawPage;
   }
 }

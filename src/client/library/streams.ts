@@ -2,6 +2,7 @@
 import { DataServiceError } from '../data-service-error.ts';
 import type { Call, Caller } from './caller.ts';
 import { EventReader, LineReader } from './lines.ts';
+import type { ShapeName } from './shapes.ts';
 
 /** Three heartbeats of the service. */
 const SILENCE_MS = 45_000;
@@ -10,7 +11,12 @@ const SILENCE_MS = 45_000;
  * The records of an NDJSON answer. Leaving the loop closes the connection.
  * @param numberOf numbers a record: with it a broken stream goes on behind its last record. Without it, only before its first
  */
-export async function* ndjson<T>(caller: Caller, call: Call, numberOf: ((record: T) => number) | null): AsyncGenerator<T> {
+export async function* ndjson<T>(
+  caller: Caller,
+  shape: ShapeName,
+  call: Call,
+  numberOf: ((record: T) => number) | null,
+): AsyncGenerator<T> {
   const retries = caller.retries();
   const asked: Call = { ...call, headers: { ...call.headers, accept: 'application/x-ndjson' } };
   let last = 0;
@@ -18,7 +24,7 @@ export async function* ndjson<T>(caller: Caller, call: Call, numberOf: ((record:
   for (;;) {
     try {
       for await (const line of linesOf(caller, asked)) {
-        const record = caller.parse(asked, line) as T;
+        const record = caller.parse(asked, { status: 200, headers: {}, text: line }, shape) as T;
         const number = numberOf?.(record) ?? Infinity;
         if (number <= last) continue;
         if (numberOf !== null) last = number;
@@ -47,10 +53,13 @@ export class EventStream<T> implements AsyncIterable<T> {
   /** The id of the last event that was returned. A later stream that gets it goes on there. */
   lastEventId: string | null;
   readonly #caller: Caller;
+  readonly #shape: ShapeName;
   readonly #call: Call;
 
-  constructor(caller: Caller, call: Call, lastEventId: string | null) {
+  /** @internal */
+  constructor(caller: Caller, shape: ShapeName, call: Call, lastEventId: string | null) {
     this.#caller = caller;
+    this.#shape = shape;
     this.#call = call;
     this.lastEventId = lastEventId;
   }
@@ -68,17 +77,13 @@ export class EventStream<T> implements AsyncIterable<T> {
           for (const line of lines.feed(piece)) {
             const event = events.line(line);
             if (event === null) continue;
-            const record = caller.parse(call, event.data) as T;
+            const record = caller.parse(call, { status: 200, headers: {}, text: event.data }, this.#shape) as T;
             this.lastEventId = event.id ?? this.lastEventId;
             retries.restart();
             yield record;
           }
         }
-        throw new DataServiceError(`GET ${this.#call.path}: the stream ended (bad_body)`, {
-          code: 'bad_body',
-          status: 200,
-          retryable: true,
-        });
+        throw caller.bad(call, 'the stream ended');
       } catch (error) {
         if (!(error instanceof DataServiceError)) throw error;
         await caller.pause(retries.pauseAfter(error), call.signal);

@@ -1,5 +1,4 @@
-/** Signatures of webhook deliveries (Standard Webhooks). */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+/** Signatures of webhook deliveries (Standard Webhooks), by the Web Crypto of the platform. */
 import { isObject } from '../../util/is-object.ts';
 import type { EventData, EventName, WebhookTestEvent } from './models.ts';
 
@@ -10,30 +9,33 @@ export class WebhookSignatureError extends Error {
   override readonly name = 'WebhookSignatureError';
 }
 
-/** A delivery with a right signature. `data` is typed by `type`. */
-export type WebhookEvent = {
-  readonly [Type in keyof EventData]: {
-    /** The same at each attempt to deliver it: store the ids that you have seen. */
-    readonly id: string;
-    readonly type: Type;
-    readonly timestamp: string;
-    readonly data: EventData[Type] | WebhookTestEvent;
-  };
-}[keyof EventData];
+interface Delivered {
+  /** The same at each attempt to deliver it: store the ids that you have seen. */
+  readonly id: string;
+  readonly timestamp: string;
+}
+
+/** A delivery with a right signature. `data` is typed by `type`, once `test` is known to be false. */
+export type WebhookEvent =
+  | (Delivered & { readonly type: EventName; readonly test: true; readonly data: WebhookTestEvent })
+  | {
+      readonly [Type in keyof EventData]: Delivered & { readonly type: Type; readonly test: false; readonly data: EventData[Type] };
+    }[keyof EventData];
 
 /**
  * The event of a delivery.
  * @param body the exact bytes that came, not parsed
  * @param secrets `whsec_...`, or several while a secret is replaced
  * @param toleranceS the greatest distance of the delivery's time from now, seconds
- * @throws WebhookSignatureError unless the service signed it just now
+ * @throws WebhookSignatureError unless the service signed it just now; TypeError without a usable secret or a body
  */
-export function verifyWebhook(
+export async function verifyWebhook(
   body: string | Uint8Array,
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>,
   secrets: string | readonly string[],
   { toleranceS = TOLERANCE_S }: { readonly toleranceS?: number } = {},
-): WebhookEvent {
+): Promise<WebhookEvent> {
+  const keys = await keysOf(secrets);
   const given = new Map(
     [...(headers instanceof Headers ? headers : Object.entries(headers))].map(([name, value]) => [name.toLowerCase(), value]),
   );
@@ -48,34 +50,66 @@ export function verifyWebhook(
   if (Math.abs(Date.now() / 1000 - Number(timestamp)) > toleranceS) {
     throw new WebhookSignatureError(`webhook-timestamp is more than ${toleranceS} seconds away from now`);
   }
-  const bytes = Buffer.from(body);
-  const wanted = (typeof secrets === 'string' ? [secrets] : secrets).map((secret) =>
-    Buffer.from(`v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`).update(bytes).digest('base64')}`),
+  const text = textOf(body);
+  const signed = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
+  const checks = signatures.split(' ').flatMap((one) => keys.map((key) => isSigned(key, one, signed)));
+  if (!(await Promise.all(checks)).includes(true)) {
+    throw new WebhookSignatureError('no signature of the delivery fits its body and the secret');
+  }
+  return { id, ...eventIn(text) } as WebhookEvent;
+}
+
+type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+async function keysOf(secrets: string | readonly string[]): Promise<Key[]> {
+  const all = typeof secrets === 'string' ? [secrets] : (secrets ?? []);
+  if (all.length === 0) throw new TypeError('secrets: the secret is empty');
+  return await Promise.all(
+    all.map((secret) => {
+      const key = bytesOf(typeof secret === 'string' ? secret.replace(/^whsec_/, '') : '');
+      if (key === null) throw new TypeError('secrets: the secret is not whsec_ and Base64');
+      if (key.length === 0) throw new TypeError('secrets: the secret is empty');
+      return crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+    }),
   );
-  const isSigned = signatures.split(' ').some((one) => wanted.some((other) => isSame(Buffer.from(one), other)));
-  if (!isSigned) throw new WebhookSignatureError('no signature of the delivery fits its body and the secret');
-  const event = parse(bytes.toString());
-  return { id, ...event } as WebhookEvent;
 }
 
-function keyOf(secret: string): Buffer {
-  const text = secret.replace(/^whsec_/, '');
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new WebhookSignatureError('the secret is not whsec_ and Base64');
-  const key = Buffer.from(text, 'base64');
-  // One character of Base64 is no byte.
-  if (key.length === 0) throw new WebhookSignatureError('the secret is empty');
-  return key;
+/** The comparison takes the same time for each signature. */
+async function isSigned(key: Key, signature: string, signed: Uint8Array<ArrayBuffer>): Promise<boolean> {
+  const [, base64 = ''] = /^v1,(.+)$/.exec(signature) ?? [];
+  const bytes = bytesOf(base64);
+  return bytes !== null && (await crypto.subtle.verify('HMAC', key, bytes, signed));
 }
 
-function isSame(one: Buffer, other: Buffer): boolean {
-  return one.length === other.length && timingSafeEqual(one, other);
+/** The bytes of Base64, else null. */
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | null {
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) return null;
+  try {
+    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  } catch {
+    return null;
+  }
 }
 
-function parse(text: string): { readonly type: EventName; readonly timestamp: string; readonly data: unknown } {
+function textOf(body: string | Uint8Array): string {
+  const isGiven = typeof body === 'string' || body instanceof Uint8Array;
+  if (!isGiven || body.length === 0) {
+    throw new TypeError('body: pass the bytes as they came; a framework that has parsed them leaves none');
+  }
+  return typeof body === 'string' ? body : new TextDecoder('utf-8', { ignoreBOM: true }).decode(body);
+}
+
+function eventIn(text: string): {
+  readonly type: EventName;
+  readonly timestamp: string;
+  readonly test: boolean;
+  readonly data: unknown;
+} {
   try {
     const json: unknown = JSON.parse(text);
     if (isObject(json) && typeof json['type'] === 'string' && typeof json['timestamp'] === 'string') {
-      return { type: json['type'], timestamp: json['timestamp'], data: json['data'] };
+      const { type, timestamp, data } = json;
+      return { type, timestamp, test: isObject(data) && data['test'] === true, data };
     }
   } catch {
     // Not JSON: as below.

@@ -1,5 +1,6 @@
 /** Every language of the suite. To add one, write its runner and add its row. */
 import { join } from 'node:path';
+import { buildNodeClient } from '../node/build.ts';
 import { goRunner } from './go.ts';
 import { phpRunner } from './php.ts';
 import { pythonRunner } from './python.ts';
@@ -19,18 +20,25 @@ export interface Prepared {
 export const LANGUAGES: readonly Prepared[] = [
   {
     name: 'node',
-    prepare: () =>
-      Promise.resolve({
+    async prepare() {
+      const env = { MILLRACE_CLIENT: await buildNodeClient(), NODE_USE_ENV_PROXY: '1' };
+      return {
         name: 'node',
-        variants: ['promises'],
-        unsupported: { promises: WITHOUT_FORK },
+        variants: ['millrace', '@millrace/client'],
+        // Node's own fetch, with NODE_USE_ENV_PROXY=1, knows only HTTP_PROXY and HTTPS_PROXY.
+        unsupported: {
+          millrace: WITHOUT_FORK,
+          '@millrace/client': [...WITHOUT_FORK, 'the proxy of ALL_PROXY is used where no other is named'],
+        },
         // Node collects garbage late unless its heap is small.
         runner: {
           command: process.execPath,
           args: ['--max-old-space-size=64', '--max-semi-space-size=2', 'conformance.ts'],
           cwd: join(CLIENTS, 'node'),
+          env,
         },
-      }),
+      };
+    },
   },
   {
     name: 'python',

@@ -11,7 +11,7 @@ import type { Report, Scenario, ScenarioFault, Task } from './scenario.ts';
 import type { World } from './world.ts';
 
 /** Many times what a runner takes: a library that waits forever is ended. */
-const LONGEST_RUN_MS = 150_000;
+const LONGEST_RUN_MS = 300_000;
 /** The stream is usually open by then; if not, it begins with these signals. */
 const STREAM_OPENS_MS = 300;
 
@@ -33,7 +33,7 @@ interface Set {
 /** @throws Error when the runner does not start, or prints something else than reports */
 export async function runLanguage(language: Language, scenarios: readonly Scenario[], world: World): Promise<Result[]> {
   const sets: Set[] = [];
-  const forward = await FaultProxy.start(world.urlOf('usual'));
+  const forward = { HTTP_PROXY: await FaultProxy.start(world.urlOf('usual')), ALL_PROXY: await FaultProxy.start(world.urlOf('usual')) };
   try {
     for (const variant of language.variants) {
       for (const scenario of scenarios) {
@@ -42,7 +42,7 @@ export async function runLanguage(language: Language, scenarios: readonly Scenar
           sets.push(await setUp(scenario, variant, world, forward));
       }
     }
-    const output = await runRunner(language, sets, forward.url);
+    const output = await runRunner(language, sets, { HTTP_PROXY: forward.HTTP_PROXY.url, ALL_PROXY: forward.ALL_PROXY.url });
     const reports = output.stdout
       .trim()
       .split('\n')
@@ -58,14 +58,16 @@ export async function runLanguage(language: Language, scenarios: readonly Scenar
     );
     return [...results, ...skipped];
   } finally {
-    await Promise.all([forward, ...sets.map(({ proxy }) => proxy)].map((proxy) => proxy.stop()));
+    await Promise.all([...Object.values(forward), ...sets.map(({ proxy }) => proxy)].map((proxy) => proxy.stop()));
   }
 }
 
-async function setUp(scenario: Scenario, variant: string, world: World, forward: FaultProxy): Promise<Set> {
+type Proxies<T> = Readonly<Record<NonNullable<Scenario['through_proxy']>, T>>;
+
+async function setUp(scenario: Scenario, variant: string, world: World, forward: Proxies<FaultProxy>): Promise<Set> {
   const service = scenario.service ?? 'usual';
   const key = world.key(scenario.key, service);
-  const proxy = scenario.through_proxy === true ? forward : await FaultProxy.start(world.urlOf(service));
+  const proxy = scenario.through_proxy === undefined ? await FaultProxy.start(world.urlOf(service)) : forward[scenario.through_proxy];
   const left = [...(scenario.faults ?? [])];
   const arrivals: number[] = [];
   proxy.faultFor = ({ url }) => {
@@ -93,6 +95,7 @@ function faultOf(fault: ScenarioFault, url: string, key: string, world: World): 
   if (typeof fault === 'string') return { kind: fault };
   if (fault.cut !== undefined) return { kind: 'cut', afterBytes: fault.cut };
   if (fault.stall !== undefined) return { kind: 'stall', afterBytes: fault.stall };
+  if (fault.dribble_headers !== undefined) return { kind: 'dribbled headers', everyMs: fault.dribble_headers * 1000 };
   if (fault.dribble !== undefined) return { kind: 'dribble', everyMs: fault.dribble * 1000 };
   if (fault.late !== undefined) return { kind: 'held', until: sleep(fault.late * 1000, undefined, { ref: false }) };
   if (fault.add_people !== undefined) return { kind: 'held', until: Promise.resolve(world.addPeople(fault.add_people)) };
@@ -122,11 +125,11 @@ function withValues(value: unknown, values: World['values']): unknown {
 async function runRunner(
   language: Language,
   sets: readonly Set[],
-  proxy: string,
+  forward: Proxies<string>,
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
   const { command, args, cwd, env = {} } = language.runner;
-  // NO_PROXY keeps all but the one scenario of the proxy from it.
-  const proxies = { HTTP_PROXY: proxy, http_proxy: proxy, NO_PROXY: '127.0.0.1,localhost', no_proxy: '127.0.0.1,localhost' };
+  // NO_PROXY keeps all but the scenarios of proxies from them.
+  const proxies = { ...forward, http_proxy: forward.HTTP_PROXY, NO_PROXY: '127.0.0.1,localhost', no_proxy: '127.0.0.1,localhost' };
   const child = spawn(command, args, {
     cwd,
     env: { ...process.env, ...env, ...proxies },
@@ -146,7 +149,7 @@ async function runRunner(
 function check({ scenario, task, proxy, arrivals }: Set, report: Report, world: World): string[] {
   const { values } = world;
   const seen =
-    scenario.through_proxy === true
+    scenario.through_proxy === 'HTTP_PROXY'
       ? proxy.relayed.filter(({ headers }) => headers['authorization'] === `Bearer ${task.api_key}`)
       : proxy.relayed;
   const failures = scenario.outcomes.flatMap((expected, i) => outcomeDifferences(expected, report.outcomes[i], `outcome ${i}`, values));

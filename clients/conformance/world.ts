@@ -8,6 +8,7 @@ import { startService, type RunningService } from '../../src/service/app/start-s
 import { openStore } from '../../src/service/store/open-store.ts';
 import { loadPeople, loadSignals } from '../../src/service/store/rows/load.ts';
 import type { Store } from '../../src/service/store/store.ts';
+import { csvTexts, recordLengths } from './csv-texts.ts';
 import { deliveryValues, Receiver } from './deliveries.ts';
 import type { KeyWish } from './scenario.ts';
 
@@ -156,9 +157,14 @@ export class World {
       email: 'jerome.noel@tundra-logistics.example',
     }));
     values['too_large'] = `{"name":"${'x'.repeat(17 * 1024 * 1024)}"}`;
+    values['deep_json'] = `{"record":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
+    values['csv_texts'] = csvTexts();
+    values['csv_record_lengths'] = csvTexts().map(recordLengths);
     values['receiver'] = this.#receiver.url;
     values['csv_file'] = join(this.#folder, 'lines.csv');
     await writeFile(String(values['csv_file']), csvText());
+    values['stray_csv_file'] = join(this.#folder, 'stray.csv');
+    await writeFile(String(values['stray_csv_file']), strayCsv());
     Object.assign(values, await deliveryValues(this.urlOf('usual'), key, this.#receiver));
   }
 
@@ -178,6 +184,12 @@ export class World {
     }
     throw new Error(`the service has fewer than ${number} signals`);
   }
+}
+
+/** 9 MiB with a quote that nobody closes, and others that open nothing. */
+function strayCsv(): string {
+  const rows = Array.from({ length: 90_000 }, (_, i) => `19" rack ${i} ${'x'.repeat(60)},nobody-${i}@acme.example\n`);
+  return `custom_id,email\nfirst,"never closed\n${rows.join('')}`;
 }
 
 /** 6 MiB: more than a part, and several blocks of a file. */

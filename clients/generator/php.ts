@@ -4,6 +4,14 @@ import { callFiles } from './php-calls.ts';
 import { camelCase, classFile, constantName, docblock, documentedType, exceptionName, namesIn, nativeType, orNull } from './php-names.ts';
 
 const FOLDER = 'php/src';
+/** Functions of PHP that check a type. */
+const CHECKS: Readonly<Partial<Record<Type['kind'], string>>> = {
+  string: 'is_string(...)',
+  enum: 'is_string(...)',
+  boolean: 'is_bool(...)',
+  integer: 'is_int(...)',
+  number: 'self::number(...)',
+};
 /** Shown by nothing that prints a record. */
 const SECRET_FIELDS: readonly string[] = ['secret'];
 
@@ -54,10 +62,16 @@ function property({ name, description, type, required, nullable }: Field): strin
 function valueOf({ name, type }: Field): string {
   const given = `$fields['${name}'] ?? null`;
   const [model] = namesIn(type, 'model');
-  if (model === undefined) return given;
+  if (model === undefined) return type.kind === 'list' || type.kind === 'map' ? valuesOf(type, given) : given;
   if (type.kind === 'model') return `${model}::from(${given})`;
   if (isListOfModels(type)) return `${model}::listFrom(${given})`;
   return `is_array(${given}) ? new ${model}($fields['${name}']) : ${given}`;
+}
+
+/** A list or map whose values are checked: PHP itself checks only that it is an array. */
+function valuesOf({ kind, of }: Type & { readonly kind: 'list' | 'map' }, given: string): string {
+  const check = CHECKS[of.kind];
+  return check === undefined ? given : `self::all(${given}, ${check}${kind === 'map' ? ', false' : ''})`;
 }
 
 function isListOfModels(type: Type): boolean {

@@ -25,6 +25,7 @@ function modelsFile({ enums, models, events }: Api): string {
     ...enums.map(literal),
     ...models.map(modelClass),
     `EVENT_MODELS: dict[str, type[Model]] = {\n${events.map(({ type, model }) => `    "${type}": ${model},\n`).join('')}}`,
+    allOf([...enums, ...models].map(({ name }) => name)),
   ]);
 }
 
@@ -47,12 +48,14 @@ function codesFile({ errors }: Api): string {
     'from ._errors import ApiError',
     ...errors.map(errorClass),
     `ERROR_CLASSES: dict[str, type[ApiError]] = {\n${errors.map(({ code }) => `    "${code}": ${errorName(code)},\n`).join('')}}`,
-    `__all__ = [\n    "ERROR_CLASSES",\n${errors
-      .map(({ code }) => errorName(code))
-      .toSorted()
-      .map((name) => `    "${name}",\n`)
-      .join('')}]`,
+    allOf(['ERROR_CLASSES', ...errors.map(({ code }) => errorName(code))]),
   ]);
+}
+
+/** The names that `import *` takes. */
+function allOf(names: readonly string[]): string {
+  const lines = names.toSorted((a, b) => Number(b === b.toUpperCase()) - Number(a === a.toUpperCase()) || (a < b ? -1 : 1));
+  return `__all__ = [\n${lines.map((name) => `    "${name}",\n`).join('')}]`;
 }
 
 function literal({ name, values }: Enum): string {

@@ -39,17 +39,37 @@ function modelClass({ name, description, fields }: Shape): string {
 }
 
 function fieldLine({ name, description, type }: Field): string {
-  const model = modelIn(type);
-  const options = [...(model === null ? [] : [model]), ...(SECRET_FIELDS.includes(name) ? ['secret: true'] : [])];
+  const checked = checkedType(type);
+  const options = [...(checked === null ? [] : [checked]), ...(SECRET_FIELDS.includes(name) ? ['secret: true'] : [])];
   const line = `field ${[`:${name}`, ...options].join(', ')}`;
   return description === '' ? line : `${rubyComment(description)}\n${line}`;
 }
 
-/** The model of an object in the field, or of the objects in its list. */
-function modelIn(type: Type): string | null {
-  if (type.kind === 'list') return modelIn(type.of);
-  if (type.kind === 'union') return type.of.map(modelIn).find((name) => name !== null) ?? null;
-  return type.kind === 'model' ? type.name : null;
+const CLASSES: Readonly<Partial<Record<Type['kind'], string>>> = {
+  string: 'String',
+  enum: 'String',
+  integer: 'Integer',
+  number: 'Numeric',
+  boolean: ':boolean',
+  object: 'Hash',
+};
+
+/** An argument of `field`: a class, `[T]` for a list, `{ each: T }` for a map, `Set[...]` for one of several. Null for anything. */
+function checkedType(type: Type): string | null {
+  switch (type.kind) {
+    case 'list':
+    case 'map': {
+      const inner = checkedType(type.of);
+      if (inner === null) return type.kind === 'list' ? 'Array' : 'Hash';
+      return type.kind === 'list' ? `[${inner}]` : `{ each: ${inner} }`;
+    }
+    case 'union':
+      return `Set[${type.of.map(checkedType).join(', ')}]`;
+    case 'model':
+      return type.name;
+    default:
+      return CLASSES[type.kind] ?? null;
+  }
 }
 
 function enumModule({ name, values }: Enum): string {

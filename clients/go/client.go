@@ -31,8 +31,22 @@ func NewClient(options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := newTransport(s)
-	return &Client{Webhooks: &Webhooks{t}, Batches: &Batches{t}, transport: t}, nil
+	return newClient(newTransport(s)), nil
+}
+
+// With returns a client with the same connections and a LastResponse of its own, for one call or several. Options are
+// WithTimeout, WithMaxAttempts, WithHeader and others; the key, the address and the connections stay.
+func (c *Client) With(options ...Option) (*Client, error) {
+	s, err := c.transport.settings.with(options)
+	if err != nil {
+		return nil, err
+	}
+	s.apiKey, s.baseURL = c.transport.settings.apiKey, c.transport.settings.baseURL
+	return newClient(c.transport.with(s)), nil
+}
+
+func newClient(t *transport) *Client {
+	return &Client{Webhooks: &Webhooks{t}, Batches: &Batches{t}, transport: t}
 }
 
 // Close ends the connections that no call uses.
@@ -115,13 +129,11 @@ func (c *Client) poll(ctx context.Context, id string) (*VerificationBatch, *Veri
 	err := c.transport.call(ctx, r, func(status int, header http.Header, body []byte) error {
 		if status == http.StatusOK {
 			done = new(VerificationBatch)
-			return json.Unmarshal(body, done)
+			return unmarshal(body, done)
 		}
-		if header.Get("Retry-After") != "" {
-			pause = retryAfter(header.Get("Retry-After"), header.Get("Date"))
-		}
+		pause = min(maxRetryAfter, max(time.Second, retryAfter(header.Get("Retry-After"), header.Get("Date"))))
 		progress = new(VerificationProgress)
-		return json.Unmarshal(body, progress)
+		return unmarshal(body, progress)
 	})
 	if err != nil {
 		return nil, nil, 0, err

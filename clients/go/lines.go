@@ -1,21 +1,18 @@
 package millrace
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
 	"strings"
+
+	csvlines "millrace.example/millrace/internal/lines"
 )
 
-const (
-	maxPart = 4 << 20
-	maxLine = 64 << 20
-)
+const maxPart = 4 << 20
 
 // Source is where the lines of a batch come from. It is read once, a line at a time.
 type Source struct {
@@ -87,41 +84,12 @@ func withEnd(line []byte) []byte {
 	return append(line[:len(line):len(line)], '\n')
 }
 
-// wholeLines reads lines with their ends. A line of CSV ends outside quotes. A line is valid until the next one.
+// wholeLines reads the lines of a file; of CSV its records, some of which have several lines.
 func wholeLines(reader io.Reader, csv bool) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		buffered := bufio.NewReaderSize(reader, 64<<10)
-		var line []byte
-		quotes := 0
-		for {
-			piece, err := buffered.ReadSlice('\n')
-			line = append(line, piece...)
-			if csv {
-				quotes += bytes.Count(piece, []byte{'"'})
-			}
-			if err != nil && !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF) {
-				yield(nil, err)
-				return
-			}
-			if len(line) > maxLine {
-				yield(nil, fmt.Errorf("a line is longer than %d bytes; a quote may be missing", maxLine))
-				return
-			}
-			atEnd := errors.Is(err, io.EOF)
-			if atEnd && len(line) > 0 {
-				yield(withEnd(line), nil)
-			}
-			if atEnd {
-				return
-			}
-			if err == nil && quotes%2 == 0 {
-				if !yield(line, nil) {
-					return
-				}
-				line = line[:0]
-			}
-		}
+	if csv {
+		return csvlines.Records(reader)
 	}
+	return csvlines.Physical(reader)
 }
 
 // parts gathers whole lines into parts of at most 4 MiB, unless one line is longer.

@@ -42,6 +42,16 @@ func (r WebhookWithSecret) String() string {
 	return secretInJSON.ReplaceAllString(r.raw, `"secret":"`+mask+`"`)
 }
 
+// MarshalJSON writes the JSON object without the secret, which logs would show.
+func (r WebhookWithSecret) MarshalJSON() ([]byte, error) {
+	type plain WebhookWithSecret
+	masked := plain(r)
+	if masked.Secret != "" {
+		masked.Secret = mask
+	}
+	return json.Marshal(masked)
+}
+
 // Format prints the webhook without its secret, whatever the verb.
 func (r WebhookWithSecret) Format(state fmt.State, _ rune) {
 	_, _ = fmt.Fprint(state, r.String())

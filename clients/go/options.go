@@ -3,6 +3,7 @@ package millrace
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,6 +19,7 @@ type settings struct {
 	maxAttempts      int
 	retryDelay       time.Duration
 	waitForRateLimit bool
+	header           map[string]string
 	httpClient       *http.Client
 }
 
@@ -61,6 +63,18 @@ func WithHTTPClient(client *http.Client) Option {
 	return func(s *settings) { s.httpClient = client }
 }
 
+// WithHeader adds a header to each request. Those of the library win.
+func WithHeader(name, value string) Option {
+	return func(s *settings) {
+		header := maps.Clone(s.header)
+		if header == nil {
+			header = map[string]string{}
+		}
+		header[name] = value
+		s.header = header
+	}
+}
+
 func newSettings(options []Option) (*settings, error) {
 	s := &settings{
 		apiKey:      os.Getenv("MILLRACE_API_KEY"),
@@ -69,8 +83,13 @@ func newSettings(options []Option) (*settings, error) {
 		maxAttempts: 4,
 		retryDelay:  500 * time.Millisecond,
 	}
+	return s.with(options)
+}
+
+// with returns other settings. It fails when they cannot work.
+func (s settings) with(options []Option) (*settings, error) {
 	for _, option := range options {
-		option(s)
+		option(&s)
 	}
 	if s.apiKey == "" || strings.ContainsFunc(s.apiKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("millrace: the API key must be printable ASCII without spaces; use WithAPIKey or set MILLRACE_API_KEY")
@@ -86,7 +105,7 @@ func newSettings(options []Option) (*settings, error) {
 		return nil, fmt.Errorf("millrace: the timeout must be above 0 (it is %v), the attempts at least 1 (%d), the delay at least 0 (%v)",
 			s.timeout, s.maxAttempts, s.retryDelay)
 	}
-	return s, nil
+	return &s, nil
 }
 
 // CallOption changes one call.

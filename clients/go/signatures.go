@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -36,7 +37,8 @@ func (e *WebhookSignatureError) Error() string {
 }
 
 // VerifyWebhook returns the event of a delivery that the service signed within the last five minutes, by Standard
-// Webhooks. Any other delivery is a *WebhookSignatureError.
+// Webhooks. Any other delivery is a *WebhookSignatureError. Without a usable secret or a body no delivery can be checked:
+// that is an error of another type.
 //
 // Body is the exact bytes that came, not parsed. Secrets are one "whsec_...", or several while a secret is replaced.
 func VerifyWebhook(body []byte, header http.Header, secrets ...string) (*WebhookEvent, error) {
@@ -47,6 +49,10 @@ func VerifyWebhook(body []byte, header http.Header, secrets ...string) (*Webhook
 func VerifyWebhookWithTolerance(
 	body []byte, header http.Header, tolerance time.Duration, secrets ...string,
 ) (*WebhookEvent, error) {
+	keys, err := keysOf(secrets)
+	if err != nil {
+		return nil, err
+	}
 	id, err := required(header, "webhook-id")
 	if err != nil {
 		return nil, err
@@ -66,8 +72,11 @@ func VerifyWebhookWithTolerance(
 	if time.Since(time.Unix(sent, 0)).Abs() > tolerance {
 		return nil, &WebhookSignatureError{fmt.Sprintf("webhook-timestamp is more than %v away from now", tolerance)}
 	}
+	if len(body) == 0 {
+		return nil, errors.New("millrace: no body: pass the bytes as they came; a framework that has read them leaves none")
+	}
 	signed := append([]byte(id+"."+timestamp+"."), body...)
-	if err := anyFits(strings.Fields(signatures), secrets, signed); err != nil {
+	if err := anyFits(strings.Fields(signatures), keys, signed); err != nil {
 		return nil, err
 	}
 	return readEvent(id, body)
@@ -83,16 +92,27 @@ func required(header http.Header, name string) (string, error) {
 	return "", &WebhookSignatureError{"the delivery has no header " + name}
 }
 
-func anyFits(signatures, secrets []string, signed []byte) error {
-	fits := false
+func keysOf(secrets []string) ([][]byte, error) {
+	if len(secrets) == 0 {
+		return nil, errors.New("millrace: the secret is empty")
+	}
+	var keys [][]byte
 	for _, secret := range secrets {
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 		if err != nil {
-			return &WebhookSignatureError{"the secret is not whsec_ and Base64"}
+			return nil, errors.New("millrace: the secret is not whsec_ and Base64")
 		}
 		if len(key) == 0 {
-			return &WebhookSignatureError{"the secret is empty"}
+			return nil, errors.New("millrace: the secret is empty")
 		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+func anyFits(signatures []string, keys [][]byte, signed []byte) error {
+	fits := false
+	for _, key := range keys {
 		hash := hmac.New(sha256.New, key)
 		hash.Write(signed)
 		wanted := "v1," + base64.StdEncoding.EncodeToString(hash.Sum(nil))

@@ -4,9 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -52,10 +53,13 @@ func (p *Pager[T]) All() iter.Seq2[*T, error] {
 	}
 }
 
+// errNoPage is the cause of an answer that is no page of a list.
+var errNoPage = errors.New("it has no list of records")
+
 // Pages returns an iterator over the pages. An error ends it.
 func (p *Pager[T]) Pages() iter.Seq2[*Page[T], error] {
 	type body struct {
-		Data []*T `json:"data"`
+		Data *[]*T `json:"data"`
 		Meta struct {
 			NextCursor string `json:"next_cursor"`
 			Total      int64  `json:"total"`
@@ -63,22 +67,34 @@ func (p *Pager[T]) Pages() iter.Seq2[*Page[T], error] {
 	}
 	return func(yield func(*Page[T], error) bool) {
 		cursor := p.first
+		seen := map[string]bool{cursor: true}
 		for {
 			r := p.request(cursor)
-			found, err := get[body](p.ctx, p.transport, r)
+			var found body
+			err := p.transport.call(p.ctx, r, func(_ int, _ http.Header, text []byte) error {
+				found = body{}
+				if err := unmarshal(text, &found); err != nil {
+					return err
+				}
+				if found.Data == nil || slices.Contains(*found.Data, nil) {
+					return errNoPage
+				}
+				return nil
+			})
 			if err != nil {
 				yield(nil, err)
 				return
 			}
 			next := found.Meta.NextCursor
-			if next != "" && next == cursor {
-				yield(nil, badBody(r.call(), "a page names itself as the next one", 200, "", nil))
+			if next != "" && seen[next] {
+				yield(nil, badBody(r.call(), "a page names an earlier one as the next", 200, "", nil))
 				return
 			}
-			if !yield(&Page[T]{Data: found.Data, NextCursor: next, Total: found.Meta.Total}, nil) || next == "" {
+			if !yield(&Page[T]{Data: *found.Data, NextCursor: next, Total: found.Meta.Total}, nil) || next == "" {
 				return
 			}
 			cursor = next
+			seen[cursor] = true
 		}
 	}
 }
@@ -92,7 +108,7 @@ func lines[T any](ctx context.Context, t *transport, r *request, number func(*T)
 		started, left := false, false
 		take := func(line []byte) error {
 			record := new(T)
-			if err := json.Unmarshal(line, record); err != nil {
+			if err := unmarshal(line, record); err != nil {
 				return err
 			}
 			if number != nil {
@@ -233,7 +249,7 @@ func (s *EventStream) connect(take func(*Signal) bool) *Error {
 			id = value
 		case len(line) == 0 && len(data) > 0:
 			signal := new(Signal)
-			if err := json.Unmarshal(data, signal); err != nil {
+			if err := unmarshal(data, signal); err != nil {
 				return found.bad("an event is not the JSON that was promised", err)
 			}
 			data = data[:0]

@@ -12,7 +12,9 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"os"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -63,7 +65,9 @@ func newTransport(s *settings) *transport {
 		own := http.DefaultTransport.(*http.Transport).Clone()
 		own.DialContext = (&net.Dialer{}).DialContext
 		own.TLSHandshakeTimeout = 0
-		own.MaxIdleConnsPerHost = 20
+		own.MaxIdleConns = 0
+		own.MaxIdleConnsPerHost = 100
+		own.Proxy = proxyOf
 		own.IdleConnTimeout = 4 * time.Second
 		client.Transport = own
 	}
@@ -71,12 +75,52 @@ func newTransport(s *settings) *transport {
 	return &transport{settings: s, http: client}
 }
 
-// get returns the JSON of an answer of 2xx.
+// proxyOf is the proxy of the environment. net/http reads all of it but ALL_PROXY, which NO_PROXY bounds too.
+func proxyOf(r *http.Request) (*url.URL, error) {
+	proxy, err := http.ProxyFromEnvironment(r)
+	all := firstOf(os.Getenv("ALL_PROXY"), os.Getenv("all_proxy"))
+	if proxy != nil || err != nil || all == "" || isExcepted(r.URL.Hostname(), r.URL.Port()) {
+		return proxy, err
+	}
+	return url.Parse(all)
+}
+
+// isExcepted says whether NO_PROXY names a host, or a domain above it.
+func isExcepted(host, port string) bool {
+	if address := net.ParseIP(host); host == "localhost" || address.IsLoopback() {
+		return true
+	}
+	for _, name := range strings.Split(firstOf(os.Getenv("NO_PROXY"), os.Getenv("no_proxy")), ",") {
+		name = strings.ToLower(strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(name), "*"), "."))
+		if name != "" && (host == name || strings.HasSuffix(host, "."+name) || host+":"+port == name) {
+			return true
+		}
+	}
+	return false
+}
+
+// with has the same connections, with other settings and a last answer of its own.
+func (t *transport) with(s *settings) *transport {
+	return &transport{settings: s, http: t.http}
+}
+
+// errNoObject is the cause of an answer that is other JSON than an object.
+var errNoObject = errors.New("it is not a JSON object")
+
+// unmarshal reads a JSON object.
+func unmarshal(body []byte, into any) error {
+	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
+		return errNoObject
+	}
+	return json.Unmarshal(body, into)
+}
+
+// get returns the JSON object of an answer of 2xx.
 func get[T any](ctx context.Context, t *transport, r *request) (*T, error) {
 	var found *T
 	err := t.call(ctx, r, func(_ int, _ http.Header, body []byte) error {
 		found = new(T)
-		return json.Unmarshal(body, found)
+		return unmarshal(body, found)
 	})
 	if err != nil {
 		return nil, err
@@ -160,7 +204,7 @@ func (t *transport) attempt(ctx context.Context, r *request, read func(int, http
 	if answer.StatusCode >= 300 && answer.StatusCode != r.also {
 		return refused(r.call(), answer.StatusCode, answer.Header, body, t.settings.apiKey)
 	}
-	if read == nil || answer.StatusCode == http.StatusNoContent {
+	if read == nil {
 		return nil
 	}
 	if err := read(answer.StatusCode, answer.Header, body); err != nil {
@@ -224,6 +268,9 @@ func (t *transport) fill(sent *http.Request, r *request, progress func()) {
 	if r.content != nil {
 		sent.Body = io.NopCloser(&watched{Reader: bytes.NewReader(r.content), progress: progress})
 		sent.ContentLength = int64(len(r.content))
+	}
+	for name, value := range t.settings.header {
+		sent.Header.Set(name, value)
 	}
 	sent.Header.Set("Authorization", "Bearer "+t.settings.apiKey)
 	sent.Header.Set("Accept", "application/json")

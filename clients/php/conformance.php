@@ -8,6 +8,7 @@ use Millrace\Client;
 use Millrace\EventStream;
 use Millrace\Exception\CallException;
 use Millrace\Exception\WebhookSignatureException;
+use Millrace\Internal\Parts;
 use Millrace\Internal\Transport;
 use Millrace\LastResponse;
 use Millrace\Page;
@@ -81,10 +82,11 @@ function run(array $task): array
     $outcomes = [];
     foreach ($task['steps'] as $step) {
         $args = resolve($step['args'] ?? [], $outcomes);
+        $one = isset($step['with']) ? $client->withOptions(...named($step['with'])) : $client;
         for ($i = 0; $i < ($step['repeat'] ?? 1) && !isset($outcome['error']); $i++) {
-            $outcome = outcomeOf($client, $step['call'], $args);
+            $outcome = outcomeOf($one, $step['call'], $args);
         }
-        $outcomes[] = $outcome + ['last_response' => plain($client->lastResponse())];
+        $outcomes[] = $outcome + ['last_response' => plain($one->lastResponse())];
         $outcome = null;
     }
     $client->close();
@@ -106,6 +108,8 @@ function outcomeOf(Client $client, string $name, array $args): array
             'errors' => $failed->errors,
             'attempts' => $failed->attempts,
         ]];
+    } catch (InvalidArgumentException $failed) {
+        return ['error' => ['code' => 'configuration', 'message' => $failed->getMessage()]];
     } catch (WebhookSignatureException $failed) {
         return ['error' => ['code' => 'signature', 'message' => $failed->getMessage()]];
     }
@@ -122,6 +126,12 @@ function call(Client $client, string $name, array $args): mixed
             return forms($client->webhooks->create(...named($args)));
         case 'verify_webhook':
             return WebhookEvent::verify($args['body'], $args['headers'], $args['secrets']);
+        case 'csv_records':
+            return array_map(recordLengths(...), $args['texts']);
+        case 'at_once':
+            $one = static fn (): string => call($client, $args['call'], $args['args'])->name;
+            $names = $client->concurrently(array_fill(0, $args['count'], $one), $args['count']);
+            return array_values(array_unique($names));
         case 'forked':
             return forked($client, $args);
         case 'cancelled':
@@ -144,6 +154,23 @@ function call(Client $client, string $name, array $args): mixed
         return ['items' => array_map(plain(...), $items), 'last_event_id' => $answer->lastEventId()];
     }
     return $answer instanceof Traversable ? taken($answer, $take) : $answer;
+}
+
+/** @return list<int> */
+function recordLengths(string $text): array
+{
+    $file = tmpfile();
+    fwrite($file, $text);
+    rewind($file);
+    $lengths = [];
+    foreach (Parts::fileLines($file, true) as $number => $record) {
+        $content = preg_replace('/\r?\n$/D', '', $record);
+        $content = $number === 0 ? preg_replace('/^\xEF\xBB\xBF/', '', $content) : $content;
+        if (trim($content, " \t") !== '') {
+            $lengths[] = strlen($content);
+        }
+    }
+    return $lengths;
 }
 
 /** The different names that each child gets. */

@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 import millrace
+from millrace._records import file_lines
 
 JSON = dict[str, Any]
 T = TypeVar("T")
@@ -63,11 +64,12 @@ async def run(task: JSON) -> list[JSON]:
     for step in task["steps"]:
         args = resolve(step.get("args", {}), outcomes)
         outcome: JSON = {}
+        one = client.with_options(**step["with"]) if "with" in step else client
         for _ in range(step.get("repeat", 1)):
-            outcome = await outcome_of(client, step["call"], args)
+            outcome = await outcome_of(one, step["call"], args)
             if "error" in outcome:
                 break
-        outcome["last_response"] = client.last_response
+        outcome["last_response"] = one.last_response
         outcomes.append(outcome)
     await maybe(client.close())
     return outcomes
@@ -79,6 +81,8 @@ async def outcome_of(client: Any, name: str, args: JSON) -> JSON:
     except millrace.CallError as error:
         fields = ("code", "status", "request_id", "retryable", "retry_after", "errors", "attempts")
         return {"error": {"message": str(error), **{field: getattr(error, field) for field in fields}}}
+    except ValueError as error:
+        return {"error": {"code": "configuration", "message": str(error)}}
     except millrace.WebhookSignatureError as error:
         return {"error": {"code": "signature", "message": str(error)}}
     except asyncio.CancelledError:
@@ -90,9 +94,14 @@ async def call(client: Any, name: str, args: JSON) -> Any:
     if name == "describe":
         return f"{client!r} {client}"
     if name == "webhooks.create.describe":
-        return repr(await maybe(client.webhooks.create(**args)))
+        webhook = await maybe(client.webhooks.create(**args))
+        return f"{webhook!r} {webhook.to_json()}"
     if name == "verify_webhook":
         return millrace.verify_webhook(args["body"], args["headers"], args["secrets"])
+    if name == "csv_records":
+        return [record_lengths(text.encode()) for text in args["texts"]]
+    if name == "at_once":
+        return sorted({found.name for found in await at_once(client, args)})
     if name == "forked":
         # A thread that runs no event loop: each child starts one of its own.
         return await asyncio.to_thread(forked, client, args) if is_async(client) else forked(client, args)
@@ -126,6 +135,20 @@ async def call(client: Any, name: str, args: JSON) -> Any:
     if isinstance(answer, (millrace.EventStream, millrace.AsyncEventStream)):
         return {"items": items, "last_event_id": answer.last_event_id}
     return items
+
+
+async def at_once(client: Any, args: JSON) -> list[Any]:
+    if is_async(client):
+        return await asyncio.gather(*(call(client, args["call"], dict(args["args"])) for _ in range(args["count"])))
+    with ThreadPoolExecutor(args["count"]) as pool:
+        return list(pool.map(lambda _: finish(call(client, args["call"], dict(args["args"]))), range(args["count"])))
+
+
+def record_lengths(text: bytes) -> list[int]:
+    found = file_lines(iter([text]), True)
+    contents = [line.removesuffix(b"\n").removesuffix(b"\r") for line in found]
+    contents[:1] = [content.removeprefix(b"\xef\xbb\xbf") for content in contents[:1]]
+    return [len(content) for content in contents if content.strip(b" \t")]
 
 
 def is_async(client: Any) -> bool:

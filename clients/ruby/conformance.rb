@@ -5,6 +5,7 @@
 $LOAD_PATH.unshift(File.join(__dir__, "lib"))
 require "millrace"
 require "pp"
+require "stringio"
 
 # Ends a call from another thread.
 class Cancelled < StandardError; end
@@ -25,8 +26,12 @@ class Scenario
   end
 
   def run
-    @task["steps"].each { |step| @outcomes << plain({ **outcome(step), last_response: @client.last_response }) }
-    @client.close
+    client = @client
+    @task["steps"].each do |step|
+      @client = step["with"] ? client.with_options(**symbols(step["with"])) : client
+      @outcomes << plain({ **outcome(step), last_response: @client.last_response })
+    end
+    client.close
     @outcomes
   end
 
@@ -39,6 +44,8 @@ class Scenario
     { result: }
   rescue Millrace::CallError => e
     { error: e.deconstruct_keys(nil) }
+  rescue ArgumentError => e
+    { error: { code: "configuration", message: e.message } }
   rescue Millrace::WebhookSignatureError => e
     { error: { code: "signature", message: e.message } }
   rescue Cancelled
@@ -50,6 +57,8 @@ class Scenario
     when "describe" then forms(@client) + forms(@client.webhooks) + forms(@client.batches)
     when "webhooks.create.describe" then forms(@client.webhooks.create(**symbols(args)))
     when "verify_webhook" then Millrace.verify_webhook(*args.values_at("body", "headers", "secrets"))
+    when "csv_records" then args["texts"].map { |text| record_lengths(text) }
+    when "at_once" then at_once(args).map(&:name).uniq
     when "forked" then forked(args)
     when "cancelled" then cancel(args)
     when "batches.create_big" then create_big(args)
@@ -77,6 +86,18 @@ class Scenario
     call(args["call"], args["args"])
   ensure
     timer&.kill
+  end
+
+  def at_once(args)
+    Array.new(args["count"]) { Thread.new { call(args["call"], args["args"]) } }.map(&:value)
+  end
+
+  def record_lengths(text)
+    lines = []
+    Millrace.const_get(:PartCutter).each_line(StringIO.new(text), true) { |line| lines << line }
+    contents = lines.map { |line| line.delete_suffix("\n").delete_suffix("\r") }
+    contents[0] = contents[0].delete_prefix("\xEF\xBB\xBF".b)
+    contents.reject { |content| content.match?(/\A[ \t]*\z/n) }.map(&:bytesize)
   end
 
   # The different names that each child gets.
@@ -119,12 +140,22 @@ class Scenario
 
   # The textual forms that people print.
   def forms(value)
-    [value.inspect, value.to_s, PP.pp(value, +""), format("%p %s", value, value)].join(" ")
+    [value.inspect, value.to_s, PP.pp(value, +""), format("%p %s", value, value), JSON.generate(value)].join(" ")
   end
 
   # What the JSON of a value is, so that later steps can look into it.
   def plain(value)
-    JSON.parse(JSON.generate(value))
+    JSON.parse(JSON.generate(open(value)))
+  end
+
+  # A webhook with its secret, which its JSON masks.
+  def open(value)
+    case value
+    when Millrace::Model then open(value.to_h)
+    when Hash then value.transform_values { |item| open(item) }
+    when Array then value.map { |item| open(item) }
+    else value
+    end
   end
 
   # "$0.id" is the id in the result of the first step.

@@ -81,7 +81,7 @@ describe('the README of the Go library', () => {
     await output(tools.go, ['mod', 'init', 'acme.example/leads'], folder);
     const library = ['-require=millrace.example/millrace@v0.1.0', `-replace=millrace.example/millrace=${LIBRARY}`];
     await output(tools.go, ['mod', 'edit', ...library], folder);
-    expect(await output(tools.go, ['run', '.'], folder)).toBe('Jérôme Noël Director of Sales Tundra Logistics\n');
+    expect(await output(tools.go, ['run', '.'], folder)).toBe('Jérôme Noël Director of Sales\nTundra Logistics\n');
   });
 });
 

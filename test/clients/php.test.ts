@@ -104,7 +104,7 @@ it('the examples of the README run', async ({ skip }) => {
   const folder = await temporary();
   const env = { MILLRACE_API_KEY: 'sample-key', MILLRACE_BASE_URL: await sample() };
   const [, ...examples] = await examplesOf();
-  expect(examples.length).toBe(6);
+  expect(examples.length).toBe(7);
   const printed = await Promise.all(
     examples.map(async (code, i) => {
       const file = join(folder, `example_${i}.php`);

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { Transform } from 'node:stream';
+import { Readable, Transform, type Duplex } from 'node:stream';
 
 export type Fault =
   /** The proxy answers; the server never sees the request. */
@@ -24,7 +24,9 @@ export type Fault =
   /** The answer's body stops after `afterBytes`, and the connection stays open. */
   | { readonly kind: 'stall'; readonly afterBytes: number }
   /** The answer's body arrives byte by byte, one every `everyMs`. */
-  | { readonly kind: 'dribble'; readonly everyMs: number };
+  | { readonly kind: 'dribble'; readonly everyMs: number }
+  /** The headers of a good answer arrive byte by byte. */
+  | { readonly kind: 'dribbled headers'; readonly everyMs: number };
 
 /** The answer of S3 to too many requests. */
 export const SLOW_DOWN: Fault = {
@@ -67,6 +69,7 @@ export class FaultProxy {
   static async start(target: string): Promise<FaultProxy> {
     const proxy = new FaultProxy(target);
     proxy.#server.on('connection', () => proxy.connections++);
+    proxy.#server.on('connect', (request, socket) => proxy.#tunnel(request, socket));
     proxy.#server.listen(0, '127.0.0.1');
     await once(proxy.#server, 'listening');
     proxy.url = `http://127.0.0.1:${(proxy.#server.address() as AddressInfo).port}`;
@@ -77,6 +80,18 @@ export class FaultProxy {
     this.#server.closeAllConnections();
     this.#server.close();
     await once(this.#server, 'close');
+  }
+
+  /** Serves what comes through a tunnel for plain HTTP. One for TLS is noted, and refused. */
+  #tunnel({ method = '', url = '', headers }: IncomingMessage, socket: Duplex): void {
+    if (!url.endsWith(':443')) {
+      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      this.#server.emit('connection', socket);
+      return;
+    }
+    const number = this.relayed.length + 1;
+    this.relayed.push({ method, url, range: null, headers, number, fault: null, bytes: 0, sent: 0, answered: false });
+    socket.on('error', () => undefined).end('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n');
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
@@ -93,6 +108,11 @@ export class FaultProxy {
     switch (fault?.kind) {
       case 'hang':
         whileOpen(request.socket, fault.hangs);
+        return;
+      case 'dribbled headers':
+        Readable.from([Buffer.from('HTTP/1.1 200 OK\r\nX-Slow: yes\r\nContent-Length: 2\r\n\r\n{}')])
+          .pipe(byteByByte(fault.everyMs))
+          .pipe(request.socket);
         return;
       case 'reset':
         request.socket.resetAndDestroy();

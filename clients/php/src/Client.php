@@ -8,6 +8,7 @@ use Millrace\Calls\ClientCalls;
 use Millrace\Exception\NoMatchException;
 use Millrace\Exception\TimeoutException;
 use Millrace\Internal\Answer;
+use Millrace\Internal\Concurrent;
 use Millrace\Internal\Json;
 use Millrace\Internal\LineReader;
 use Millrace\Internal\Options;
@@ -78,6 +79,30 @@ class Client
         $client = (new \ReflectionClass(self::class))->newInstanceWithoutConstructor();
         $client->use($this->transport->withCancellation($isCancelled(...)));
         return $client;
+    }
+
+    /**
+     * A client with the same connections, and a last answer of its own: for one call, or several.
+     *
+     * @param array<string, string>|null $headers sent beside those of the library, which win
+     */
+    public function withOptions(?float $timeout = null, ?int $maxAttempts = null, ?array $headers = null): self
+    {
+        $options = $this->transport->options->with($timeout, $maxAttempts, $headers);
+        $client = (new \ReflectionClass(self::class))->newInstanceWithoutConstructor();
+        $client->use($this->transport->withOptions($options));
+        return $client;
+    }
+
+    /**
+     * Makes calls at the same time: `concurrently([fn () => $client->verify('a@acme.example'), ...])`.
+     *
+     * @param iterable<array-key, \Closure(): mixed> $calls
+     * @return array<array-key, mixed> the results by the keys of the calls; a call that failed has its CallException
+     */
+    public function concurrently(iterable $calls, int $atOnce = 20): array
+    {
+        return Concurrent::run($calls, $atOnce);
     }
 
     /** Quota, credits and request id of the last answer, also that of an error; null before the first. */
@@ -290,7 +315,7 @@ class Client
     {
         $read = static fn (array $json, Answer $answer): array => $answer->status === 200
             ? [new VerificationBatch($json), 0.0]
-            : [new VerificationProgress($json), $answer->retryAfter() ?? 1.0];
+            : [new VerificationProgress($json), min(60.0, max(1.0, $answer->retryAfter() ?? 1.0))];
         return $this->transport->call($request, $read);
     }
 }

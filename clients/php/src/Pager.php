@@ -41,13 +41,15 @@ final readonly class Pager implements \IteratorAggregate
     public function pages(): \Generator
     {
         $cursor = $this->cursor;
+        $seen = ["{$cursor}" => true];
         do {
             $page = ($this->fetch)($cursor);
-            if ($page->nextCursor !== null && $page->nextCursor === $cursor) {
-                throw BadBodyException::because('GET', 'a page names itself as the next one', 200);
+            $cursor = $page->nextCursor;
+            if ($cursor !== null && isset($seen[$cursor])) {
+                throw BadBodyException::because('GET', 'a page names an earlier one as the next', 200);
             }
             yield $page;
-            $cursor = $page->nextCursor;
+            $seen["{$cursor}"] = true;
         } while ($cursor !== null);
     }
 }

@@ -94,16 +94,56 @@ abstract readonly class Record implements \ArrayAccess, \JsonSerializable
     /** @param array<string, mixed>|null $fields */
     protected static function from(?array $fields): ?static
     {
-        return $fields === null ? null : new static($fields);
+        return $fields === null ? null : self::of($fields);
     }
 
     /**
+     * @internal
      * @param list<array<string, mixed>>|null $items
      * @return list<static>|null
      */
-    protected static function listFrom(?array $items): ?array
+    public static function listFrom(?array $items): ?array
     {
-        return $items === null ? null : array_map(static fn (array $fields): static => new static($fields), $items);
+        if ($items === null) {
+            return null;
+        }
+        self::check(array_is_list($items));
+        return array_map(static fn (array $fields): static => self::of($fields), $items);
+    }
+
+    /**
+     * The same list or map when all of its values are of a type.
+     *
+     * @param array<mixed>|null $values
+     * @param callable(mixed): bool $isOfType
+     * @return array<mixed>|null
+     */
+    protected static function all(?array $values, callable $isOfType, bool $isList = true): ?array
+    {
+        foreach ($values ?? [] as $value) {
+            self::check($value === null || $isOfType($value));
+        }
+        self::check(!$isList || array_is_list($values ?? []));
+        return $values;
+    }
+
+    protected static function number(mixed $value): bool
+    {
+        return is_int($value) || is_float($value);
+    }
+
+    /** @param array<string, mixed> $fields */
+    private static function of(array $fields): static
+    {
+        self::check($fields === [] || !array_is_list($fields));
+        return new static($fields);
+    }
+
+    private static function check(bool $isRight): void
+    {
+        if (!$isRight) {
+            throw new \TypeError('the JSON has another type');
+        }
     }
 
     private static function reveal(mixed $value): mixed

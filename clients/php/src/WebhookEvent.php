@@ -34,6 +34,7 @@ final readonly class WebhookEvent implements \JsonSerializable
      * @param string|list<string> $secrets `whsec_...`, or several while a secret is replaced
      * @param int $tolerance seconds between the delivery's time and now
      * @throws WebhookSignatureException for any other delivery
+     * @throws \InvalidArgumentException without a usable secret or a body: then no delivery could be checked
      */
     public static function verify(
         string $body,
@@ -41,6 +42,7 @@ final readonly class WebhookEvent implements \JsonSerializable
         #[\SensitiveParameter] string|array $secrets,
         int $tolerance = 300,
     ): self {
+        $keys = array_map(self::key(...), $secrets === [] ? [''] : (array) $secrets);
         $given = array_change_key_case($headers);
         [$id, $timestamp, $signatures] = array_map(static function (string $name) use ($given): string {
             $value = implode(' ', (array) ($given[$name] ?? ''));
@@ -52,7 +54,11 @@ final readonly class WebhookEvent implements \JsonSerializable
         if (abs(time() - (int) $timestamp) > $tolerance) {
             throw new WebhookSignatureException("webhook-timestamp is more than {$tolerance} seconds away from now");
         }
-        self::check("{$id}.{$timestamp}.{$body}", explode(' ', $signatures), (array) $secrets);
+        if ($body === '') {
+            $why = 'body: pass the bytes as they came; a framework that has read them leaves none';
+            throw new \InvalidArgumentException($why);
+        }
+        self::check("{$id}.{$timestamp}.{$body}", explode(' ', $signatures), $keys);
         try {
             $event = json_decode($body, true, flags: JSON_THROW_ON_ERROR);
             [$type, $at, $data] = [$event['type'] ?? null, $event['timestamp'] ?? null, $event['data'] ?? null];
@@ -70,19 +76,12 @@ final readonly class WebhookEvent implements \JsonSerializable
 
     /**
      * @param list<string> $signatures
-     * @param list<string> $secrets
+     * @param list<string> $keys
      */
-    private static function check(string $signed, array $signatures, #[\SensitiveParameter] array $secrets): void
+    private static function check(string $signed, array $signatures, #[\SensitiveParameter] array $keys): void
     {
         $fits = false;
-        foreach ($secrets as $secret) {
-            $key = base64_decode(preg_replace('/^whsec_/', '', $secret), true);
-            if ($key === false) {
-                throw new WebhookSignatureException('the secret is not whsec_ and Base64');
-            }
-            if ($key === '') {
-                throw new WebhookSignatureException('the secret is empty');
-            }
+        foreach ($keys as $key) {
             $wanted = 'v1,' . base64_encode(hash_hmac('sha256', $signed, $key, true));
             foreach ($signatures as $signature) {
                 $fits = hash_equals($wanted, $signature) || $fits;
@@ -91,6 +90,15 @@ final readonly class WebhookEvent implements \JsonSerializable
         if (!$fits) {
             throw new WebhookSignatureException('no signature of the delivery fits its body and the secret');
         }
+    }
+
+    private static function key(#[\SensitiveParameter] string $secret): string
+    {
+        $key = base64_decode(preg_replace('/^whsec_/', '', $secret), true);
+        if ($key === false) {
+            throw new \InvalidArgumentException('secrets: the secret is not whsec_ and Base64');
+        }
+        return $key !== '' ? $key : throw new \InvalidArgumentException('secrets: the secret is empty');
     }
 
     /**

@@ -202,8 +202,8 @@ $tests = [
     },
 
     'a file is cut at line ends, and a line of CSV ends outside quotes' => static function (): void {
-        $row = '1,"' . str_repeat("two\nlines \"\"quoted\"\"\n", 40_000) . '"' . "\r\n";
-        foreach ([$row . $row . $row . $row . $row . $row . $row . $row . 'last', '', "one\n"] as $text) {
+        $row = '1,"' . str_repeat("two\nlines \"\"quoted\"\"\n", 2_500) . '"' . "\r\n";
+        foreach ([str_repeat($row, 150) . 'last', '', "one\n"] as $text) {
             $file = tmpfile();
             fwrite($file, $text);
             rewind($file);
@@ -266,10 +266,6 @@ $tests = [
             [$body . ' ', signed($body), SECRET],
             [$body, signed($body, SECRET, time() - 301), SECRET],
             [$body, signed($body, SECRET, time() + 302), SECRET],
-            [$body, signed($body, 'whsec_'), ''],
-            [$body, signed($body, 'whsec_'), 'whsec_'],
-            [$body, signed($body), []],
-            [$body, signed($body), 'whsec_***'],
             [$body, [], SECRET],
             [$body, ['webhook-timestamp' => '1e9'] + signed($body), SECRET],
             ['[]', signed('[]'), SECRET],
@@ -283,6 +279,21 @@ $tests = [
             $frames = array_filter($failed->getTrace(), $isOwn);
             same([true, false], [$frames !== [], str_contains($failed . print_r($frames, true), 'c2VjcmV0')]);
         }
+    },
+
+    'a missing secret or body is the mistake of the receiver' => static function (): void {
+        foreach (['', 'whsec_', 'whsec_***', []] as $secrets) {
+            thrown(InvalidArgumentException::class, static fn () => WebhookEvent::verify('{}', signed('{}'), $secrets));
+        }
+        thrown(InvalidArgumentException::class, static fn () => WebhookEvent::verify('', signed(''), SECRET));
+    },
+
+    'calls run at once, and one that fails has its exception' => static function (): void {
+        $client = new Client(KEY, 'http://127.0.0.1:9', maxAttempts: 1);
+        $calls = ['a' => static fn (): int => 1, 'b' => $client->health(...), 'c' => static fn (): int => 3];
+        $found = $client->concurrently($calls, 2);
+        same(['a', 'b', 'c'], array_keys($found));
+        same([1, 'network', 3], [$found['a'], $found['b']->errorCode, $found['c']]);
     },
 
     'an exception has the status as its code, and can be wrapped' => static function (): void {

@@ -11,9 +11,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"millrace.example/millrace"
+	"millrace.example/millrace/internal/lines"
 )
 
 // outcomeOf is what a call came to.
@@ -25,7 +27,9 @@ func outcomeOf(result any, err error) map[string]any {
 		return map[string]any{"result": result}
 	case errors.As(err, &forged):
 		return map[string]any{"error": map[string]any{"code": "signature", "message": err.Error()}}
-	case errors.As(err, &failed):
+	case !errors.As(err, &failed):
+		return map[string]any{"error": map[string]any{"code": "configuration", "message": err.Error()}}
+	default:
 		shown := map[string]any{
 			"message": err.Error(), "code": failed.Code, "status": failed.Status, "request_id": textOrNil(failed.RequestID),
 			"retryable": failed.Retryable, "errors": raw(failed.Errors), "attempts": failed.Attempts,
@@ -35,8 +39,6 @@ func outcomeOf(result any, err error) map[string]any {
 		}
 		return map[string]any{"error": shown}
 	}
-	log.Fatalf("an error of another type: %v", err)
-	return nil
 }
 
 // record is an answer of the service.
@@ -110,6 +112,14 @@ func call(client *millrace.Client, name string, args map[string]any) (any, error
 	switch name {
 	case "describe":
 		return forms(client), nil
+	case "at_once":
+		return atOnce(client, args), nil
+	case "csv_records":
+		var found [][]int
+		for _, text := range texts(args["texts"]) {
+			found = append(found, recordLengths(text))
+		}
+		return found, nil
 	case "enrich":
 		return found(client.Enrich(ctx, to[millrace.EnrichParams](args), options...))
 	case "enrich_bulk":
@@ -172,6 +182,46 @@ func call(client *millrace.Client, name string, args map[string]any) (any, error
 	return nil, nil
 }
 
+// atOnce returns the different names that calls at once get.
+func atOnce(client *millrace.Client, args map[string]any) []string {
+	var all sync.WaitGroup
+	names := make([]string, number(args["count"]))
+	for i := range names {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			found, err := call(client, args["call"].(string), args["args"].(map[string]any))
+			if err != nil {
+				names[i] = err.Error()
+				return
+			}
+			names[i], _ = plain(found).(map[string]any)["name"].(string)
+		}()
+	}
+	all.Wait()
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func recordLengths(text string) []int {
+	lengths := []int{}
+	first := true
+	for record, err := range lines.Records(strings.NewReader(text)) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		content := strings.TrimSuffix(strings.TrimSuffix(string(record), "\n"), "\r")
+		if first {
+			content = strings.TrimPrefix(content, "\ufeff")
+			first = false
+		}
+		if strings.Trim(content, " \t") != "" {
+			lengths = append(lengths, len(content))
+		}
+	}
+	return lengths
+}
+
 func callWebhooks(
 	ctx context.Context, client *millrace.Client, name string, args map[string]any, options []millrace.CallOption,
 ) (any, error) {
@@ -185,7 +235,8 @@ func callWebhooks(
 		if err != nil {
 			return nil, err
 		}
-		return forms(made) + forms(*made), nil
+		text, err := json.Marshal(made)
+		return forms(made) + forms(*made) + string(text), err
 	case "list":
 		list, err := webhooks.List(ctx)
 		return raw(list), err

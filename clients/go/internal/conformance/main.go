@@ -24,6 +24,7 @@ type scenario struct {
 	Options map[string]any `json:"options"`
 	Steps   []struct {
 		Call   string         `json:"call"`
+		With   map[string]any `json:"with"`
 		Args   map[string]any `json:"args"`
 		Repeat int            `json:"repeat"`
 	} `json:"steps"`
@@ -82,31 +83,38 @@ func show(done report) {
 }
 
 // run makes the steps of a scenario with one client.
-func run(one scenario) []map[string]any {
-	client, err := millrace.NewClient(optionsOf(one)...)
+func run(task scenario) []map[string]any {
+	options := append(optionsOf(task.Options), millrace.WithAPIKey(task.APIKey), millrace.WithBaseURL(task.BaseURL))
+	client, err := millrace.NewClient(options...)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer client.Close()
 	var outcomes []map[string]any
-	for _, step := range one.Steps {
+	for _, step := range task.Steps {
 		var outcome map[string]any
+		one := client
+		if step.With != nil {
+			if one, err = client.With(optionsOf(step.With)...); err != nil {
+				log.Fatal(err)
+			}
+		}
 		for range max(1, step.Repeat) {
 			args, _ := resolve(step.Args, outcomes).(map[string]any)
-			outcome = outcomeOf(call(client, step.Call, args))
+			outcome = outcomeOf(call(one, step.Call, args))
 			if outcome["error"] != nil {
 				break
 			}
 		}
-		outcome["last_response"] = lastOf(client.LastResponse())
+		outcome["last_response"] = lastOf(one.LastResponse())
 		outcomes = append(outcomes, plain(outcome).(map[string]any))
 	}
 	return outcomes
 }
 
-func optionsOf(one scenario) []millrace.Option {
-	options := []millrace.Option{millrace.WithAPIKey(one.APIKey), millrace.WithBaseURL(one.BaseURL)}
-	for name, value := range one.Options {
+func optionsOf(given map[string]any) []millrace.Option {
+	var options []millrace.Option
+	for name, value := range given {
 		switch name {
 		case "timeout":
 			options = append(options, millrace.WithTimeout(duration(value)))
@@ -114,6 +122,10 @@ func optionsOf(one scenario) []millrace.Option {
 			options = append(options, millrace.WithRetryDelay(duration(value)))
 		case "max_attempts":
 			options = append(options, millrace.WithMaxAttempts(int(value.(float64))))
+		case "headers":
+			for header, text := range value.(map[string]any) {
+				options = append(options, millrace.WithHeader(header, text.(string)))
+			}
 		case "wait_for_rate_limit":
 			if value == true {
 				options = append(options, millrace.WithWaitForRateLimit())

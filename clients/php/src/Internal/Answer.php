@@ -67,10 +67,12 @@ final class Answer
     /** Waits for the status and the headers. */
     public function begin(): void
     {
+        // Headers that come a byte at a time must end, also those of a stream.
+        $end = Transport::now() + 2 * $this->limit;
         while ($this->status === 0) {
-            $this->advance($this->limit);
+            $this->advance(min($this->limit, max(0.0, $end - $this->movedAt)));
         }
-        $this->connections->lastResponse = $this->headers->describe($this->status);
+        $this->transport->latest->response = $this->headers->describe($this->status);
     }
 
     /** @return \Generator<int, string> pieces of the body as they come */
@@ -167,7 +169,7 @@ final class Answer
         if ($left <= 0 && !$this->hasEnded) {
             throw TimeoutException::because($this->request->call, 'no answer in time');
         }
-        if ($this->movedAt === $before && !$this->hasEnded) {
+        if ($this->movedAt === $before && !$this->hasEnded && !Concurrent::yield()) {
             $wait = $this->transport->atMost($left);
             if (curl_multi_select($this->multi, $wait) < 1 && Transport::now() - $now < $wait / 2) {
                 // There was nothing to wait for yet, such as during the lookup of a name.

@@ -4,8 +4,6 @@ declare(strict_types=1);
 
 namespace Millrace\Internal;
 
-use Millrace\LastResponse;
-
 /**
  * The connections of a client. A curl multi handle keeps those of its requests open; each request has one to itself.
  *
@@ -18,8 +16,6 @@ final class Connections
     /** @var list<\CurlMultiHandle> those of parents: to end one here would end it there too */
     private array $inherited = [];
     private int $process;
-
-    public ?LastResponse $lastResponse = null;
 
     public function __construct()
     {

@@ -41,7 +41,7 @@ final class Curl
         if ($request->content !== null) {
             $settings += self::upload($request->content, $sent);
         }
-        $settings += $options->curlOptions() + self::proxy($options->baseUrl) + [
+        $settings += $options->curlOptions() + self::proxy($options->baseUrl) + self::certificates() + [
             CURLOPT_ENCODING => '',
             CURLOPT_MAXAGE_CONN => self::KEPT_SECONDS,
             CURLOPT_SUPPRESS_CONNECT_HEADERS => true,
@@ -80,7 +80,7 @@ final class Curl
             'user-agent' => self::userAgent(),
             // Without a value: not sent. A pause for "100 Continue" would be of no use.
             'expect' => '',
-        ];
+        ] + array_change_key_case($options->headers);
         return array_map(
             static fn (string $name, string $value): string => $value === '' ? "{$name}:" : "{$name}: {$value}",
             array_keys($headers),
@@ -91,6 +91,19 @@ final class Curl
     private static function userAgent(): string
     {
         return sprintf('millrace-php/%s (PHP %s; curl %s)', Catalog::VERSION, PHP_VERSION, curl_version()['version']);
+    }
+
+    /**
+     * The curl of PHP does not read them.
+     *
+     * @return array<int, string>
+     */
+    private static function certificates(): array
+    {
+        return array_filter([
+            CURLOPT_CAINFO => Options::setting('SSL_CERT_FILE'),
+            CURLOPT_CAPATH => Options::setting('SSL_CERT_DIR'),
+        ]);
     }
 
     /**

@@ -46,7 +46,7 @@ final class Json
     public static function read(string $text, Answer $answer, \Closure $read): mixed
     {
         $json = json_decode($text, true);
-        if (!is_array($json)) {
+        if (!is_array($json) || !str_starts_with(ltrim($text), '{')) {
             throw $answer->bad('the answer is not a JSON object');
         }
         try {

@@ -17,7 +17,10 @@ final readonly class Options
     /** It may have the password of a proxy. */
     private \SensitiveParameterValue $curlOptions;
 
-    /** @param array<int, mixed> $curlOptions */
+    /**
+     * @param array<int, mixed> $curlOptions
+     * @param array<string, string> $headers
+     */
     public function __construct(
         #[\SensitiveParameter] string $apiKey,
         string $baseUrl,
@@ -26,6 +29,7 @@ final readonly class Options
         public float $retryDelay = 0.5,
         public bool $waitForRateLimit = false,
         #[\SensitiveParameter] array $curlOptions = [],
+        public array $headers = [],
     ) {
         if (preg_match('/^[!-~]+$/D', $apiKey) !== 1) {
             throw new \InvalidArgumentException(
@@ -45,6 +49,21 @@ final readonly class Options
         $this->baseUrl = rtrim($baseUrl, '/');
         $this->apiKey = new \SensitiveParameterValue($apiKey);
         $this->curlOptions = new \SensitiveParameterValue($curlOptions);
+    }
+
+    /** @param array<string, string>|null $headers */
+    public function with(?float $timeout, ?int $maxAttempts, ?array $headers): self
+    {
+        return new self(
+            $this->apiKey(),
+            $this->baseUrl,
+            $timeout ?? $this->timeout,
+            $maxAttempts ?? $this->maxAttempts,
+            $this->retryDelay,
+            $this->waitForRateLimit,
+            $this->curlOptions(),
+            $headers ?? $this->headers,
+        );
     }
 
     /** An environment variable. Frameworks set it in `$_SERVER` or `$_ENV` only. */

@@ -12,7 +12,9 @@ namespace Millrace\Internal;
 final class Parts
 {
     private const MAX_PART = 4 * 1024 * 1024;
-    private const BLOCK = 1024 * 1024;
+    /** The greatest size of a part. */
+    private const MAX_LINE = 64 * 1024 * 1024;
+    private const PIECE = 64 * 1024;
 
     /**
      * @param string|resource $file a path, or an open file
@@ -60,39 +62,38 @@ final class Parts
     }
 
     /**
-     * Whole lines of a file, several at a time. A line of CSV ends outside quotes.
+     * The lines of a file with their ends; of CSV its records, some of which have several lines.
      *
      * @param resource $file
      * @return \Generator<int, string>
      */
-    private static function fileLines(mixed $file, bool $isCsv): \Generator
+    public static function fileLines(mixed $file, bool $isCsv): \Generator
     {
-        $rest = '';
-        while (!feof($file)) {
-            $rest .= fread($file, self::BLOCK);
-            $end = $isCsv ? self::lastEnd($rest) : strrpos($rest, "\n");
-            if ($end !== false) {
-                yield substr($rest, 0, $end + 1);
-                $rest = substr($rest, $end + 1);
-            }
-        }
-        if ($rest !== '') {
-            yield $rest;
-        }
+        $lines = self::physicalLines($file);
+        return $isCsv ? CsvRecords::of($lines) : $lines;
     }
 
-    /** Where the last line ends that has an even number of quotes before its end. */
-    private static function lastEnd(string $text): int|false
+    /**
+     * @param resource $file
+     * @return \Generator<int, string>
+     */
+    private static function physicalLines(mixed $file): \Generator
     {
-        $quotes = substr_count($text, '"');
-        $end = $length = strlen($text);
-        while ($end > 0 && ($at = strrpos($text, "\n", $end - $length - 1)) !== false) {
-            $quotes -= substr_count($text, '"', $at, $end - $at);
-            if ($quotes % 2 === 0) {
-                return $at;
+        $line = '';
+        while (($piece = fgets($file, self::PIECE)) !== false) {
+            $line .= $piece;
+            if (strlen($line) > self::MAX_LINE) {
+                throw new \InvalidArgumentException(
+                    'file: a line is longer than ' . self::MAX_LINE . ' bytes, which no part can have',
+                );
             }
-            $end = $at;
+            if (str_ends_with($piece, "\n")) {
+                yield $line;
+                $line = '';
+            }
         }
-        return false;
+        if ($line !== '') {
+            yield "{$line}\n";
+        }
     }
 }

@@ -27,12 +27,19 @@ final readonly class Transport
         public Options $options,
         private Connections $connections = new Connections(),
         private ?\Closure $isCancelled = null,
+        public Latest $latest = new Latest(),
     ) {
     }
 
     public function withCancellation(\Closure $isCancelled): self
     {
-        return new self($this->options, $this->connections, $isCancelled);
+        return new self($this->options, $this->connections, $isCancelled, $this->latest);
+    }
+
+    /** The same connections, with other options and a last answer of its own. */
+    public function withOptions(Options $options): self
+    {
+        return new self($options, $this->connections, $this->isCancelled);
     }
 
     /** Monotonic seconds. */
@@ -43,7 +50,7 @@ final readonly class Transport
 
     public function lastResponse(): ?LastResponse
     {
-        return $this->connections->lastResponse;
+        return $this->latest->response;
     }
 
     public function close(): void
@@ -54,7 +61,7 @@ final readonly class Transport
     /** A call without an answer to read. */
     public function send(Request $request): void
     {
-        $this->call($request, static fn (): null => null);
+        $this->call($request, null);
     }
 
     /**
@@ -75,23 +82,19 @@ final readonly class Transport
      */
     public function pager(string $model, \Closure $page, ?string $cursor = null): Pager
     {
-        $read = static fn (array $json): Page => new Page(
-            array_map(static fn (array $item): Record => new $model($item), $json['data'] ?? null),
-            $json['meta']['next_cursor'] ?? null,
-            $json['meta']['total'] ?? null,
-        );
+        $read = static fn (array $json): Page => self::page($model, $json['data'] ?? null, $json['meta'] ?? []);
         return new Pager(fn (?string $cursor): Page => $this->call($page($cursor), $read), $cursor);
     }
 
     /**
-     * Makes attempts until `read` accepts the JSON object of an answer. An answer of 204 is null.
+     * Makes attempts until `read` accepts the JSON object of an answer.
      *
      * @template T
-     * @param \Closure(array<string, mixed>, Answer): T $read
+     * @param (\Closure(array<string, mixed>, Answer): T)|null $read null for a call without an answer to read
      * @return T
      * @throws CallException
      */
-    public function call(Request $request, \Closure $read): mixed
+    public function call(Request $request, ?\Closure $read): mixed
     {
         $retries = new Retries($this->options);
         while (true) {
@@ -113,7 +116,9 @@ final readonly class Transport
         while (($left = $end - self::now()) > 0) {
             $this->checkCancelled($request);
             // A signal may end the sleep early.
-            usleep((int) ceil(1e6 * $this->atMost($left)));
+            if (!Concurrent::yield()) {
+                usleep((int) ceil(1e6 * $this->atMost($left)));
+            }
         }
     }
 
@@ -143,16 +148,28 @@ final readonly class Transport
         return $this->open($request, $limit, $idle ?? $limit, INF);
     }
 
-    private function attempt(Request $request, \Closure $read): mixed
+    private function attempt(Request $request, ?\Closure $read): mixed
     {
         $limit = $request->timeout ?? $this->options->timeout;
         $answer = $this->open($request, $limit, $limit, 2 * $limit);
         try {
             $body = $answer->body();
-            return $answer->status === 204 ? null : Json::read($body, $answer, $read);
+            return $read === null ? null : Json::read($body, $answer, $read);
         } finally {
             $answer->close();
         }
+    }
+
+    /**
+     * @template T of Record
+     * @param class-string<T> $model
+     * @param array<mixed> $data
+     * @param array<string, mixed> $meta
+     * @return Page<T>
+     */
+    private static function page(string $model, array $data, array $meta): Page
+    {
+        return new Page($model::listFrom($data), $meta['next_cursor'] ?? null, $meta['total'] ?? null);
     }
 
     private function open(Request $request, float $limit, float $idle, float $total): Answer

@@ -164,7 +164,7 @@ final readonly class Contact extends Record
         $this->firstName = $fields['first_name'] ?? null;
         $this->middleName = $fields['middle_name'] ?? null;
         $this->lastName = $fields['last_name'] ?? null;
-        $this->nameAliases = $fields['name_aliases'] ?? null;
+        $this->nameAliases = self::all($fields['name_aliases'] ?? null, is_string(...));
         $this->headline = $fields['headline'] ?? null;
         $this->title = $fields['title'] ?? null;
         $this->seniority = $fields['seniority'] ?? null;
@@ -188,8 +188,8 @@ final readonly class Contact extends Record
         $this->facebookUrl = $fields['facebook_url'] ?? null;
         $this->websiteUrl = $fields['website_url'] ?? null;
         $this->photoUrl = $fields['photo_url'] ?? null;
-        $this->skills = $fields['skills'] ?? null;
-        $this->languages = $fields['languages'] ?? null;
+        $this->skills = self::all($fields['skills'] ?? null, is_string(...));
+        $this->languages = self::all($fields['languages'] ?? null, is_string(...));
         $this->certifications = Certification::listFrom($fields['certifications'] ?? null);
         $this->education = Education::listFrom($fields['education'] ?? null);
         $this->employmentHistory = Employment::listFrom($fields['employment_history'] ?? null);

@@ -36,7 +36,7 @@ final readonly class Funding extends Record
         $this->lastStage = $fields['last_stage'] ?? null;
         $this->lastAmountUsd = $fields['last_amount_usd'] ?? null;
         $this->lastDate = $fields['last_date'] ?? null;
-        $this->investors = $fields['investors'] ?? null;
+        $this->investors = self::all($fields['investors'] ?? null, is_string(...));
         $this->rounds = FundingRound::listFrom($fields['rounds'] ?? null);
     }
 }

@@ -36,7 +36,7 @@ final readonly class FundingRound extends Record
         $this->amount = $fields['amount'] ?? null;
         $this->currency = $fields['currency'] ?? null;
         $this->amountUsd = $fields['amount_usd'] ?? null;
-        $this->investors = $fields['investors'] ?? null;
-        $this->leadInvestors = $fields['lead_investors'] ?? null;
+        $this->investors = self::all($fields['investors'] ?? null, is_string(...));
+        $this->leadInvestors = self::all($fields['lead_investors'] ?? null, is_string(...));
     }
 }

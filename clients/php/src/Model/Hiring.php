@@ -28,8 +28,8 @@ final readonly class Hiring extends Record
     {
         parent::__construct($fields);
         $this->openRoles = $fields['open_roles'] ?? null;
-        $this->byDepartment = $fields['by_department'] ?? null;
-        $this->byCountry = $fields['by_country'] ?? null;
+        $this->byDepartment = self::all($fields['by_department'] ?? null, self::number(...), false);
+        $this->byCountry = self::all($fields['by_country'] ?? null, self::number(...), false);
         $this->delta30d = $fields['delta_30d'] ?? null;
         $this->lastPostedOn = $fields['last_posted_on'] ?? null;
     }

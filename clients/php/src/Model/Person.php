@@ -199,7 +199,7 @@ final readonly class Person extends Record
         $this->firstName = $fields['first_name'] ?? null;
         $this->middleName = $fields['middle_name'] ?? null;
         $this->lastName = $fields['last_name'] ?? null;
-        $this->nameAliases = $fields['name_aliases'] ?? null;
+        $this->nameAliases = self::all($fields['name_aliases'] ?? null, is_string(...));
         $this->headline = $fields['headline'] ?? null;
         $this->title = $fields['title'] ?? null;
         $this->seniority = $fields['seniority'] ?? null;
@@ -215,7 +215,7 @@ final readonly class Person extends Record
         $this->emailConfidence = $fields['email_confidence'] ?? null;
         $this->emailVerifiedAt = $fields['email_verified_at'] ?? null;
         $this->emails = EmailAddress::listFrom($fields['emails'] ?? null);
-        $this->personalEmails = $fields['personal_emails'] ?? null;
+        $this->personalEmails = self::all($fields['personal_emails'] ?? null, is_string(...));
         $this->mobile = $fields['mobile'] ?? null;
         $this->phones = PhoneNumber::listFrom($fields['phones'] ?? null);
         $this->location = Location::from($fields['location'] ?? null);
@@ -227,13 +227,13 @@ final readonly class Person extends Record
         $this->facebookUrl = $fields['facebook_url'] ?? null;
         $this->websiteUrl = $fields['website_url'] ?? null;
         $this->photoUrl = $fields['photo_url'] ?? null;
-        $this->skills = $fields['skills'] ?? null;
-        $this->languages = $fields['languages'] ?? null;
+        $this->skills = self::all($fields['skills'] ?? null, is_string(...));
+        $this->languages = self::all($fields['languages'] ?? null, is_string(...));
         $this->certifications = Certification::listFrom($fields['certifications'] ?? null);
         $this->education = Education::listFrom($fields['education'] ?? null);
         $this->employmentHistory = Employment::listFrom($fields['employment_history'] ?? null);
         $this->likelihood = $fields['likelihood'] ?? null;
-        $this->matchedOn = $fields['matched_on'] ?? null;
+        $this->matchedOn = self::all($fields['matched_on'] ?? null, is_string(...));
         $this->sourcesCount = $fields['sources_count'] ?? null;
         $this->firstSeenAt = $fields['first_seen_at'] ?? null;
         $this->updatedAt = $fields['updated_at'] ?? null;

@@ -77,7 +77,7 @@ final readonly class Webhook extends Record
         parent::__construct($fields);
         $this->id = $fields['id'] ?? null;
         $this->url = $fields['url'] ?? null;
-        $this->events = $fields['events'] ?? null;
+        $this->events = self::all($fields['events'] ?? null, is_string(...));
         $this->filter = WebhookFilter::from($fields['filter'] ?? null);
         $this->enabled = $fields['enabled'] ?? null;
         $this->disabledReason = $fields['disabled_reason'] ?? null;

@@ -33,11 +33,11 @@ final readonly class WebhookFilter extends Record
     public function __construct(array $fields)
     {
         parent::__construct($fields);
-        $this->domain = $fields['domain'] ?? null;
-        $this->country = $fields['country'] ?? null;
-        $this->industry = $fields['industry'] ?? null;
-        $this->email = $fields['email'] ?? null;
-        $this->linkedinUrl = $fields['linkedin_url'] ?? null;
-        $this->id = $fields['id'] ?? null;
+        $this->domain = self::all($fields['domain'] ?? null, is_string(...));
+        $this->country = self::all($fields['country'] ?? null, is_string(...));
+        $this->industry = self::all($fields['industry'] ?? null, is_string(...));
+        $this->email = self::all($fields['email'] ?? null, is_string(...));
+        $this->linkedinUrl = self::all($fields['linkedin_url'] ?? null, is_string(...));
+        $this->id = self::all($fields['id'] ?? null, is_string(...));
     }
 }

@@ -26,6 +26,7 @@ from ._signatures import WebhookEvent, verify_webhook
 from ._sync.client import Client
 from ._sync.streams import EventStream, Pager, Stream
 from ._version import __version__
+from .models import *  # noqa: F403
 
 __all__ = [
     "ApiError",
@@ -53,3 +54,4 @@ __all__ = [
     "models",
     "verify_webhook",
 ]
+__all__ += models.__all__

@@ -1,4 +1,4 @@
-"""Cuts bytes into lines, events and the parts of a batch. Knows no sockets."""
+"""Cuts bytes into lines, events and the parts of a batch. Knows no sockets. ``_records`` cuts files."""
 
 from __future__ import annotations
 
@@ -89,27 +89,3 @@ def to_line(line: Mapping[str, Any] | str | bytes) -> bytes:
         line = json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     data = line.encode() if isinstance(line, str) else line
     return data if data.endswith(b"\n") else data + b"\n"
-
-
-def file_lines(blocks: Iterator[bytes], csv: bool) -> Iterator[bytes]:
-    """Whole lines of a file, several at a time. A line of CSV ends outside quotes."""
-    rest = b""
-    for block in blocks:
-        rest += block
-        end = _last_end(rest) if csv else rest.rfind(b"\n")
-        if end >= 0:
-            yield rest[: end + 1]
-            rest = rest[end + 1 :]
-    if rest:
-        yield rest if rest.endswith(b"\n") else rest + b"\n"
-
-
-def _last_end(text: bytes) -> int:
-    """Where the last line ends that has an even number of quotes before its end."""
-    quotes, end = text.count(b'"'), len(text)
-    while (at := text.rfind(b"\n", 0, end)) >= 0:
-        quotes -= text.count(b'"', at, end)
-        if quotes % 2 == 0:
-            return at
-        end = at
-    return -1

@@ -174,9 +174,9 @@ def parse_record(model: type[T], call: str, status: int, headers: Mapping[str, s
     return _record(model, call, status, headers, parse_json(call, status, headers, body))
 
 
-def parse_page(model: type[T], call: str, headers: Mapping[str, str], body: bytes) -> Page[T]:
+def parse_page(model: type[T], call: str, status: int, headers: Mapping[str, str], body: bytes) -> Page[T]:
     """The page of a list. Raises ``bad_body`` for anything else."""
-    found = parse_json(call, 200, headers, body)
+    found = parse_json(call, status, headers, body)
     data, meta = found.get("data"), found.get("meta") or {}
     after, total = (meta.get("next_cursor"), meta.get("total")) if isinstance(meta, dict) else (0, None)
     if not isinstance(data, list) or not isinstance(after, str | None) or not isinstance(total, int | None):

@@ -35,9 +35,12 @@ def verify_webhook(
 ) -> WebhookEvent:
     """The event of a delivery. Raises WebhookSignatureError unless the service signed it within ``tolerance`` seconds.
 
+    Raises ValueError without a usable secret or without a body: then no delivery could be checked.
+
     :param body: the exact bytes that came, not parsed
     :param secrets: ``whsec_...``, or several while a secret is replaced
     """
+    keys = [_key(secret) for secret in ([secrets] if isinstance(secrets, str) else secrets or [""])]
     given = {name.lower(): value for name, value in headers.items()}
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")
     missing = [name for name in names if not given.get(name)]
@@ -48,9 +51,11 @@ def verify_webhook(
         raise WebhookSignatureError("webhook-timestamp is not a whole number of seconds")
     if abs(time.time() - int(timestamp)) > tolerance:
         raise WebhookSignatureError(f"webhook-timestamp is more than {tolerance:g} seconds away from now")
+    if not isinstance(body, (bytes, bytearray, memoryview, str)) or len(body) == 0:
+        raise ValueError("body: pass the bytes as they came; a framework that has read them leaves none")
     data = body.encode() if isinstance(body, str) else bytes(body)
     signed = f"{id}.{timestamp}.".encode() + data
-    wanted = [_sign(secret, signed) for secret in ([secrets] if isinstance(secrets, str) else secrets)]
+    wanted = [_sign(key, signed) for key in keys]
     if not any(hmac.compare_digest(one.encode(), other) for one in signatures.split(" ") for other in wanted):
         raise WebhookSignatureError("no signature of the delivery fits its body and the secret")
     try:
@@ -60,13 +65,17 @@ def verify_webhook(
         raise WebhookSignatureError("the body of the delivery is not an event") from None
 
 
-def _sign(secret: str, signed: bytes) -> bytes:
+def _key(secret: str) -> bytes:
     try:
-        key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+        key = base64.b64decode((secret or "").removeprefix("whsec_"), validate=True)
     except (binascii.Error, ValueError):
-        raise WebhookSignatureError("the secret is not whsec_ and Base64") from None
+        raise ValueError("secrets: the secret is not whsec_ and Base64") from None
     if not key:
-        raise WebhookSignatureError("the secret is empty")
+        raise ValueError("secrets: the secret is empty")
+    return key
+
+
+def _sign(key: bytes, signed: bytes) -> bytes:
     return b"v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest())
 
 

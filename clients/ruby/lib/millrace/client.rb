@@ -19,9 +19,14 @@ module Millrace
     def initialize(api_key: nil, base_url: nil, timeout: 30, max_attempts: 4, retry_delay: 0.5,
                    wait_for_rate_limit: false, &configure)
       options = Options.new(api_key:, base_url:, timeout:, max_attempts:, retry_delay:, wait_for_rate_limit:)
-      @transport = Transport.new(options, configure)
-      @webhooks = Webhooks.new(@transport)
-      @batches = Batches.new(@transport)
+      use(Transport.new(options, Connections.new(options.base_url, configure)))
+    end
+
+    # A client with the same connections, and a last_response of its own: for one call, or several. `headers` are sent
+    # beside those of the library, which win.
+    def with_options(timeout: nil, max_attempts: nil, headers: nil)
+      transport = @transport.with(timeout:, max_attempts:, headers:)
+      self.class.allocate.tap { |client| client.send(:use, transport) }
     end
 
     # Quota, credits and request id of the last answer, whichever thread got it; nil before the first.
@@ -146,6 +151,12 @@ module Millrace
 
     private
 
+    def use(transport)
+      @transport = transport
+      @webhooks = Webhooks.new(transport)
+      @batches = Batches.new(transport)
+    end
+
     def get(path, query = nil)
       Request.new(verb: "GET", path:, query:)
     end
@@ -171,8 +182,7 @@ module Millrace
       request = get(Requests.path("/v1/emails/verify/", id))
       @transport.answer(request) do |response, body|
         model = response.code == "200" ? VerificationBatch : VerificationProgress
-        pause = Policy.retry_after(response["retry-after"], response["date"]) || 1.0
-        [Policy.record(model, request.call, response, body), pause]
+        [Policy.record(model, request.call, response, body), Policy.poll_pause(response)]
       end
     end
   end

@@ -3,7 +3,7 @@
 module Millrace
   # Open connections of a client that no call uses at the moment. Threads share it.
   class Connections
-    MOST_IDLE = 20
+    MOST_IDLE = 100
     # The service ends a connection that was idle for 5 seconds.
     KEEP_ALIVE = 4
 
@@ -68,10 +68,12 @@ module Millrace
 
     # Names are in lower case, because Ruby warns of others. A CGI script gets HTTP_PROXY from whoever calls it.
     def environment
-      %w[http_proxy https_proxy no_proxy].to_h do |name|
+      found = %w[http_proxy https_proxy no_proxy all_proxy].to_h do |name|
         upper = ENV.fetch(name.upcase, nil) unless name == "http_proxy" && ENV.key?("REQUEST_METHOD")
         [name, ENV[name] || upper]
       end
+      all = found.delete("all_proxy")
+      { **found, "http_proxy" => found["http_proxy"] || all, "https_proxy" => found["https_proxy"] || all }
     end
   end
 

@@ -91,32 +91,25 @@ module Millrace
       line.is_a?(String) ? line : JSON.generate(Requests.plain(line.to_h))
     end
 
-    # The lines of a path, or of an open file, which stays open.
+    # The lines of a path, or of an open file, which stays open; of CSV its records, some of which have several lines.
     def self.each_line(file, csv, &block)
       return File.open(file, "rb") { |opened| each_line(opened, csv, &block) } unless file.respond_to?(:gets)
-      return file.each_line("\n", &block) unless csv
+      return CSVRecords.new { next_line(file) }.each(&block) if csv
 
-      each_csv_line(file, &block)
-    end
-
-    # A line of CSV ends outside quotes.
-    def self.each_csv_line(file)
-      line = String.new
-      quotes = 0
-      file.each_line("\n") do |piece|
-        quotes += piece.count('"')
-        line << piece.b
-        if line.bytesize > MAX_LINE
-          raise ArgumentError, "a line is longer than #{MAX_LINE} bytes; a quote may be missing"
-        end
-        next if quotes.odd?
-
+      while (line = next_line(file))
         yield line
-        line = String.new
       end
-      yield line unless line.empty?
     end
-    private_class_method :each_csv_line
+
+    def self.next_line(file)
+      line = file.gets("\n", MAX_LINE + 1)&.b
+      if line && line.bytesize > MAX_LINE
+        raise ArgumentError, "a line is longer than #{MAX_LINE} bytes, which no part can have"
+      end
+
+      line && !line.end_with?("\n") ? line << "\n" : line
+    end
+    private_class_method :next_line
   end
 
   private_constant :LineReader, :EventReader, :PartCutter

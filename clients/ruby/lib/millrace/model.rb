@@ -10,6 +10,7 @@ module Millrace
   # Known fields are methods, and nil when the service left them out. Every field that was sent, also one that this
   # version does not know, can be read by its name: `record[:new_field]`.
   class Model
+    @types = {}.freeze
     @models = {}.freeze
     @secrets = [].freeze
 
@@ -19,18 +20,47 @@ module Millrace
       # Fields that nothing prints.
       attr_reader :secrets
 
+      # The first known field whose type is not that of the document; nil when all are right.
+      def wrong_field(fields)
+        @types.each_key.find { |name| fields.key?(name) && !fits?(@types[name], fields[name]) }
+      end
+
       private
+
+      # `type` is a class, [T] for a list, { each: T } for a map, or a Set for one of several. nil fits everywhere: nothing
+      # was sent.
+      def fits?(type, value)
+        return true if type.nil? || value.nil?
+
+        case type
+        when Array then value.is_a?(Array) && value.all? { |item| fits?(type.first, item) }
+        when Hash then value.is_a?(Hash) && value.values.all? { |item| fits?(type[:each], item) }
+        when Set then type.any? { |one| fits?(one, value) }
+        when :boolean then [true, false].include?(value)
+        else type < Model ? value.is_a?(Hash) && type.wrong_field(value).nil? : value.is_a?(type)
+        end
+      end
+
+      def model_in(type)
+        case type
+        when Array then model_in(type.first)
+        when Set then type.map { |one| model_in(one) }.compact.first
+        when Class then type if type < Model
+        end
+      end
 
       def inherited(subclass)
         super
+        subclass.instance_variable_set(:@types, @types.dup)
         subclass.instance_variable_set(:@models, models.dup)
         subclass.instance_variable_set(:@secrets, secrets)
       end
 
-      def field(name, model = nil, secret: false)
+      def field(name, type = nil, secret: false)
         raise ArgumentError, "#{self}: every object has a method #{name}" if Model.public_method_defined?(name)
 
-        @models[name] = model
+        @types[name] = type
+        @models[name] = model_in(type)
         @secrets += [name] if secret
         define_method(name) { self[name] }
       end
@@ -65,13 +95,15 @@ module Millrace
       @fields.dup
     end
 
+    # The JSON object without secrets.
     def to_json(*options)
-      @fields.to_json(*options)
+      as_json.to_json(*options)
     end
 
-    # For Rails, whose JSON encoder asks for it.
+    # The same for Rails, whose JSON encoder asks for it.
     def as_json(*)
-      to_h
+      masks = self.class.secrets & @fields.keys
+      masks.empty? ? to_h : @fields.merge(masks.to_h { |name| [name, MASK] })
     end
 
     # For pattern matching: `case person in {name:, company: {domain:}}`.

@@ -5,120 +5,120 @@
 module Millrace
   # See EmailAddress in /openapi.json.
   class EmailAddress < Model
-    field :email
-    field :type
-    field :status
+    field :email, String
+    field :type, String
+    field :status, String
   end
 
   # See PhoneNumber in /openapi.json.
   class PhoneNumber < Model
-    field :number
-    field :type
+    field :number, String
+    field :type, String
   end
 
   # Where the person is.
   class Location < Model
-    field :name
-    field :city
-    field :region
-    field :country
-    field :country_code
-    field :postal_code
-    field :lat
-    field :lng
+    field :name, String
+    field :city, String
+    field :region, String
+    field :country, String
+    field :country_code, String
+    field :postal_code, String
+    field :lat, Numeric
+    field :lng, Numeric
   end
 
   # See Certification in /openapi.json.
   class Certification < Model
-    field :name
-    field :issuer
-    field :issued_on
+    field :name, String
+    field :issuer, String
+    field :issued_on, String
   end
 
   # See Education in /openapi.json.
   class Education < Model
-    field :school
-    field :degree
-    field :started_on
-    field :ended_on
+    field :school, String
+    field :degree, String
+    field :started_on, String
+    field :ended_on, String
   end
 
   # See Employment in /openapi.json.
   class Employment < Model
-    field :title
-    field :company
-    field :domain
-    field :started_on
-    field :ended_on
-    field :is_current
+    field :title, String
+    field :company, String
+    field :domain, String
+    field :started_on, String
+    field :ended_on, String
+    field :is_current, :boolean
   end
 
   # See Technology in /openapi.json.
   class Technology < Model
-    field :name
-    field :category
-    field :first_seen_on
-    field :last_seen_on
+    field :name, String
+    field :category, String
+    field :first_seen_on, String
+    field :last_seen_on, String
   end
 
   # See Subsidiary in /openapi.json.
   class Subsidiary < Model
-    field :name
-    field :domain
+    field :name, String
+    field :domain, String
   end
 
   # Growth within 3, 6, 12 and 24 months; 0.15 is 15 percent.
   class HeadcountGrowth < Model
-    field :m3
-    field :m6
-    field :m12
-    field :m24
+    field :m3, Numeric
+    field :m6, Numeric
+    field :m12, Numeric
+    field :m24, Numeric
   end
 
   # See FundingRound in /openapi.json.
   class FundingRound < Model
-    field :round_type
-    field :announced_on
-    field :amount
-    field :currency
-    field :amount_usd
-    field :investors
-    field :lead_investors
+    field :round_type, String
+    field :announced_on, String
+    field :amount, Numeric
+    field :currency, String
+    field :amount_usd, Numeric
+    field :investors, [String]
+    field :lead_investors, [String]
   end
 
   # What it has raised.
   class Funding < Model
-    field :total_usd
-    field :rounds_count
-    field :last_stage
-    field :last_amount_usd
-    field :last_date
-    field :investors
-    field :rounds, FundingRound
+    field :total_usd, Numeric
+    field :rounds_count, Integer
+    field :last_stage, String
+    field :last_amount_usd, Numeric
+    field :last_date, String
+    field :investors, [String]
+    field :rounds, [FundingRound]
   end
 
   # Whom it is looking for.
   class Hiring < Model
-    field :open_roles
-    field :by_department
-    field :by_country
-    field :delta_30d
-    field :last_posted_on
+    field :open_roles, Integer
+    field :by_department, { each: Numeric }
+    field :by_country, { each: Numeric }
+    field :delta_30d, Numeric
+    field :last_posted_on, String
   end
 
   # Whom it is about, without address and number: those are revealed.
   class SignalPerson < Model
-    field :id
-    field :name
-    field :title
-    field :linkedin_url
+    field :id, String
+    field :name, String
+    field :title, String
+    field :linkedin_url, String
   end
 
   # See Position in /openapi.json.
   class Position < Model
-    field :name
-    field :domain
-    field :title
+    field :name, String
+    field :domain, String
+    field :title, String
   end
 
   # By type, each with all of its own. funding: `round_type`, `amount`, `currency`, `amount_usd`, `investors`,
@@ -126,43 +126,43 @@ module Millrace
   # executive_move: `move`, `from`, `to`, `effective_on`. technology_change: `change`, `technology`, `category`. A
   # `move` is joined, left or promoted, a `change` added or removed.
   class SignalData < Model
-    field :round_type
-    field :amount
-    field :currency
-    field :amount_usd
-    field :investors
-    field :lead_investors
-    field :total_raised_usd
-    field :openings
-    field :delta_30d
-    field :departments
-    field :titles
-    field :locations
-    field :move
-    field :from, Position
-    field :to, Position
-    field :effective_on
-    field :change
-    field :technology
-    field :category
+    field :round_type, String
+    field :amount, Numeric
+    field :currency, String
+    field :amount_usd, Numeric
+    field :investors, [String]
+    field :lead_investors, [String]
+    field :total_raised_usd, Numeric
+    field :openings, Numeric
+    field :delta_30d, Numeric
+    field :departments, [String]
+    field :titles, [String]
+    field :locations, [String]
+    field :move, String
+    field :from, Set[String, Position]
+    field :to, Set[String, Position]
+    field :effective_on, String
+    field :change, String
+    field :technology, String
+    field :category, String
   end
 
   # As at `GET /v1/signals`, without `company`.
   class CompanySignal < Model
     # Stable for as long as the signal is known.
-    field :id
+    field :id, String
     # What kind of signal it is.
-    field :type
+    field :type, String
     # A finer kind.
-    field :subtype
+    field :subtype, String
     # When it happened.
-    field :occurred_at
+    field :occurred_at, String
     # When it became known.
-    field :detected_at
+    field :detected_at, String
     # How sure it is, 0 to 1.
-    field :confidence
+    field :confidence, Numeric
     # Where it was read.
-    field :source_url
+    field :source_url, String
     # Whom it is about, without address and number: those are revealed.
     field :person, SignalPerson
     # By type, each with all of its own. funding: `round_type`, `amount`, `currency`, `amount_usd`, `investors`,
@@ -175,81 +175,81 @@ module Millrace
   # Everything that is known of a company; `null` where nothing is. New fields may come.
   class Company < Model
     # Stable for as long as the company is known.
-    field :id
+    field :id, String
     # The name it goes by.
-    field :name
+    field :name, String
     # The name it is registered by.
-    field :legal_name
+    field :legal_name, String
     # Its domain, in ASCII (A-labels).
-    field :domain
+    field :domain, String
     # Headcount.
-    field :employees
+    field :employees, Integer
     # Headcount as a range.
-    field :employees_range
+    field :employees_range, String
     # Revenue a year, as text.
-    field :revenue
+    field :revenue, String
     # Revenue a year, US dollars.
-    field :revenue_usd
+    field :revenue_usd, Integer
     # Revenue as a range.
-    field :revenue_range
+    field :revenue_range, String
     # Industry.
-    field :industry
+    field :industry, String
     # Sector.
-    field :sector
+    field :sector, String
     # Such as `private`, `public`, `nonprofit`; there may be others.
-    field :type
+    field :type, String
     # What it does.
-    field :description
+    field :description, String
     # Year in which it was founded.
-    field :founded_year
+    field :founded_year, Integer
     # Names of the technologies that it uses.
-    field :stack
+    field :stack, [String]
     # The same with what is known of each.
-    field :technologies, Technology
+    field :technologies, [Technology]
     # Head office.
     field :hq, Location
     # Offices.
-    field :locations, Location
+    field :locations, [Location]
     # Telephone number.
-    field :phone
+    field :phone, String
     # Its logo.
-    field :logo_url
+    field :logo_url, String
     # Its page there.
-    field :linkedin_url
+    field :linkedin_url, String
     # Who follow it there.
-    field :linkedin_followers
+    field :linkedin_followers, Integer
     # Its page there.
-    field :twitter_url
+    field :twitter_url, String
     # Its page there.
-    field :facebook_url
+    field :facebook_url, String
     # Its page there.
-    field :crunchbase_url
+    field :crunchbase_url, String
     # Stock symbol.
-    field :ticker
+    field :ticker, String
     # Stock exchange.
-    field :exchange
+    field :exchange, String
     # Domain of the parent company.
-    field :parent_domain
+    field :parent_domain, String
     # Companies that it owns.
-    field :subsidiaries, Subsidiary
+    field :subsidiaries, [Subsidiary]
     # Other domains that it has.
-    field :domain_aliases
+    field :domain_aliases, [String]
     # Who runs its mail, such as `google`, `microsoft`, `self_hosted`; there may be others.
-    field :email_provider
+    field :email_provider, String
     # How it writes its people's addresses.
-    field :email_pattern
+    field :email_pattern, String
     # Whether its mail server takes mail for anybody.
-    field :accepts_all
+    field :accepts_all, :boolean
     # NAICS codes.
-    field :naics
+    field :naics, [String]
     # SIC codes.
-    field :sic
+    field :sic, [String]
     # Keywords.
-    field :keywords
+    field :keywords, [String]
     # Headcount by department.
-    field :employees_by_department
+    field :employees_by_department, { each: Numeric }
     # Headcount by country.
-    field :employees_by_country
+    field :employees_by_country, { each: Numeric }
     # Growth within 3, 6, 12 and 24 months; 0.15 is 15 percent.
     field :headcount_growth, HeadcountGrowth
     # What it has raised.
@@ -257,103 +257,103 @@ module Millrace
     # Whom it is looking for.
     field :hiring, Hiring
     # The newest of its signals; all are at `GET /v1/signals`.
-    field :signals, CompanySignal
+    field :signals, [CompanySignal]
     # When the newest of the record was reported.
-    field :updated_at
+    field :updated_at, String
   end
 
   # Everything that is known of a person; `null` where nothing is. New fields may come.
   class Person < Model
     # Stable for as long as the person is known.
-    field :id
+    field :id, String
     # Work address.
-    field :email
+    field :email, String
     # Full name.
-    field :name
+    field :name, String
     # Given name.
-    field :first_name
+    field :first_name, String
     # Middle name.
-    field :middle_name
+    field :middle_name, String
     # Family name.
-    field :last_name
+    field :last_name, String
     # Other ways in which the name is written.
-    field :name_aliases
+    field :name_aliases, [String]
     # How the person introduces themselves.
-    field :headline
+    field :headline, String
     # Job title.
-    field :title
+    field :title, String
     # Such as `entry`, `mid`, `senior`, `lead`, `director`, `vp`, `c_suite`; there may be others.
-    field :seniority
+    field :seniority, String
     # Such as `engineering`, `sales`, `people`; there may be others.
-    field :department
+    field :department, String
     # Part of the department.
-    field :sub_department
+    field :sub_department, String
     # What the person says of themselves.
-    field :summary
+    field :summary, String
     # First day in the present role.
-    field :role_started_on
+    field :role_started_on, String
     # Months in the present role, when it was reported.
-    field :tenure_months
+    field :tenure_months, Integer
     # Years at work.
-    field :years_experience
+    field :years_experience, Integer
     # When the person changed jobs last.
-    field :job_changed_at
+    field :job_changed_at, String
     # `verified`, `risky`, `unverified`, `bounced`; there may be others.
-    field :email_status
+    field :email_status, String
     # `work` or `personal`; there may be others.
-    field :email_type
+    field :email_type, String
     # How sure the address is, 0 to 100.
-    field :email_confidence
+    field :email_confidence, Integer
     # When that was learnt.
-    field :email_verified_at
+    field :email_verified_at, String
     # All known addresses.
-    field :emails, EmailAddress
+    field :emails, [EmailAddress]
     # Private addresses.
-    field :personal_emails
+    field :personal_emails, [String]
     # Mobile number (E.164).
-    field :mobile
+    field :mobile, String
     # All known numbers.
-    field :phones, PhoneNumber
+    field :phones, [PhoneNumber]
     # Where the person is.
     field :location, Location
     # Name in the IANA database.
-    field :time_zone
+    field :time_zone, String
     # Professional profile.
-    field :linkedin_url
+    field :linkedin_url, String
     # The profile's id.
-    field :linkedin_id
+    field :linkedin_id, String
     # Profile there.
-    field :twitter_url
+    field :twitter_url, String
     # Profile there.
-    field :github_url
+    field :github_url, String
     # Profile there.
-    field :facebook_url
+    field :facebook_url, String
     # The person's own site.
-    field :website_url
+    field :website_url, String
     # A picture.
-    field :photo_url
+    field :photo_url, String
     # Skills.
-    field :skills
+    field :skills, [String]
     # Languages.
-    field :languages
+    field :languages, [String]
     # Certifications.
-    field :certifications, Certification
+    field :certifications, [Certification]
     # Schools.
-    field :education, Education
+    field :education, [Education]
     # Present and earlier roles.
-    field :employment_history, Employment
+    field :employment_history, [Employment]
     # How sure it is that this is who was asked for; `null` when a company was.
-    field :likelihood
+    field :likelihood, Integer
     # By what it was found.
-    field :matched_on
+    field :matched_on, [String]
     # How many sources the record is from.
-    field :sources_count
+    field :sources_count, Integer
     # When the person was first known.
-    field :first_seen_at
+    field :first_seen_at, String
     # When the newest of the record was reported.
-    field :updated_at
+    field :updated_at, String
     # Whether the address is verified.
-    field :verified
+    field :verified, :boolean
     # Where the person works.
     field :company, Company
   end
@@ -361,37 +361,37 @@ module Millrace
   # See ProblemItem in /openapi.json.
   class ProblemItem < Model
     # Where in the body (RFC 6901).
-    field :pointer
+    field :pointer, String
     # Which query parameter or header.
-    field :parameter
-    field :code
-    field :detail
+    field :parameter, String
+    field :code, String
+    field :detail, String
   end
 
   # What went wrong (RFC 9457).
   class Problem < Model
     # Names the kind of problem.
-    field :type
-    field :title
-    field :status
+    field :type, String
+    field :title, String
+    field :status, Integer
     # What happened, for who reads it.
-    field :detail
+    field :detail, String
     # The path asked for.
-    field :instance
+    field :instance, String
     # For programs; stable.
-    field :code
+    field :code, String
     # As in `X-Request-Id`.
-    field :request_id
+    field :request_id, String
     # Whether the same request may work later.
-    field :retryable
+    field :retryable, :boolean
     # What exactly is wrong, and where; at most 100.
-    field :errors, ProblemItem
+    field :errors, [ProblemItem]
   end
 
   # See BulkResult in /openapi.json.
   class BulkResult < Model
     # What `POST /v1/enrich` would have answered.
-    field :status
+    field :status, Integer
     field :record, Person
     field :error, Problem
     # As it was sent.
@@ -400,113 +400,113 @@ module Millrace
 
   # See BulkEnrichment in /openapi.json.
   class BulkEnrichment < Model
-    field :data, BulkResult
+    field :data, [BulkResult]
   end
 
   # The most important of the company; all of it is at `GET /v1/companies/{domain}`.
   class ContactCompany < Model
     # Stable for as long as the company is known.
-    field :id
+    field :id, String
     # The name it goes by.
-    field :name
+    field :name, String
     # Its domain, in ASCII (A-labels).
-    field :domain
+    field :domain, String
     # Headcount.
-    field :employees
+    field :employees, Integer
     # Headcount as a range.
-    field :employees_range
+    field :employees_range, String
     # Revenue a year, as text.
-    field :revenue
+    field :revenue, String
     # Industry.
-    field :industry
+    field :industry, String
     # Such as `private`, `public`, `nonprofit`; there may be others.
-    field :type
+    field :type, String
     # Head office.
     field :hq, Location
     # Its page there.
-    field :linkedin_url
+    field :linkedin_url, String
   end
 
   # A contact as a search shows them; with `fields`, those fields alone.
   class Contact < Model
     # Stable for as long as the person is known.
-    field :id
+    field :id, String
     # Full name.
-    field :name
+    field :name, String
     # Given name.
-    field :first_name
+    field :first_name, String
     # Middle name.
-    field :middle_name
+    field :middle_name, String
     # Family name.
-    field :last_name
+    field :last_name, String
     # Other ways in which the name is written.
-    field :name_aliases
+    field :name_aliases, [String]
     # How the person introduces themselves.
-    field :headline
+    field :headline, String
     # Job title.
-    field :title
+    field :title, String
     # Such as `entry`, `mid`, `senior`, `lead`, `director`, `vp`, `c_suite`; there may be others.
-    field :seniority
+    field :seniority, String
     # Such as `engineering`, `sales`, `people`; there may be others.
-    field :department
+    field :department, String
     # Part of the department.
-    field :sub_department
+    field :sub_department, String
     # What the person says of themselves.
-    field :summary
+    field :summary, String
     # First day in the present role.
-    field :role_started_on
+    field :role_started_on, String
     # Months in the present role, when it was reported.
-    field :tenure_months
+    field :tenure_months, Integer
     # Years at work.
-    field :years_experience
+    field :years_experience, Integer
     # When the person changed jobs last.
-    field :job_changed_at
+    field :job_changed_at, String
     # `verified`, `risky`, `unverified`, `bounced`; there may be others.
-    field :email_status
+    field :email_status, String
     # `work` or `personal`; there may be others.
-    field :email_type
+    field :email_type, String
     # How sure the address is, 0 to 100.
-    field :email_confidence
+    field :email_confidence, Integer
     # When that was learnt.
-    field :email_verified_at
+    field :email_verified_at, String
     # Where the person is.
     field :location, Location
     # Name in the IANA database.
-    field :time_zone
+    field :time_zone, String
     # Professional profile.
-    field :linkedin_url
+    field :linkedin_url, String
     # The profile's id.
-    field :linkedin_id
+    field :linkedin_id, String
     # Profile there.
-    field :twitter_url
+    field :twitter_url, String
     # Profile there.
-    field :github_url
+    field :github_url, String
     # Profile there.
-    field :facebook_url
+    field :facebook_url, String
     # The person's own site.
-    field :website_url
+    field :website_url, String
     # A picture.
-    field :photo_url
+    field :photo_url, String
     # Skills.
-    field :skills
+    field :skills, [String]
     # Languages.
-    field :languages
+    field :languages, [String]
     # Certifications.
-    field :certifications, Certification
+    field :certifications, [Certification]
     # Schools.
-    field :education, Education
+    field :education, [Education]
     # Present and earlier roles.
-    field :employment_history, Employment
+    field :employment_history, [Employment]
     # How many sources the record is from.
-    field :sources_count
+    field :sources_count, Integer
     # When the person was first known.
-    field :first_seen_at
+    field :first_seen_at, String
     # When the newest of the record was reported.
-    field :updated_at
+    field :updated_at, String
     # An address can be revealed.
-    field :has_email
+    field :has_email, :boolean
     # A number can be revealed.
-    field :has_mobile
+    field :has_mobile, :boolean
     # The most important of the company; all of it is at `GET /v1/companies/{domain}`.
     field :company, ContactCompany
   end
@@ -514,144 +514,144 @@ module Millrace
   # See ContactPageMeta in /openapi.json.
   class ContactPageMeta < Model
     # How many there are.
-    field :total
+    field :total, Integer
     # Whether there are exactly so many, or at least.
-    field :total_relation
-    field :limit
+    field :total_relation, String
+    field :limit, Integer
     # Pass it as `cursor` for the next page; `null`: this is the last.
-    field :next_cursor
+    field :next_cursor, String
   end
 
   # See ContactPage in /openapi.json.
   class ContactPage < Model
-    field :data, Contact
+    field :data, [Contact]
     field :meta, ContactPageMeta
   end
 
   # A contact with everything by which they can be reached.
   class RevealedContact < Model
     # Stable for as long as the person is known.
-    field :id
+    field :id, String
     # Work address.
-    field :email
+    field :email, String
     # Full name.
-    field :name
+    field :name, String
     # Given name.
-    field :first_name
+    field :first_name, String
     # Middle name.
-    field :middle_name
+    field :middle_name, String
     # Family name.
-    field :last_name
+    field :last_name, String
     # Other ways in which the name is written.
-    field :name_aliases
+    field :name_aliases, [String]
     # How the person introduces themselves.
-    field :headline
+    field :headline, String
     # Job title.
-    field :title
+    field :title, String
     # Such as `entry`, `mid`, `senior`, `lead`, `director`, `vp`, `c_suite`; there may be others.
-    field :seniority
+    field :seniority, String
     # Such as `engineering`, `sales`, `people`; there may be others.
-    field :department
+    field :department, String
     # Part of the department.
-    field :sub_department
+    field :sub_department, String
     # What the person says of themselves.
-    field :summary
+    field :summary, String
     # First day in the present role.
-    field :role_started_on
+    field :role_started_on, String
     # Months in the present role, when it was reported.
-    field :tenure_months
+    field :tenure_months, Integer
     # Years at work.
-    field :years_experience
+    field :years_experience, Integer
     # When the person changed jobs last.
-    field :job_changed_at
+    field :job_changed_at, String
     # `verified`, `risky`, `unverified`, `bounced`; there may be others.
-    field :email_status
+    field :email_status, String
     # `work` or `personal`; there may be others.
-    field :email_type
+    field :email_type, String
     # How sure the address is, 0 to 100.
-    field :email_confidence
+    field :email_confidence, Integer
     # When that was learnt.
-    field :email_verified_at
+    field :email_verified_at, String
     # All known addresses.
-    field :emails, EmailAddress
+    field :emails, [EmailAddress]
     # Private addresses.
-    field :personal_emails
+    field :personal_emails, [String]
     # Mobile number (E.164).
-    field :mobile
+    field :mobile, String
     # All known numbers.
-    field :phones, PhoneNumber
+    field :phones, [PhoneNumber]
     # Where the person is.
     field :location, Location
     # Name in the IANA database.
-    field :time_zone
+    field :time_zone, String
     # Professional profile.
-    field :linkedin_url
+    field :linkedin_url, String
     # The profile's id.
-    field :linkedin_id
+    field :linkedin_id, String
     # Profile there.
-    field :twitter_url
+    field :twitter_url, String
     # Profile there.
-    field :github_url
+    field :github_url, String
     # Profile there.
-    field :facebook_url
+    field :facebook_url, String
     # The person's own site.
-    field :website_url
+    field :website_url, String
     # A picture.
-    field :photo_url
+    field :photo_url, String
     # Skills.
-    field :skills
+    field :skills, [String]
     # Languages.
-    field :languages
+    field :languages, [String]
     # Certifications.
-    field :certifications, Certification
+    field :certifications, [Certification]
     # Schools.
-    field :education, Education
+    field :education, [Education]
     # Present and earlier roles.
-    field :employment_history, Employment
+    field :employment_history, [Employment]
     # How sure it is that this is who was asked for; `null` when a company was.
-    field :likelihood
+    field :likelihood, Integer
     # By what it was found.
-    field :matched_on
+    field :matched_on, [String]
     # How many sources the record is from.
-    field :sources_count
+    field :sources_count, Integer
     # When the person was first known.
-    field :first_seen_at
+    field :first_seen_at, String
     # When the newest of the record was reported.
-    field :updated_at
+    field :updated_at, String
     # Whether the address is verified.
-    field :verified
+    field :verified, :boolean
     # What this cost, when it was first answered.
-    field :credits_charged
+    field :credits_charged, Integer
     # Where the person works.
     field :company, Company
   end
 
   # Where it happened.
   class SignalCompany < Model
-    field :id
-    field :name
-    field :domain
-    field :employees
-    field :industry
+    field :id, String
+    field :name, String
+    field :domain, String
+    field :employees, Integer
+    field :industry, String
     field :hq, Location
   end
 
   # Something that happened at a company. New fields may come.
   class Signal < Model
     # Stable for as long as the signal is known.
-    field :id
+    field :id, String
     # What kind of signal it is.
-    field :type
+    field :type, String
     # A finer kind.
-    field :subtype
+    field :subtype, String
     # When it happened.
-    field :occurred_at
+    field :occurred_at, String
     # When it became known.
-    field :detected_at
+    field :detected_at, String
     # How sure it is, 0 to 1.
-    field :confidence
+    field :confidence, Numeric
     # Where it was read.
-    field :source_url
+    field :source_url, String
     # Where it happened.
     field :company, SignalCompany
     # Whom it is about, without address and number: those are revealed.
@@ -665,200 +665,200 @@ module Millrace
 
   # See PageMeta in /openapi.json.
   class PageMeta < Model
-    field :limit
+    field :limit, Integer
     # Pass it as `cursor` for the next page; `null`: this is the last.
-    field :next_cursor
+    field :next_cursor, String
   end
 
   # See SignalPage in /openapi.json.
   class SignalPage < Model
-    field :data, Signal
+    field :data, [Signal]
     field :meta, PageMeta
   end
 
   # `relay`: mail is forwarded to a mailbox elsewhere. `mailbox_full`, `disabled`: a mail server says so.
   # `accept_all` is `null` where it is not known.
   class VerificationFlags < Model
-    field :disposable
-    field :relay
-    field :role
-    field :free
-    field :accept_all
-    field :mailbox_full
-    field :disabled
-    field :smtputf8
+    field :disposable, :boolean
+    field :relay, :boolean
+    field :role, :boolean
+    field :free, :boolean
+    field :accept_all, :boolean
+    field :mailbox_full, :boolean
+    field :disabled, :boolean
+    field :smtputf8, :boolean
   end
 
   # See VerificationDomain in /openapi.json.
   class VerificationDomain < Model
-    field :ascii
-    field :unicode
-    field :registrable
+    field :ascii, String
+    field :unicode, String
+    field :registrable, String
   end
 
   # See MailExchangeRecord in /openapi.json.
   class MailExchangeRecord < Model
-    field :preference
-    field :host
+    field :preference, Integer
+    field :host, String
   end
 
   # `null`: DNS was not asked, or did not say.
   class MailExchange < Model
-    field :found
-    field :implicit
-    field :null_mx
-    field :records, MailExchangeRecord
-    field :provider
+    field :found, :boolean
+    field :implicit, :boolean
+    field :null_mx, :boolean
+    field :records, [MailExchangeRecord]
+    field :provider, String
   end
 
   # `null`: no mail server was asked.
   class SmtpReply < Model
-    field :stage
-    field :host
-    field :code
-    field :enhanced_code
-    field :message
-    field :tls
-    field :greylisted
+    field :stage, String
+    field :host, String
+    field :code, Integer
+    field :enhanced_code, String
+    field :message, String
+    field :tls, :boolean
+    field :greylisted, :boolean
   end
 
   # See VerificationCheck in /openapi.json.
   class VerificationCheck < Model
-    field :name
-    field :result
-    field :detail
-    field :ms
+    field :name, String
+    field :result, String
+    field :detail, String
+    field :ms, Numeric
   end
 
   # See ScoreFactor in /openapi.json.
   class ScoreFactor < Model
-    field :factor
-    field :points
+    field :factor, String
+    field :points, Integer
   end
 
   # Whether an address takes mail.
   class Verification < Model
     # As it was sent; `null`: of somebody who was erased after they were asked about.
-    field :email
+    field :email, String
     # The mailbox that is meant; `null`: it is no address, or its owner asked to be removed.
-    field :normalized
-    field :result
+    field :normalized, String
+    field :result, String
     # Why; there may be others than those that the reference names.
-    field :reason
+    field :reason, String
     # The sum of the points of `score_factors`.
-    field :confidence
+    field :confidence, Integer
     # Whether `result` is `deliverable`.
-    field :verified
+    field :verified, :boolean
     # `relay`: mail is forwarded to a mailbox elsewhere. `mailbox_full`, `disabled`: a mail server says so.
     # `accept_all` is `null` where it is not known.
     field :flags, VerificationFlags
     # What was probably meant.
-    field :did_you_mean
+    field :did_you_mean, String
     field :domain, VerificationDomain
     # `null`: DNS was not asked, or did not say.
     field :mx, MailExchange
     # `null`: no mail server was asked.
     field :smtp, SmtpReply
     # What each stage found, and how long it took, milliseconds.
-    field :checks, VerificationCheck
-    field :score_factors, ScoreFactor
-    field :score_version
+    field :checks, [VerificationCheck]
+    field :score_factors, [ScoreFactor]
+    field :score_version, Integer
     # Conversations with mail servers.
-    field :attempts
+    field :attempts, Integer
     # When it is worth asking again.
-    field :retry_at
+    field :retry_at, String
     # When what the verdict rests on was learnt.
-    field :verified_at
-    field :expires_at
+    field :verified_at, String
+    field :expires_at, String
     # The verdict rests on something learnt earlier.
-    field :cached
+    field :cached, :boolean
   end
 
   # How many there are of each result.
   class VerificationSummary < Model
-    field :deliverable
-    field :undeliverable
-    field :risky
-    field :unknown
+    field :deliverable, Integer
+    field :undeliverable, Integer
+    field :risky, Integer
+    field :unknown, Integer
   end
 
   # See VerificationBatch in /openapi.json.
   class VerificationBatch < Model
     # In the order sent.
-    field :data, Verification
+    field :data, [Verification]
     # How many there are of each result.
     field :summary, VerificationSummary
   end
 
   # See VerificationProgress in /openapi.json.
   class VerificationProgress < Model
-    field :id
-    field :status
+    field :id, String
+    field :status, String
     # Where to ask for it.
-    field :location
+    field :location, String
     # Different addresses.
-    field :total
+    field :total, Integer
     # Of them, those whose result will not change.
-    field :settled
+    field :settled, Integer
   end
 
   # An asynchronous verification that is done.
   class VerificationDone < Model
-    field :id
+    field :id, String
     # Where its results are.
-    field :location
+    field :location, String
     # Results.
-    field :total
+    field :total, Integer
     # How many there are of each result.
     field :summary, VerificationSummary
   end
 
   # The current employer.
   class JobChangeCompany < Model
-    field :id
-    field :name
-    field :domain
-    field :employees
-    field :industry
+    field :id, String
+    field :name, String
+    field :domain, String
+    field :employees, Integer
+    field :industry, String
   end
 
   # Employer and title before the change.
   class JobPosition < Model
-    field :title
-    field :company_name
-    field :company_domain
+    field :title, String
+    field :company_name, String
+    field :company_domain, String
   end
 
   # A person who has another employer or title.
   class JobChange < Model
     # The `id` of the person.
-    field :person
-    field :name
+    field :person, String
+    field :name, String
     # The current title.
-    field :title
-    field :linkedin_url
+    field :title, String
+    field :linkedin_url, String
     # The current employer.
     field :company, JobChangeCompany
     # Employer and title before the change.
     field :from, JobPosition
     # Employer and title after the change.
     field :to, JobPosition
-    field :detected_at
+    field :detected_at, String
   end
 
   # See GraphQLLocation in /openapi.json.
   class GraphQLLocation < Model
-    field :line
-    field :column
+    field :line, Integer
+    field :column, Integer
   end
 
   # See GraphQLError in /openapi.json.
   class GraphQLError < Model
     # What happened, for who reads it.
-    field :message
-    field :locations, GraphQLLocation
+    field :message, String
+    field :locations, [GraphQLLocation]
     # The field that has come to nothing.
-    field :path
+    field :path, [Set[String, Integer]]
     # As REST says it. Its `errors` point into the arguments of the field.
     field :extensions, Problem
   end
@@ -866,223 +866,223 @@ module Millrace
   # What was asked for, and what of it there is none. Without `data`, nothing was done.
   class GraphQLResponse < Model
     # By the names in the document.
-    field :data
-    field :errors, GraphQLError
+    field :data, Hash
+    field :errors, [GraphQLError]
   end
 
   # Why the job is paused, has failed, or has unprocessed lines: `insufficient_credits`, `max_credits`, `disk_full`;
   # `bad_header`, `no_readable_line`, `too_many_lines`, `files_lost`; `key_revoked`, `paused_too_long`.
   class BatchReason < Model
-    field :code
-    field :detail
+    field :code, String
+    field :detail, String
   end
 
   # See BatchParts in /openapi.json.
   class BatchParts < Model
     # The number of parts that were sent.
-    field :count
-    field :bytes
+    field :count, Integer
+    field :bytes, Integer
   end
 
   # Counts of lines. `total` is the sum of the others, and 0 until the job is validated.
   class BatchCounts < Model
-    field :total
-    field :succeeded
-    field :not_found
-    field :failed
-    field :unprocessed
+    field :total, Integer
+    field :succeeded, Integer
+    field :not_found, Integer
+    field :failed, Integer
+    field :unprocessed, Integer
   end
 
   # When the job last entered each state.
   class BatchTimes < Model
-    field :open
-    field :validating
-    field :queued
-    field :in_progress
-    field :paused
-    field :finalizing
-    field :completed
-    field :failed
-    field :cancelling
-    field :cancelled
-    field :expired
+    field :open, String
+    field :validating, String
+    field :queued, String
+    field :in_progress, String
+    field :paused, String
+    field :finalizing, String
+    field :completed, String
+    field :failed, String
+    field :cancelling, String
+    field :cancelled, String
+    field :expired, String
   end
 
   # See Batch in /openapi.json.
   class Batch < Model
-    field :id
-    field :operation
-    field :format
-    field :state
+    field :id, String
+    field :operation, String
+    field :format, String
+    field :state, String
     # Why the job is paused, has failed, or has unprocessed lines: `insufficient_credits`, `max_credits`, `disk_full`;
     # `bad_header`, `no_readable_line`, `too_many_lines`, `files_lost`; `key_revoked`, `paused_too_long`.
     field :reason, BatchReason
     # The options of the request.
-    field :options
+    field :options, Hash
     # The metadata of the request.
-    field :metadata
-    field :webhook_url
-    field :max_credits
+    field :metadata, Hash
+    field :webhook_url, String
+    field :max_credits, Integer
     field :parts, BatchParts
     # Counts of lines. `total` is the sum of the others, and 0 until the job is validated.
     field :counts, BatchCounts
-    field :credits_charged
+    field :credits_charged, Integer
     # When the job last entered each state.
     field :times, BatchTimes
   end
 
   # See BatchPage in /openapi.json.
   class BatchPage < Model
-    field :data, Batch
+    field :data, [Batch]
     field :meta, PageMeta
   end
 
   # See BatchPart in /openapi.json.
   class BatchPart < Model
-    field :part
+    field :part, Integer
     # Bytes of the decompressed part.
-    field :bytes
+    field :bytes, Integer
   end
 
   # The error that the operation's own call would have.
   class BatchLineError < Model
-    field :code
-    field :detail
-    field :errors
+    field :code, String
+    field :detail, String
+    field :errors, [Hash]
   end
 
   # See BatchLine in /openapi.json.
   class BatchLine < Model
     # The number of the line among all lines of all parts; empty lines and headers do not count.
-    field :line
+    field :line, Integer
     # The `custom_id` of the input line.
-    field :custom_id
-    field :status
+    field :custom_id, String
+    field :status, String
     # The answer that the operation's own call would give.
-    field :record
+    field :record, Hash
     field :error, BatchLineError
-    field :credits
+    field :credits, Integer
   end
 
   # Selects among these events; `{}` selects all. An empty list matches nobody: all people in it were erased.
   class WebhookFilter < Model
-    field :domain
-    field :country
-    field :industry
-    field :email
-    field :linkedin_url
-    field :id
+    field :domain, [String]
+    field :country, [String]
+    field :industry, [String]
+    field :email, [String]
+    field :linkedin_url, [String]
+    field :id, [String]
   end
 
   # A subscription to events.
   class Webhook < Model
-    field :id
+    field :id, String
     # Where events are sent.
-    field :url
+    field :url, String
     # The event types that the webhook receives.
-    field :events
+    field :events, [String]
     # Selects among these events; `{}` selects all. An empty list matches nobody: all people in it were erased.
     field :filter, WebhookFilter
     # Whether the webhook receives events.
-    field :enabled
+    field :enabled, :boolean
     # `by_request`: a request disabled it. `gone`: its receiver answered 410. `failing`: every attempt has failed for
     # five days. `nobody_left`: all people in its filter were erased.
-    field :disabled_reason
+    field :disabled_reason, String
     # When the webhook was disabled.
-    field :disabled_at
+    field :disabled_at, String
     # Since when every attempt has failed; `null` when the last one succeeded.
-    field :failing_since
+    field :failing_since, String
     # The number of pending deliveries that were dropped, the oldest first, because there were too many.
-    field :dropped
-    field :created_at
-    field :updated_at
+    field :dropped, Integer
+    field :created_at, String
+    field :updated_at, String
   end
 
   # A webhook with the secret that signs its deliveries. The secret is not shown again.
   class WebhookWithSecret < Model
-    field :id
+    field :id, String
     # Where events are sent.
-    field :url
+    field :url, String
     # The event types that the webhook receives.
-    field :events
+    field :events, [String]
     # Selects among these events; `{}` selects all. An empty list matches nobody: all people in it were erased.
     field :filter, WebhookFilter
     # Whether the webhook receives events.
-    field :enabled
+    field :enabled, :boolean
     # `by_request`: a request disabled it. `gone`: its receiver answered 410. `failing`: every attempt has failed for
     # five days. `nobody_left`: all people in its filter were erased.
-    field :disabled_reason
+    field :disabled_reason, String
     # When the webhook was disabled.
-    field :disabled_at
+    field :disabled_at, String
     # Since when every attempt has failed; `null` when the last one succeeded.
-    field :failing_since
+    field :failing_since, String
     # The number of pending deliveries that were dropped, the oldest first, because there were too many.
-    field :dropped
-    field :created_at
-    field :updated_at
+    field :dropped, Integer
+    field :created_at, String
+    field :updated_at, String
     # `whsec_` and the HMAC key in Base64. `null` in the replay of an answer whose secret is no longer valid.
-    field :secret, secret: true
+    field :secret, String, secret: true
   end
 
   # See WebhookList in /openapi.json.
   class WebhookList < Model
-    field :data, Webhook
+    field :data, [Webhook]
   end
 
   # An event on its way to one webhook.
   class WebhookDelivery < Model
     # The `webhook-id` header of each attempt.
-    field :id
-    field :type
+    field :id, String
+    field :type, String
     # `pending`: an attempt is under way or follows.
-    field :state
-    field :attempts
-    field :created_at
+    field :state, String
+    field :attempts, Integer
+    field :created_at, String
     # `null` when no attempt follows.
-    field :next_attempt_at
-    field :last_attempt_at
+    field :next_attempt_at, String
+    field :last_attempt_at, String
     # The status of the answer; `null` when there was no answer.
-    field :last_status
+    field :last_status, Integer
     # Why there was no answer: `refused_address` (not a public address), `no_such_host`, `connection_failed`,
     # `tls_failed`, `timed_out`; for a test also `stopped` (the service stopped meanwhile). Or why the delivery was
     # given up: `webhook_disabled`, `key_revoked`, `unreadable` (it is damaged in the store).
-    field :last_error
+    field :last_error, String
   end
 
   # See WebhookDeliveryPage in /openapi.json.
   class WebhookDeliveryPage < Model
-    field :data, WebhookDelivery
+    field :data, [WebhookDelivery]
     field :meta, PageMeta
   end
 
   # See WebhookTest in /openapi.json.
   class WebhookTest < Model
     # Whether the receiver answered 2xx.
-    field :delivered
-    field :type
+    field :delivered, :boolean
+    field :type, String
     # The status of the answer; `null` when there was no answer.
-    field :status
+    field :status, Integer
     # Why there was no answer: `refused_address` (not a public address), `no_such_host`, `connection_failed`,
     # `tls_failed`, `timed_out`; for a test also `stopped` (the service stopped meanwhile). Or why the delivery was
     # given up: `webhook_disabled`, `key_revoked`, `unreadable` (it is damaged in the store).
-    field :error
+    field :error, String
   end
 
   # `data` of a test event, instead of the data of its type.
   class WebhookTestEvent < Model
-    field :test
+    field :test, :boolean
     # The `id` of the webhook.
-    field :webhook
+    field :webhook, String
   end
 
   # See Health in /openapi.json.
   class Health < Model
     # Of a service that is `degraded` some records cannot be read; it answers everything else.
-    field :status
+    field :status, String
     # Why it is not `ok`.
-    field :reason
+    field :reason, String
     # What happened, and what to do.
-    field :detail
+    field :detail, String
   end
 
   # The record of the data of each event.

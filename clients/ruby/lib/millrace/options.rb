@@ -3,17 +3,24 @@
 module Millrace
   # What a client was created with.
   class Options
-    attr_reader :api_key, :base_url, :timeout, :max_attempts, :retry_delay, :wait_for_rate_limit
+    attr_reader :api_key, :base_url, :timeout, :max_attempts, :retry_delay, :wait_for_rate_limit, :headers
 
-    def initialize(api_key:, base_url:, timeout:, max_attempts:, retry_delay:, wait_for_rate_limit:)
+    def initialize(api_key:, base_url:, timeout:, max_attempts:, retry_delay:, wait_for_rate_limit:, headers: {})
       @api_key = setting(api_key, "MILLRACE_API_KEY")
       @base_url = setting(base_url, "MILLRACE_BASE_URL").sub(%r{/+\z}, "")
       @timeout = timeout
       @max_attempts = max_attempts
       @retry_delay = retry_delay
       @wait_for_rate_limit = wait_for_rate_limit
+      @headers = headers
       check
       freeze
+    end
+
+    # The same with other settings, but for those that are nil.
+    def with(**changes)
+      same = { api_key:, base_url:, timeout:, max_attempts:, retry_delay:, wait_for_rate_limit:, headers: }
+      self.class.new(**same, **changes.compact)
     end
 
     def inspect

@@ -75,6 +75,8 @@ module Millrace
   # What an answer means. Knows no sockets.
   module Policy
     MAX_BYTES = 16 * 1024 * 1024
+    # More levels than any answer has.
+    MAX_NESTING = 512
     MAX_DELAY = 8.0
     MAX_RETRY_AFTER = 60.0
     MAX_RATE_LIMIT_WAIT = 900.0
@@ -115,7 +117,7 @@ module Millrace
 
     # The JSON of a success. Raises "bad_body" for anything else.
     def parse_json(call, response, body, symbolize_names: true)
-      JSON.parse(body, symbolize_names:, freeze: true)
+      JSON.parse(body, symbolize_names:, freeze: true, max_nesting: MAX_NESTING)
     rescue JSON::ParserError, EncodingError
       # Its message has a piece of the body.
       raise bad_body(call, "the answer is not JSON", response), cause: nil
@@ -126,7 +128,31 @@ module Millrace
       found = parse_json(call, response, body)
       raise bad_body(call, "the answer is not a JSON object", response) unless found.is_a?(Hash)
 
+      checked(model, call, response, found)
+    end
+
+    def checked(model, call, response, found)
+      wrong = found.is_a?(Hash) ? model.wrong_field(found) : "an item"
+      raise bad_body(call, "the type of #{wrong} is not that which was promised", response) if wrong
+
       model.new(found)
+    end
+
+    # The page of a list. Raises "bad_body" for anything else.
+    def page(model, call, response, body)
+      found = record(Model, call, response, body).to_h
+      data = found[:data]
+      meta = found[:meta] || {}
+      following, total = meta.values_at(:next_cursor, :total) if meta.is_a?(Hash)
+      right = data.is_a?(Array) && meta.is_a?(Hash) && (following.nil? || following.is_a?(String))
+      raise bad_body(call, "the answer is not a page", response) unless right && (total.nil? || total.is_a?(Integer))
+
+      Page.new(data.map { |item| checked(model, call, response, item) }, following, total)
+    end
+
+    # Seconds until a verification is asked for again: what the service says, from 1 to 60.
+    def poll_pause(response)
+      (retry_after(response["retry-after"], response["date"]) || 1.0).clamp(1.0, MAX_RETRY_AFTER)
     end
 
     # An answer that is of no use, and may be better next time.

@@ -20,7 +20,7 @@ module Millrace
   end
 
   # The event of a delivery, by Standard Webhooks. Raises WebhookSignatureError unless the service signed it within
-  # `tolerance` seconds.
+  # `tolerance` seconds. Raises ArgumentError without a usable secret or a body: then no delivery could be checked.
   #
   # `body` is the exact bytes that came, not parsed. `headers` are those of Rack, Rails, WEBrick or a hash of your own.
   # `secrets` is "whsec_...", or several while a secret is replaced.
@@ -35,11 +35,16 @@ module Millrace
     module_function
 
     def verify(body, headers, secrets, tolerance)
+      keys = (Array(secrets).empty? ? [""] : Array(secrets)).map { |secret| key(secret) }
       id, timestamp, signatures = required(headers)
       check_time(timestamp, tolerance)
+      unless body.is_a?(String) && !body.empty?
+        raise ArgumentError, "body: pass the bytes as they came; a framework that has read them leaves none"
+      end
+
       body = body.b
       signed = "#{id}.#{timestamp}.".b + body
-      wanted = Array(secrets).map { |secret| sign(secret, signed) }
+      wanted = keys.map { |key| "v1,#{[OpenSSL::HMAC.digest('SHA256', key, signed)].pack('m0')}" }
       fits = signatures.split.product(wanted).map { |one, other| OpenSSL.secure_compare(one, other) }
       raise WebhookSignatureError, "no signature of the delivery fits its body and the secret" if fits.none?
 
@@ -66,13 +71,14 @@ module Millrace
       raise WebhookSignatureError, "webhook-timestamp is more than #{tolerance} seconds away from now"
     end
 
-    def sign(secret, signed)
-      key = secret.to_s.delete_prefix("whsec_").unpack1("m0")
-      raise WebhookSignatureError, "the secret is empty" if key.empty?
+    def key(secret)
+      text = secret.to_s.delete_prefix("whsec_")
+      raise ArgumentError, "secrets: the secret is empty" if text.empty?
+      raise ArgumentError, "secrets: the secret is not whsec_ and Base64" unless text.match?(%r{\A[A-Za-z0-9+/]+={0,2}\z})
 
-      "v1,#{[OpenSSL::HMAC.digest('SHA256', key, signed)].pack('m0')}"
-    rescue ArgumentError
-      raise WebhookSignatureError, "the secret is not whsec_ and Base64", cause: nil
+      text.unpack1("m0")
+    rescue ArgumentError => e
+      raise e.message.start_with?("secrets") ? e : ArgumentError.new("secrets: the secret is not whsec_ and Base64")
     end
 
     def event(id, body)

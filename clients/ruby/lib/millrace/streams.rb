@@ -48,10 +48,12 @@ module Millrace
       return to_enum(:pages) unless block_given?
 
       cursor = @cursor
+      seen = { cursor => true }
       begin
-        page = fetch(@request.call(cursor), cursor)
+        page = fetch(@request.call(cursor), seen)
         yield page
         cursor = page.next_cursor
+        seen[cursor] = true
       end while cursor
       self
     end
@@ -62,14 +64,11 @@ module Millrace
 
     private
 
-    def fetch(request, cursor)
-      found = @transport.record(Model, request)
-      data = found[:data]
-      following = found.dig(:meta, :next_cursor)
-      raise Policy.bad_body(request.call, "the answer is not a page") unless data.is_a?(Array) && data.all?(Hash)
-      raise Policy.bad_body(request.call, "a page names itself as the next one") if following && following == cursor
+    def fetch(request, seen)
+      page = @transport.answer(request) { |response, body| Policy.page(@model, request.call, response, body) }
+      return page unless page.next_cursor && seen.key?(page.next_cursor)
 
-      Page.new(data.map { |item| @model.new(item) }, following, found.dig(:meta, :total))
+      raise Policy.bad_body(request.call, "a page names an earlier one as the next")
     end
   end
 

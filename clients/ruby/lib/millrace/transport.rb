@@ -15,19 +15,24 @@ module Millrace
 
     attr_reader :options, :last_response
 
-    def initialize(options, configure)
+    def initialize(options, connections)
       @options = options
-      @connections = Connections.new(options.base_url, configure)
+      @connections = connections
       @prefix = URI(options.base_url).path
       @last_response = nil
     end
 
-    # The record of an answer; nil for 204.
+    # The same connections with other options, and a last answer of its own.
+    def with(**changes)
+      self.class.new(options.with(**changes), @connections)
+    end
+
+    # The record of an answer.
     def record(model, request)
       answer(request) { |response, body| Policy.record(model, request.call, response, body) }
     end
 
-    # What the block makes of the answer and its body, after as many attempts as it takes; nil for 204.
+    # What the block makes of the answer and its body, after as many attempts as it takes.
     def answer(request, &read)
       retries = Retries.new(options)
       sent = headers(request)
@@ -91,7 +96,7 @@ module Millrace
         raise Policy.refused(request.call, response, body, options.api_key)
       end
 
-      yield response, body.force_encoding(Encoding::UTF_8) unless status == 204
+      yield response, body.force_encoding(Encoding::UTF_8)
     rescue Overdue
       raise Policy.timed_out("#{request.call}: the answer took too long"), cause: nil
     end
@@ -159,14 +164,14 @@ module Millrace
     # They are the same in each attempt.
     def headers(request)
       headers = {
-        "Authorization" => "Bearer #{options.api_key}",
-        "Accept" => "application/json",
-        "User-Agent" => USER_AGENT,
-        **(request.headers || {})
+        "authorization" => "Bearer #{options.api_key}",
+        "accept" => "application/json",
+        "user-agent" => USER_AGENT,
+        **(request.headers || {}).transform_keys(&:downcase)
       }
-      headers["Content-Type"] = "application/json" if request.body
-      headers["Idempotency-Key"] = request.idempotency_key || SecureRandom.uuid if request.verb == "POST"
-      headers
+      headers["content-type"] = "application/json" if request.body
+      headers["idempotency-key"] = request.idempotency_key || SecureRandom.uuid if request.verb == "POST"
+      { **options.headers.to_h { |name, value| [name.to_s.downcase, value] }, **headers }
     end
 
     def content_of(request)

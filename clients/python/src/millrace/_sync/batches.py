@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 from .._errors import CallError, TimedOutError
-from .._lines import PartCutter, file_lines, to_line
+from .._lines import PartCutter, to_line
+from .._records import file_lines
 from .._requests import blocks, body, is_csv, path, query
 from ..models import Batch, BatchLine, BatchLineStatus, BatchPart
 from .streams import Pager, Stream, lines

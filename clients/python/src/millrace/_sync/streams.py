@@ -58,7 +58,7 @@ class Pager(Generic[T]):
             seen.add(cursor)
 
     def _read(self, request: Request) -> Callable[[httpx.Response, bytes], Page[T]]:
-        return lambda found, body: parse_page(self._model, request.call, found.headers, body)
+        return lambda found, body: parse_page(self._model, request.call, found.status_code, found.headers, body)
 
 
 class Stream(Generic[T]):

@@ -16,6 +16,12 @@ export function normaliseColumnName(name: string): string {
     .toLowerCase();
 }
 
+/** The other columns whose names differ from this one in case only, such as `email` beside `Email`. */
+export function twinsOf(name: string, columns: readonly string[]): readonly string[] {
+  const lower = name.toLowerCase();
+  return columns.filter((other) => other !== name && other.toLowerCase() === lower);
+}
+
 const ALL_ALIASES = { ...ALIASES, ...PERSON_ALIASES };
 type Column = KeyColumn | PersonColumn;
 

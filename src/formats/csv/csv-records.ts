@@ -2,7 +2,7 @@
 import { readQuoted } from './fields.ts';
 import { detached, type FramedRecord } from '../framed-records.ts';
 import { MAX_BATCH_CELLS, MAX_RAW_CHARS } from '../limits.ts';
-import { PERSON_COLUMNS } from '../header-aliases.ts';
+import { PERSON_COLUMNS, twinsOf } from '../header-aliases.ts';
 import { personCells } from '../person-cells.ts';
 import type { Encoding, InputManifest, InputRecord, KeyColumn, PersonColumn } from '../input-record.ts';
 
@@ -26,6 +26,8 @@ interface CsvLayout {
   readonly email: number;
   readonly domain: number;
   readonly linkedinUrl: number;
+  /** By the index of a key's column: those whose names differ from it in case only. Null without any. */
+  readonly twins: ReadonlyMap<number, readonly number[]> | null;
   /** Null for a job that uses no column of a person. */
   readonly person: Readonly<Partial<Record<PersonColumn, number>>> | null;
 }
@@ -37,6 +39,7 @@ export function layoutOf(manifest: InputManifest, file: number): CsvLayout {
     const name = manifest.files[file]?.keys[key] ?? null;
     return name === null ? -1 : columns.indexOf(name);
   };
+  const twins = twinIndexes(manifest, header, Object.values(manifest.files[file]?.keys ?? {}));
   const wanted = PERSON_COLUMNS.filter((key) => manifest.keyName[key] !== undefined);
   const same = header.length === columns.length && header.every((name, index) => name === columns[index]);
   return {
@@ -48,8 +51,30 @@ export function layoutOf(manifest: InputManifest, file: number): CsvLayout {
     email: keyAt('email'),
     domain: keyAt('domain'),
     linkedinUrl: keyAt('linkedin_url'),
+    twins,
     person: wanted.length === 0 ? null : Object.fromEntries(wanted.map((key) => [key, keyAt(key)])),
   };
+}
+
+/** The columns that stand in for a key's column in rows where that one is blank, as indexes of the manifest's columns; null without any. */
+export function twinIndexes(
+  { columns }: Pick<InputManifest, 'columns'>,
+  header: readonly string[],
+  keys: readonly (string | null | undefined)[],
+): ReadonlyMap<number, readonly number[]> | null {
+  const found = keys.flatMap((name) => {
+    const twins = name === null || name === undefined ? [] : twinsOf(name, header);
+    return twins.length === 0 ? [] : [[columns.indexOf(name ?? ''), twins.map((twin) => columns.indexOf(twin))] as const];
+  });
+  return found.length === 0 ? null : new Map(found);
+}
+
+/** The cell of a key's column; where it is blank, that of a column whose name differs in case only. @param at -1 for none */
+export function keyCell(values: readonly string[], at: number, twins: ReadonlyMap<number, readonly number[]> | null): string {
+  const cell = values[at] ?? '';
+  if (twins === null || cell.trim() !== '') return cell;
+  const other = twins.get(at)?.find((index) => (values[index] ?? '').trim() !== '');
+  return other === undefined ? cell : (values[other] ?? '');
 }
 
 /** Input records, in batches with a limit on cells too. */
@@ -120,14 +145,14 @@ function toRecord(record: FramedRecord, fields: string[], layout: CsvLayout): In
     end,
     values,
     json: null,
-    email: keyed ? (values[layout.email] ?? '') : '',
-    domain: keyed ? (values[layout.domain] ?? '') : '',
-    linkedinUrl: keyed ? (values[layout.linkedinUrl] ?? '') : '',
+    email: keyed ? keyCell(values, layout.email, layout.twins) : '',
+    domain: keyed ? keyCell(values, layout.domain, layout.twins) : '',
+    linkedinUrl: keyed ? keyCell(values, layout.linkedinUrl, layout.twins) : '',
     bad,
     raw: keyed ? null : kind === 'overlong' ? detached(record.text.slice(0, MAX_RAW_CHARS)) : record.text.slice(0, MAX_RAW_CHARS),
     surplus: keyed && surplus,
   };
-  const person = layout.person === null ? null : personCells(layout.person, (at) => (keyed ? (values[at ?? -1] ?? '') : ''));
+  const person = layout.person === null ? null : personCells(layout.person, (at) => (keyed ? keyCell(values, at ?? -1, layout.twins) : ''));
   return person === null ? read : { ...read, person };
 }
 

@@ -97,8 +97,16 @@ function isNestedDeeply(json: string): boolean {
 }
 
 function keyOf(object: JsonObject | null, name: string | null): string {
-  if (object === null || name === null || !Object.hasOwn(object, name)) return '';
-  const value = object[name];
+  if (object === null || name === null) return '';
+  const text = Object.hasOwn(object, name) ? textOf(object[name]) : '';
+  if (text.trim() !== '') return text;
+  // Another program may have written this object, with its own case.
+  for (const twin in object)
+    if (twin.length === name.length && twin !== name && twin.toLowerCase() === name.toLowerCase()) return textOf(object[twin]);
+  return text;
+}
+
+function textOf(value: unknown): string {
   return typeof value === 'string' ? value : keyText(value);
 }
 

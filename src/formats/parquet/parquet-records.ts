@@ -1,4 +1,5 @@
 /** The rows of a Parquet file as input records. */
+import { keyCell, twinIndexes } from '../csv/csv-records.ts';
 import { PERSON_COLUMNS } from '../header-aliases.ts';
 import type { InputManifest, InputRecord, KeyColumn, PersonColumn, Position } from '../input-record.ts';
 import { MAX_RAW_CHARS } from '../limits.ts';
@@ -17,6 +18,7 @@ interface Layout {
   /** For each column of the manifest, whether its files agree in the type. */
   readonly isKept: readonly boolean[];
   readonly keyAt: Readonly<Record<KeyColumn, number>>;
+  readonly twins: ReadonlyMap<number, readonly number[]> | null;
   readonly person: Readonly<Partial<Record<PersonColumn, number>>> | null;
 }
 
@@ -44,6 +46,7 @@ function layoutOf({ columns, files, types = [], keyName }: InputManifest, file: 
     const name = keys?.[key] ?? null;
     return name === null ? -1 : columns.indexOf(name);
   };
+  const twins = twinIndexes({ columns }, header, Object.values(keys ?? {}));
   const wanted = PERSON_COLUMNS.filter((key) => keyName[key] !== undefined);
   return {
     file,
@@ -51,6 +54,7 @@ function layoutOf({ columns, files, types = [], keyName }: InputManifest, file: 
     types: own,
     isKept: columns.map((_, at) => (types[at] ?? null) !== null),
     keyAt: { email: keyAt('email'), domain: keyAt('domain'), linkedin_url: keyAt('linkedin_url') },
+    twins,
     person: wanted.length === 0 ? null : Object.fromEntries(wanted.map((key) => [key, keyAt(key)])),
   };
 }
@@ -71,7 +75,7 @@ function toRecord(columns: RowBatch['columns'], row: number, number: number, lay
     values.push(text);
     cells.push(cell === null || layout.isKept[column] === true ? cell : text);
   }
-  const valueAt = (at: number | undefined): string => (isBad ? '' : (values[at ?? -1] ?? ''));
+  const valueAt = (at: number | undefined): string => (isBad ? '' : keyCell(values, at ?? -1, layout.twins));
   const record: InputRecord = {
     file: layout.file,
     line: number + 1,

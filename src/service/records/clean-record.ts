@@ -5,7 +5,7 @@ import { memberNames, type MemberName } from '../http/member-names.ts';
 import { fieldOf, type Field, type Members } from './field.ts';
 import type { SparseRecord } from './whole-record.ts';
 import { isObject } from '../../util/is-object.ts';
-import { isEmpty } from '../http/values.ts';
+import { isBlank } from './empty-words.ts';
 
 /** The time of a report is stored beside its record, not in it. */
 const MOMENT = 'updated_at';
@@ -76,7 +76,7 @@ export function cleanInPlace(record: Record<string, unknown>, fields: Members): 
   for (const name in record) {
     at = at.to(name);
     const value = record[name];
-    const cleaned = at.means === null || isEmpty(value) ? undefined : cleanCounted(at.means, value, dropped);
+    const cleaned = at.means === null || isBlank(value) ? undefined : cleanCounted(at.means, value, dropped);
     if (at.means === null && !isBlankValue(value)) note(dropped, nameIn('', name));
     if (name === MOMENT) record[name] = undefined;
     else if (cleaned !== value) record[name] = cleaned;
@@ -204,7 +204,7 @@ function note(dropped: string[] | null, path: string): void {
 
 /** Whether a value holds nothing at any depth; deeper nesting than records have counts as content. */
 function isBlankValue(value: unknown, levels = 3): boolean {
-  if (isEmpty(value)) return true;
+  if (isBlank(value)) return true;
   if (typeof value !== 'object' || levels === 0) return false;
   for (const name in value) if (!isBlankValue((value as SparseRecord)[name], levels - 1)) return false;
   return true;

@@ -4,6 +4,7 @@ import { isPlainDomain, normaliseDomain } from '../../verification/domain.ts';
 import { normalisePhone } from '../../verification/phone.ts';
 import { momentOf, plainDay, plainMidnight } from './parse-date.ts';
 import { holdsAddress } from './contact-details.ts';
+import { isBlankText } from './empty-words.ts';
 import { memoize } from './normalise.ts';
 
 /**
@@ -121,7 +122,7 @@ function textOf(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string') return undefined;
   const text = value.trim();
-  return text === '' || text.length > MAX_TEXT ? undefined : text;
+  return text.length > MAX_TEXT || isBlankText(text) ? undefined : text;
 }
 
 function wordOf(text: string | undefined): string | undefined {
@@ -150,8 +151,8 @@ export function timeOf(value: unknown): string | undefined {
   return ms === null ? undefined : new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 
-/** E.164, see `normalisePhone`. */
-export function phoneOf(value: unknown): string | undefined {
+/** E.164, see `normalisePhone`. @param country of a national number */
+export function phoneOf(value: unknown, country: string | null = null): string | undefined {
   const text = textOf(value);
-  return text === undefined ? undefined : (normalisePhone(text) ?? undefined);
+  return text === undefined ? undefined : (normalisePhone(text, country) ?? undefined);
 }

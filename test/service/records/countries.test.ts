@@ -1,11 +1,51 @@
 import { describe, expect, it } from 'vitest';
-import { filterCountry } from '../../../src/service/records/countries.ts';
+import { countryCode, countryName, filterCountry } from '../../../src/service/records/countries.ts';
 import { FILTER_VALUES } from '../../../src/service/webhooks/filter.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { KEY, makeStore, serveStore } from '../harness.ts';
 import { load } from '../loading.ts';
 
 const AUTH = { authorization: `Bearer ${KEY}` };
+
+describe('a country of a file', () => {
+  it.each([
+    ['Deutschland', 'DE'],
+    ['Österreich', 'AT'],
+    ['osterreich', 'AT'],
+    ['España', 'ES'],
+    ['Brasil', 'BR'],
+    ['日本', 'JP'],
+    ['U.S.', 'US'],
+    ['U.S.A.', 'US'],
+    ['USA', 'US'],
+    ['U.K.', 'GB'],
+    ['DEU', 'DE'],
+    ['GBR', 'GB'],
+    ['The Netherlands', 'NL'],
+    ['Trinidad and Tobago', 'TT'],
+    ['Korea, Republic of', 'KR'],
+    ["Korea, Democratic People's Republic of", 'KP'],
+    ['Iran, Islamic Republic of', 'IR'],
+    ["Côte d'Ivoire", 'CI'],
+    [' germany ', 'DE'],
+    ['Kongo', null],
+    ['European Union', null],
+    ['EU', null],
+    ['XA', null],
+    ['Georgia, USA', null],
+    ['Atlantis', null],
+    ['', null],
+  ])('%j has the code %s', (given, code) => expect(countryCode(given)).toBe(code));
+
+  it('the English name and the name in German of every country lead to its code', () => {
+    const german = new Intl.DisplayNames('de', { type: 'region', fallback: 'none' });
+    const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+    const codes = letters.flatMap((first) => letters.map((second) => first + second)).filter((code) => countryCode(code) === code);
+    expect(codes.length).toBeGreaterThan(240);
+    for (const code of codes)
+      expect([code, countryCode(countryName(code) ?? ''), countryCode(german.of(code) ?? '')]).toEqual([code, code, code]);
+  });
+});
 
 describe('a country in a filter', () => {
   it.each([

@@ -8,10 +8,11 @@ import { memberNames } from '../../http/member-names.ts';
 import { ownText } from '../../http/own-text.ts';
 import type { SparseRecord } from '../../records/whole-record.ts';
 import { isObject } from '../../../util/is-object.ts';
-import { isEmpty, NO_VALUE, textOrNull } from '../../http/values.ts';
+import { NO_VALUE, textOrNull } from '../../http/values.ts';
+import { isBlank } from '../../records/empty-words.ts';
 import { countryCode, countryName } from '../../records/countries.ts';
 import { replaceSynonyms } from './synonyms.ts';
-import { splitJoined } from './list-items.ts';
+import { readNumbers } from './row-phones.ts';
 import type { Target } from './column-names.ts';
 import type { MappedRow } from './map-row.ts';
 
@@ -35,7 +36,7 @@ export function contactOf(row: MappedRow): Contact | null {
   if (!hasContent(row)) return null;
   const person = row.values;
   replaceSynonyms(person);
-  splitJoined(person);
+  readNumbers(person);
   const outcome = person['result.outcome'];
   const state = emailState(row);
   const rowCompany = person['company'];
@@ -109,7 +110,7 @@ const places = memberNames<TargetPlace | null>(null, (target) => {
 
 /** Whether a company has only a domain. */
 function hasOnlyDomain(company: SparseRecord): boolean {
-  for (const field in company) if (field !== 'domain' && !isEmpty(company[field])) return false;
+  for (const field in company) if (field !== 'domain' && !isBlank(company[field])) return false;
   return true;
 }
 
@@ -131,7 +132,9 @@ const NO_FIELD = '__proto__';
 /** A company record from flat fields (`hq.city`) and nested fields; null when only its domain is known. */
 export function companyOf(values: SparseRecord): Record<string, unknown> | null {
   const record = wholeCompany(values) ?? companyOfParts(values);
-  const size = record['employees'];
+  const { employees: size, locations } = record;
+  if (Array.isArray(locations))
+    record['locations'] = (locations as readonly unknown[]).map((one) => (isObject(one) ? (placeOf(one) ?? one) : one));
   if (typeof size === 'string' && /^\d[\d,]*\s*[-–]\s*\d[\d,]*$|^\d[\d,]*\+$/.test(size.trim())) {
     record['employees_range'] ??= size.replaceAll(/[\s,]/g, '').replace('–', '-');
     delete record['employees'];
@@ -145,7 +148,7 @@ function wholeCompany(values: SparseRecord): Record<string, unknown> | null {
   let at = seats;
   for (const field in values) {
     at = at.to(field);
-    if (at.means !== null || isEmpty(values[field])) return null;
+    if (at.means !== null || isBlank(values[field])) return null;
   }
   const { hq, ...record }: Record<string, unknown> = values;
   const place = isObject(hq) ? placeOf(hq) : null;
@@ -163,7 +166,7 @@ function companyOfParts(values: SparseRecord): Record<string, unknown> {
     const value = values[field];
     if (value === undefined || field === 'hq') continue;
     if (at.means !== null) seat[at.means] = value;
-    else if (!isEmpty(value) && field !== NO_FIELD) record[field] = value;
+    else if (!isBlank(value) && field !== NO_FIELD) record[field] = value;
   }
   const place = placeOf(seat);
   if (place !== null) record['hq'] = place;
@@ -188,7 +191,7 @@ function emailState({ values, ownEmail }: MappedRow): SparseRecord | null {
       };
   }
   const { email_status: ownStatus, verified } = values;
-  if (!isEmpty(ownStatus) && ownStatus !== NO_VALUE) return null;
+  if (!isBlank(ownStatus) && ownStatus !== NO_VALUE) return null;
   return verified === true || (typeof verified === 'string' && /^true$/i.test(verified)) ? { email_status: 'verified' } : null;
 }
 
@@ -197,18 +200,18 @@ function placeOf(reported: SparseRecord): SparseRecord | null {
   if (isCompletePlace(reported)) return reported;
   const place: Record<string, unknown> = { ...reported };
   for (const part of ['lat', 'lng']) if (place[part] !== undefined) place[part] = numberOf(place[part]) ?? place[part];
-  const code = countryCode(textOrNull(place['country_code']) ?? textOrNull(place['country']) ?? '');
+  const code = countryCode(textOrNull(place['country_code']) ?? '') ?? countryCode(textOrNull(place['country']) ?? '');
   if (code !== null) {
     place['country_code'] = code;
     place['country'] = countryName(code);
-  }
-  return Object.values(place).every(isEmpty) ? null : place;
+  } else if (!isBlank(place['country_code'])) place['country_code'] = NO_VALUE;
+  return Object.values(place).every(isBlank) ? null : place;
 }
 
 function isCompletePlace(place: SparseRecord): boolean {
   for (const part in place) {
     const value = place[part];
-    if (isEmpty(value) || ((part === 'lat' || part === 'lng') && typeof value !== 'number')) return false;
+    if (isBlank(value) || ((part === 'lat' || part === 'lng') && typeof value !== 'number')) return false;
   }
   const { country_code: code, country } = place;
   return typeof code === 'string' && countryCode(code) === code && countryName(code) === country;

@@ -1,4 +1,7 @@
-/** Further addresses and phone numbers of a row, as items of a list. Pure. */
+/**
+ * Further addresses and phone numbers of a row, as items of a list. National numbers wait until the country of the row is known
+ * (`row-phones.ts`). Pure.
+ */
 import { normaliseEmail } from '../../../verification/address.ts';
 import { MAX_ITEMS, phoneOf, splitList } from '../../records/field-types.ts';
 import { NO_VALUE } from '../../http/values.ts';
@@ -12,18 +15,29 @@ const MAIN: readonly (readonly [Target, ListItem])[] = [
   ['mobile', { list: 'phones', type: null }],
 ];
 
+/** The target of numbers that may be national ones. It is no field of the record. */
+export const NATIONAL = 'phones.national';
+
+/** A further number as it is written, until the country of its row is known. */
+export interface NationalNumber {
+  readonly target: Target;
+  readonly item: ListItem;
+  readonly value: unknown;
+}
+
 /**
  * Splits addresses and numbers in one text (`ann@acme.example; ann@home.example`, `Ann Poe <ann@acme.example>`). The first valid one is the
  * main one; the others go to their lists.
  * @param values is changed in place
+ * @param country of the row: two letters, or null
  */
-export function splitJoined(values: Record<Target, unknown>): void {
+export function splitJoined(values: Record<Target, unknown>, country: string | null = null): void {
   for (const [target, further] of MAIN) {
     const value = values[target];
     if (typeof value !== 'string' || !JOINED.test(value)) continue;
-    const [first, ...others] = partsOf(value, readerOf(further));
+    const [first, ...others] = partsOf(value, readerOf(further, country));
     values[target] = first;
-    for (const one of others) addItem(values, target, further, one);
+    for (const one of others) addItem(values, target, further, one, country);
   }
 }
 
@@ -36,26 +50,33 @@ function partsOf(text: string, read: (value: unknown) => string | undefined): re
   return good.length === 0 ? [text] : good;
 }
 
-function readerOf({ list }: ListItem): (value: unknown) => string | undefined {
-  return list === 'phones' ? phoneOf : emailOf;
+function readerOf({ list }: ListItem, country: string | null): (value: unknown) => string | undefined {
+  return list === 'phones' ? (value) => phoneOf(value, country) : emailOf;
 }
 
 /**
  * Adds a value to a list, unless the main value (`target`) or another item equals it. A list with only an invalid value becomes `NO_VALUE`.
  * @param values is changed in place
+ * @param country of the row: two letters, null when it is unknown, and undefined before it is looked for
  */
-export function addItem(values: Record<Target, unknown>, target: Target, item: ListItem, value: unknown): void {
+export function addItem(values: Record<Target, unknown>, target: Target, item: ListItem, value: unknown, country?: string | null): void {
   const { list, type } = item;
   const before = values[list];
   // Such a list is dropped later. Searching it for each value of a row would take seconds.
   if (Array.isArray(before) && before.length > MAX_ITEMS) return;
-  const read = readerOf(item);
+  const read = readerOf(item, country ?? null);
   const parts = typeof value === 'string' && JOINED.test(value) ? partsOf(value, read) : [];
   if (parts.length > 1) {
-    for (const one of parts) addItem(values, target, item, one);
+    for (const one of parts) addItem(values, target, item, one, country);
     return;
   }
   const found = read(parts[0] ?? value);
+  // A number behind a waiting one waits too, so that the order of the columns stays.
+  if (list === 'phones' && country === undefined && (found === undefined || values[NATIONAL] !== undefined)) {
+    const waiting = (values[NATIONAL] ??= []) as NationalNumber[];
+    if (waiting.length <= MAX_ITEMS) waiting.push({ target, item, value });
+    return;
+  }
   if (found === undefined) {
     values[list] ??= NO_VALUE;
     return;

@@ -3,7 +3,7 @@ import { classifyRcpt } from '../../../verification/smtp/classify.ts';
 import type { Reply } from '../../../verification/smtp/reply.ts';
 import { timeOf } from '../../records/field-types.ts';
 import type { MailEvent } from '../../store/rows/delivery-writer.ts';
-import { isEmpty } from '../../http/values.ts';
+import { isBlank } from '../../records/empty-words.ts';
 import type { Rejection } from './import-counts.ts';
 import type { MappedRow } from './map-row.ts';
 
@@ -75,7 +75,7 @@ type Refusal = Pick<Rejection, 'code' | 'detail'>;
 export function mailEventOf({ values }: MappedRow, asOfMs: number | null): MailEvent | Refusal | null {
   const kind = kindOf(values);
   if (kind === null || typeof kind === 'object') return kind;
-  const atMs = isEmpty(values['at']) ? asOfMs : momentOf(values['at']);
+  const atMs = isBlank(values['at']) ? asOfMs : momentOf(values['at']);
   if (atMs === null)
     return {
       code: 'bad_time',

@@ -2,7 +2,7 @@
 import { memberNames, type MemberName } from '../../http/member-names.ts';
 import type { SparseRecord } from '../../records/whole-record.ts';
 import { isObject } from '../../../util/is-object.ts';
-import { isEmpty } from '../../http/values.ts';
+import { isBlank, isBlankText } from '../../records/empty-words.ts';
 import { addItem } from './list-items.ts';
 import { boughtOf, columnsIn, meaning, type Bought, type Column, type MeaningOf } from './column-layout.ts';
 import { nameTable, type ImportKind, type ListItem, type NameMeaning, type NameTable, type Target } from './column-names.ts';
@@ -79,13 +79,13 @@ function rowMapper(table: NameTable, chosen: ReadonlyMap<Target, string>): RowMa
       const { columns, unknown, isOutput } = layoutOf(header);
       for (const { at, target, further, bought: boughtThing, isOwnEmail } of columns) {
         const cell = unguarded(cells[at]?.trim() ?? '');
-        if (cell === '') continue;
+        if (isBlankText(cell)) continue;
         if (further !== null && (further.list === target || values[target] !== undefined)) addItem(values, target, further, cell);
         else values[target] ??= cell;
         if (bought !== 'person') bought = boughtThing ?? bought;
         if (isOwnEmail) ownEmail ??= cell;
       }
-      if (!isOutput) for (const at of unknown) if ((cells[at] ?? '') !== '') onUnknown(header[at] as string);
+      if (!isOutput) for (const at of unknown) if (!isBlankText(cells[at] ?? '')) onUnknown(header[at] as string);
       return { values, ownEmail, isOutput, bought };
     },
     mapObject(object, onUnknown = IGNORE) {
@@ -148,7 +148,7 @@ function millraceOutput(object: SparseRecord): MillraceOutput | null {
 
 /** The members that have a value. */
 function known(record: SparseRecord): SparseRecord {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => !isEmpty(value)));
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => !isBlank(value)));
 }
 
 /**
@@ -163,7 +163,7 @@ function plainValues(object: Record<string, unknown>, names: Names): Record<Targ
   for (const name in object) {
     at = at.to(name);
     const value = object[name];
-    if (isEmpty(value)) {
+    if (isBlank(value)) {
       isAnyEmpty = true;
       continue;
     }
@@ -178,7 +178,7 @@ function plainValues(object: Record<string, unknown>, names: Names): Record<Targ
     object[target] = object[name];
     object[name] = undefined;
   }
-  if (isAnyEmpty) for (const name in object) if (isEmpty(object[name])) object[name] = undefined;
+  if (isAnyEmpty) for (const name in object) if (isBlank(object[name])) object[name] = undefined;
   return object;
 }
 
@@ -200,7 +200,7 @@ function memberMapper(table: NameTable, names: Names): (object: SparseRecord, on
       at = at.to(name);
       const value = object[name];
       const { means } = at;
-      if (isEmpty(value)) continue;
+      if (isBlank(value)) continue;
       if (means === null) {
         onUnknown(name);
         continue;

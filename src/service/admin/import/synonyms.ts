@@ -1,6 +1,7 @@
 /** Fields with a fixed set of words: replaces synonyms of other services and CRMs. Pure. */
 import { cleanValue } from '../../records/field-types.ts';
-import { isEmpty, NO_VALUE } from '../../http/values.ts';
+import { NO_VALUE } from '../../http/values.ts';
+import { isBlank } from '../../records/empty-words.ts';
 
 interface Words {
   /** Cleaned words of files, with the word of the records for each; null when a word says nothing. */
@@ -42,7 +43,7 @@ function wordsOf(known: Readonly<Record<string, readonly string[]>>, isClosed: b
 export function replaceSynonyms(values: Record<string, unknown>): void {
   for (const field in WORDS) {
     const value = values[field];
-    if (!isEmpty(value)) values[field] = canonicalWord(value, WORDS[field] as Words);
+    if (!isBlank(value)) values[field] = canonicalWord(value, WORDS[field] as Words);
   }
 }
 

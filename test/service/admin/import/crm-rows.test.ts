@@ -53,6 +53,51 @@ describe('columns of CRMs', () => {
     expect({ record, dropped }).toMatchObject({ record: { email: 'ada@acme.example', ...person }, dropped: {} });
   });
 
+  it('a national number takes the country of its row, in every column and in lists', async () => {
+    const row = { Email: 'ada@acme.example', 'Mobile Phone': '0171 1234567', 'Work Phone': '030 901820', 'Home Phone': '+44 20 7946 0000' };
+    const phones = [
+      { number: '+4930901820', type: 'work' },
+      { number: '+442079460000', type: 'home' },
+    ];
+    for (const country of [{ Country: 'Deutschland' }, { 'Country Code': 'DE' }, { 'Company Country': 'Germany' }])
+      expect(await stored({ ...row, ...country })).toMatchObject({ record: { mobile: '+491711234567', phones }, dropped: {} });
+    const unknown = await stored(row);
+    expect(unknown.dropped).toEqual({ mobile: 1 });
+    expect(unknown.record).toMatchObject({ phones: [{ number: '+442079460000', type: 'home' }] });
+    const store = await emptyStore();
+    await load(store, [
+      {
+        email: 'ada@acme.example',
+        location: { country: 'U.S.' },
+        mobile: '(212) 555-0100',
+        phones: [{ number: '212 555 0101', type: 'work' }],
+      },
+    ]);
+    expect([...exportRecords(store, 'contacts', false)]).toMatchObject([
+      { mobile: '+12125550100', phones: [{ number: '+12125550101', type: 'work' }], location: { country_code: 'US' } },
+    ]);
+    store.close();
+  });
+
+  it('a number of a calling code that nobody has is left out and counted', async () => {
+    expect(await stored({ Email: 'ada@acme.example', Mobile: '+999 555 123456', Country: 'US' })).toMatchObject({ dropped: { mobile: 1 } });
+  });
+
+  it('a country in any language has its code, also of offices; a code of no country is left out and counted', async () => {
+    expect((await stored({ Email: 'ada@acme.example', Country: 'Deutschland' })).record).toMatchObject({
+      location: { country: 'Germany', country_code: 'DE' },
+    });
+    const { record, dropped } = await stored({ Email: 'ada@acme.example', City: 'Riga', 'Country Code': 'XX' });
+    expect({ record, dropped }).toMatchObject({
+      record: { location: { city: 'Riga', country_code: null } },
+      dropped: { 'location.country_code': 1 },
+    });
+    const store = await emptyStore();
+    await load(store, [{ domain: 'acme.example', locations: [{ country: 'U.S.' }, { country: 'Österreich' }] }], { kind: 'companies' });
+    expect([...exportRecords(store, 'companies', false)]).toMatchObject([{ locations: [{ country_code: 'US' }, { country_code: 'AT' }] }]);
+    store.close();
+  });
+
   it('columns of companies are recognised, also beside people', async () => {
     const account = {
       'Account Name': 'Acme',

@@ -68,7 +68,7 @@ describe('delivery events', () => {
     const { counts, rejected } = await deliveries(store, [
       ['Recipient', 'Event', 'Timestamp'],
       ['', 'delivered', AT],
-      ['n/a', 'delivered', AT],
+      ['ask them', 'delivered', AT],
       ['jane@acme.example', '', AT],
       ['jane@acme.example', 'vanished', AT],
       ['jane@acme.example', 'delivered', ''],

@@ -41,7 +41,7 @@ describe('importing', () => {
         '38',
       ],
       ['Bob', 'Example', 'bob@gmail.com', 'Bobs', '', 'Owner', '555', 'uk', '11-50', '', ''],
-      ['No', 'Body', 'n/a', '', '', '', '', '', '', '', ''],
+      ['No', 'Body', 'ask them', '', '', '', '', '', '', '', ''],
     ]);
     expect(rejected).toEqual([{ file: 'crm.csv', line: 4, code: 'bad_email', detail: expect.any(String) as string }]);
     expect(counts).toMatchObject({ read: 3, added: 2, rejected: { bad_email: 1 }, dropped: { mobile: 1 }, companies: { added: 1 } });

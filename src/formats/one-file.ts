@@ -12,6 +12,7 @@ interface OneFile {
   readonly uri: string;
   /** Columns of CSV and TSV; empty for JSONL. */
   readonly header: readonly string[];
+  /** The records from the first on. A second loop reads the file anew. */
   readonly batches: AsyncIterable<readonly InputRecord[]>;
 }
 
@@ -37,7 +38,8 @@ export async function* openFiles(
       columns: file.header,
       keyName: { email: null, domain: null, linkedin_url: null },
     };
-    yield { uri: file.uri, header: file.header, batches: readRecords(manifest, null, signal, { withObjects: true }) };
+    const batches = { [Symbol.asyncIterator]: () => readRecords(manifest, null, signal, { withObjects: true })[Symbol.asyncIterator]() };
+    yield { uri: file.uri, header: file.header, batches };
   }
 }
 

@@ -2,7 +2,8 @@
 import type { ImportCounts, Rejection } from '../../src/service/admin/import/import-counts.ts';
 import { storeRows } from '../../src/service/admin/import/store-rows.ts';
 import type { ImportKind } from '../../src/service/admin/import/column-names.ts';
-import { rowNormaliser, type ParsedRow, type NormalisedBatch } from '../../src/service/admin/import/normalise-rows.ts';
+import { readOrders, rowNormaliser, type ParsedRow, type NormalisedBatch } from '../../src/service/admin/import/normalise-rows.ts';
+import { DateOrders } from '../../src/service/records/date-orders.ts';
 import { rowMapperOf } from '../../src/service/admin/import/map-row.ts';
 import type { SparseRecord } from '../../src/service/records/whole-record.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
@@ -39,25 +40,39 @@ export async function load(
 ): Promise<{ counts: ImportCounts; rejected: Rejection[] }> {
   const rejected: Rejection[] = [];
   const isTable = Array.isArray(rows[0]);
-  const given = (isTable ? rows.slice(1) : rows).map((row, index): ParsedRow => ({
-    line: index + 2,
-    cells: isTable ? (row as readonly string[]) : null,
-    object: isTable ? null : (JSON.parse(JSON.stringify(row)) as SparseRecord),
-    bad: null,
-    surplus: false,
-    size: 100,
-  }));
+  const given = (): ParsedRow[] =>
+    (isTable ? rows.slice(1) : rows).map((row, index): ParsedRow => ({
+      line: index + 2,
+      cells: isTable ? (row as readonly string[]) : null,
+      object: isTable ? null : (JSON.parse(JSON.stringify(row)) as SparseRecord),
+      bad: null,
+      surplus: false,
+      size: 100,
+    }));
   const header = isTable ? (rows[0] as readonly string[]) : [];
   const mapper = rowMapperOf(kind, new Map(Object.entries(columns)));
-  const normaliser = rowNormaliser({
+  const orders = new DateOrders();
+  const options = {
     kind,
     header,
     mapper,
     asOfMs: asOf === null ? null : Date.parse(asOf),
     nowMs,
+    orders,
     expectsNew: () => expectsNew,
-  });
-  for (const row of given) normaliser.add(row);
+  };
+  const normaliser = rowNormaliser(options);
+  for (const [at, row] of given().entries()) {
+    if (normaliser.add(row)) continue;
+    await readOrders(
+      orders,
+      options,
+      (async function* () {
+        yield given();
+      })(),
+    );
+    normaliser.add(given()[at] as ParsedRow);
+  }
   const file = {
     name,
     header,

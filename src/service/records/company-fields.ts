@@ -23,7 +23,7 @@ export const COMPANY = {
   technologies: {
     type: 'objects',
     description: 'The same with what is known of each.',
-    fields: { name: 'string', category: 'string', first_seen_on: 'string', last_seen_on: 'string' },
+    fields: { name: 'string', category: 'string', first_seen_on: 'partial_date', last_seen_on: 'partial_date' },
   },
   hq: { type: 'object', description: 'Head office.', fields: PLACE },
   locations: { type: 'objects', description: 'Offices.', fields: PLACE },
@@ -64,13 +64,13 @@ export const COMPANY = {
       rounds_count: 'integer',
       last_stage: 'string',
       last_amount_usd: 'number',
-      last_date: 'string',
+      last_date: 'partial_date',
       investors: 'strings',
       rounds: {
         type: 'objects',
         fields: {
           round_type: 'string',
-          announced_on: 'string',
+          announced_on: 'partial_date',
           amount: 'number',
           currency: 'string',
           amount_usd: 'number',
@@ -83,7 +83,7 @@ export const COMPANY = {
   hiring: {
     type: 'object',
     description: 'Whom it is looking for.',
-    fields: { open_roles: 'integer', by_department: COUNTS, by_country: COUNTS, delta_30d: 'number', last_posted_on: 'string' },
+    fields: { open_roles: 'integer', by_department: COUNTS, by_country: COUNTS, delta_30d: 'number', last_posted_on: 'partial_date' },
   },
   signals: { type: 'objects', isComputed: true, description: 'The newest of its signals; all are at `GET /v1/signals`.' },
   updated_at: { type: 'time', description: 'When the newest of the record was reported.', example: '2025-06-13T00:00:00Z' },

@@ -2,14 +2,15 @@
 import { normaliseEmail } from '../../verification/address.ts';
 import { isPlainDomain, normaliseDomain } from '../../verification/domain.ts';
 import { normalisePhone } from '../../verification/phone.ts';
-import { momentOf, plainDay, plainMidnight } from './parse-date.ts';
+import { momentOf, partialDate, plainDay, plainMidnight } from './parse-date.ts';
 import { holdsAddress } from './contact-details.ts';
 import { isBlankText } from './empty-words.ts';
 import { memoize } from './normalise.ts';
 
 /**
  * `string`, `word` and `strings` are free text, so contact data is removed from them (`contact-details.ts`). `email` and `phone` are
- * normalised; `address`, `addresses` and `telephone` stay as written. `object` and `objects` have fields of their own.
+ * normalised; `address`, `addresses` and `telephone` stay as written. `partial_date` is a day, a month or a year. `object` and `objects`
+ * have fields of their own.
  */
 export type FieldType =
   | 'string'
@@ -18,6 +19,7 @@ export type FieldType =
   | 'number'
   | 'boolean'
   | 'date'
+  | 'partial_date'
   | 'time'
   | 'email'
   | 'address'
@@ -70,7 +72,9 @@ export function cleanValue(type: FieldType, value: unknown): unknown {
             ? false
             : undefined;
     case 'date':
-      return typeof value === 'string' ? dayOf(value) : undefined;
+      return typeof value === 'string' || typeof value === 'number' ? dayOf(String(value)) : undefined;
+    case 'partial_date':
+      return typeof value === 'string' || typeof value === 'number' ? partialDate(String(value).trim()) : undefined;
     case 'time':
       return timeOf(value);
     case 'email':
@@ -142,12 +146,13 @@ export function numberOf(value: unknown): number | undefined {
   return Number(digits.replaceAll(',', '')) * factor;
 }
 
-/** RFC 3339 in UTC. Only ISO 8601 is accepted, because 03/04/2026 means two days. */
+/** RFC 3339 in UTC, see `momentOf`. */
 export function timeOf(value: unknown): string | undefined {
+  if (typeof value === 'number') return timeOf(String(value));
   if (typeof value !== 'string') return undefined;
   // The normal form; most times are at midnight.
   if (plainMidnight(value) !== null) return value;
-  const ms = momentOf(value);
+  const ms = momentOf(value.trim());
   return ms === null ? undefined : new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 

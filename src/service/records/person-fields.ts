@@ -62,17 +62,27 @@ export const PERSON = {
   photo_url: { type: 'string', description: 'A picture.' },
   skills: { type: 'strings', description: 'Skills.', example: ['Onboarding', 'Coaching'] },
   languages: { type: 'strings', description: 'Languages.', example: ['English'] },
-  // Dates within objects may be months or years alone, so they are text.
-  certifications: { type: 'objects', description: 'Certifications.', fields: { name: 'string', issuer: 'string', issued_on: 'string' } },
+  certifications: {
+    type: 'objects',
+    description: 'Certifications.',
+    fields: { name: 'string', issuer: 'string', issued_on: 'partial_date' },
+  },
   education: {
     type: 'objects',
     description: 'Schools.',
-    fields: { school: 'string', degree: 'string', started_on: 'string', ended_on: 'string' },
+    fields: { school: 'string', degree: 'string', started_on: 'partial_date', ended_on: 'partial_date' },
   },
   employment_history: {
     type: 'objects',
     description: 'Present and earlier roles.',
-    fields: { title: 'string', company: 'string', domain: 'string', started_on: 'string', ended_on: 'string', is_current: 'boolean' },
+    fields: {
+      title: 'string',
+      company: 'string',
+      domain: 'string',
+      started_on: 'partial_date',
+      ended_on: 'partial_date',
+      is_current: 'boolean',
+    },
   },
   likelihood: {
     type: 'integer',

@@ -16,7 +16,7 @@ export const SIGNAL_DATA: Readonly<Record<SignalType, Members>> = {
     total_raised_usd: 'number',
   },
   hiring: { openings: 'number', delta_30d: 'number', departments: 'strings', titles: 'strings', locations: 'strings' },
-  executive_move: { move: 'string', from: MOVE_END, to: MOVE_END, effective_on: 'string' },
+  executive_move: { move: 'string', from: MOVE_END, to: MOVE_END, effective_on: 'partial_date' },
   technology_change: { change: 'string', technology: 'string', category: 'string' },
 };
 

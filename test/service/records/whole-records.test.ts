@@ -32,6 +32,7 @@ const GOOD: Readonly<Record<FieldType, fc.Arbitrary<unknown>>> = {
   number,
   boolean: fc.constantFrom(true, false, 'yes', 'no', 'perhaps'),
   date: time,
+  partial_date: fc.oneof(time, fc.constantFrom('2025', '2025-06', 'Jun 2025', 2019)),
   time,
   email: address,
   address,

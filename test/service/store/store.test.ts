@@ -168,7 +168,7 @@ describe('the store', () => {
     const bad = [
       { ...signal, type: 'gossip' },
       { ...signal, company: {} },
-      { ...signal, occurred_at: '31/01/2026' },
+      { ...signal, occurred_at: '31/02/2026' },
     ];
     expect(loadSignals(store, [signal, signal, ...bad], 'a')).toEqual({ loaded: 2, rejected: 3 });
     expect(loadSignals(store, [signal], 'a')).toEqual({ loaded: 1, rejected: 0 });

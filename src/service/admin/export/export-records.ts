@@ -1,4 +1,5 @@
 /** Reads the records of a store from one snapshot, in the shape that `millrace import` accepts. */
+import { shownTime } from '../../store/merge/observed-at.ts';
 import { IMPORTED_COMPANY } from '../../records/company-fields.ts';
 import type { Field } from '../../records/field.ts';
 import { IMPORTED_PERSON } from '../../records/person-fields.ts';
@@ -67,7 +68,7 @@ export function* exportRecords(store: Store, kind: ExportKind, withSources: bool
     }
     const sources = Object.keys(stored.doc).map((field) => {
       const [source, atMs] = stampOf(stored, field);
-      return [field, { source: names.get(source) ?? null, at: timeText(atMs) }] as const;
+      return [field, { source: names.get(source) ?? null, at: timeText(shownTime(atMs)) }] as const;
     });
     yield { ...record, sources: Object.fromEntries(sources) };
   }

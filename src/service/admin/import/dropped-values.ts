@@ -9,7 +9,7 @@ import type { ImportKind } from './column-names.ts';
 import { truncatedName } from './unknown-names.ts';
 
 const OF_COMPANY = 'company.';
-const TIME = 'a day or a time of ISO 8601, such as 2026-01-31 (01/02/2026 may be two days)';
+const TIME = 'a day or a time, such as 2026-01-31 (01/02/2026 may be two days, unless another date of its column tells), after 1900';
 const CUT = 'e-mail addresses and numbers with their country are cut out of texts';
 const LIST = `a list, in a table with semicolons between, of 1,000 at most; ${CUT}`;
 const TEXT = `a text of 10,000 characters at most; ${CUT}`;
@@ -24,6 +24,7 @@ const WANTED: Readonly<Record<FieldType, string>> = {
   number: 'a number',
   boolean: 'true or false',
   date: TIME,
+  partial_date: `${TIME}, or a month or a year`,
   time: TIME,
   email: 'an e-mail address',
   address: 'an e-mail address',

@@ -3,7 +3,8 @@ import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { openFiles } from '../../../formats/one-file.ts';
 import type { InputRecord } from '../../../formats/input-record.ts';
 import { encodeBatch } from './encode-batch.ts';
-import { rowNormaliser, type ParsedRow } from './normalise-rows.ts';
+import { readOrders, rowNormaliser, type NormaliseOptions, type ParsedRow } from './normalise-rows.ts';
+import { DateOrders } from '../../records/date-orders.ts';
 import { rowMapperOf } from './map-row.ts';
 import { EXPECTS_NEW, FREE_SLOTS, toFailure, type FromThread, type ThreadTask } from './thread-messages.ts';
 
@@ -15,21 +16,28 @@ async function work(task: ThreadTask, post: (message: FromThread, moved: ArrayBu
   const mapper = rowMapperOf(task.kind, task.columns);
   for await (const file of openFiles(task.uri, task.shape, task.spooled, new AbortController().signal)) {
     post({ type: 'file', name: file.uri === '-' ? 'standard input' : file.uri, header: file.header }, []);
-    const rows = rowNormaliser({
+    const orders = new DateOrders();
+    const options: NormaliseOptions = {
       kind: task.kind,
       header: file.header,
       mapper,
       asOfMs: task.asOfMs,
       nowMs: task.nowMs,
+      orders,
       expectsNew: () => Atomics.load(task.shared, EXPECTS_NEW) === 1,
-    });
+    };
+    const rows = rowNormaliser(options);
     const postBatch = (): void => {
       const { message, moved } = encodeBatch(rows.take());
       post({ type: 'batch', batch: message }, moved);
     };
     try {
       for await (const records of file.batches) {
-        for (const record of records) rows.add(rowOf(record));
+        for (const record of records) {
+          if (rows.add(rowOf(record))) continue;
+          await readOrders(orders, options, rowsOf(file.batches));
+          rows.add(rowOf(record.json === null ? record : { ...record, object: JSON.parse(record.json) as Record<string, unknown> }));
+        }
         if (rows.count >= ROWS || rows.size >= CHARACTERS) postBatch();
       }
     } finally {
@@ -38,6 +46,10 @@ async function work(task: ThreadTask, post: (message: FromThread, moved: ArrayBu
     }
   }
   post({ type: 'end' }, []);
+}
+
+async function* rowsOf(batches: AsyncIterable<readonly InputRecord[]>): AsyncGenerator<readonly ParsedRow[], void, void> {
+  for await (const records of batches) yield records.map(rowOf);
 }
 
 function rowOf({ line, values, json, object, bad, surplus }: InputRecord): ParsedRow {

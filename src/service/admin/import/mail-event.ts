@@ -61,10 +61,6 @@ const MAX_TEXT = 500;
 /** A refusal that is known only by its words. The code 550 may have any reason. */
 const refusalOf = (text: string): Reply => ({ code: 550, enhanced: null, text, lines: [text] });
 
-/** Times of mail services: seconds since 1970, with or without decimals, or milliseconds. */
-const EPOCH = /^\d{9,10}(?:\.\d+)?$|^\d{12,13}$/;
-const LEAST_EPOCH_MS = 1e11;
-
 type Refusal = Pick<Rejection, 'code' | 'detail'>;
 
 /**
@@ -143,8 +139,6 @@ function textsOf(value: unknown): string[] {
 
 /** Epoch milliseconds; null when the text is not a time. */
 function momentOf(value: unknown): number | null {
-  const [text = ''] = textsOf(value);
-  if (EPOCH.test(text)) return Math.round(Number(text) * (Number(text) >= LEAST_EPOCH_MS ? 1 : 1_000));
-  const time = timeOf(text);
+  const time = timeOf(value);
   return time === undefined ? null : Date.parse(time);
 }

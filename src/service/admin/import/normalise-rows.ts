@@ -1,10 +1,14 @@
 /** Stage 3 of an import row, normalising: clean records with their keys and search terms, in batches that are cheap to clone. Pure. */
+import { IMPORTED_COMPANY } from '../../records/company-fields.ts';
+import { datePlan, DateOrders, readDates } from '../../records/date-orders.ts';
 import { timeOf } from '../../records/field-types.ts';
+import { IMPORTED_PERSON } from '../../records/person-fields.ts';
+import { SIGNAL } from '../../records/signal-fields.ts';
 import type { SparseRecord } from '../../records/whole-record.ts';
 import { TermCollector, type TermTable } from '../../store/index/term-table.ts';
 import type { MailEvent } from '../../store/rows/delivery-writer.ts';
 import { TextCollector, type Texts } from '../../store/rows/text-blobs.ts';
-import { observedAt } from '../../store/merge/observed-at.ts';
+import { observedAt, undatedAt } from '../../store/merge/observed-at.ts';
 import { normaliseCompany, type NormalisedCompany } from '../../store/rows/normalised-company.ts';
 import { normalisePerson, type NormalisedPerson } from '../../store/rows/normalised-person.ts';
 import type { Refusal } from '../../store/rows/upsert-result.ts';
@@ -57,14 +61,16 @@ export interface NormalisedBatch {
   readonly size: number;
 }
 
-interface NormaliseOptions {
+export interface NormaliseOptions {
   readonly kind: ImportKind;
   /** The header of a table; empty for JSON lines. */
   readonly header: readonly string[];
   readonly mapper: RowMapper;
-  /** The time of rows without a time, epoch milliseconds; null when not given. Then records get `nowMs`, and deliveries are refused. */
+  /** The time of rows without a time, epoch milliseconds; null when not given. Then records have none, and deliveries are refused. */
   readonly asOfMs: number | null;
   readonly nowMs: number;
+  /** The order of day and month in the columns of the file. Undefined when no order is known. */
+  readonly orders?: DateOrders;
   /** Whether to make search terms, which only new records need. */
   readonly expectsNew: () => boolean;
 }
@@ -74,7 +80,11 @@ interface RowNormaliser {
   /** The number of rows since the last `take`, and their approximate number of characters. */
   readonly count: number;
   readonly size: number;
-  add(row: ParsedRow): void;
+  /**
+   * False, and nothing is added: a date of the row is two days, and `orders` is asked. Read the orders of the file, parse the row anew,
+   * since it was changed, and add it then.
+   */
+  add(row: ParsedRow): boolean;
   /** Returns the rows since the last `take`. */
   take(): NormalisedBatch;
 }
@@ -97,9 +107,12 @@ export function rowNormaliser(options: NormaliseOptions): RowNormaliser {
     },
     add(row) {
       if (rows.length === 0) withTerms = options.expectsNew();
+      const normalised = normalise(row, withTerms);
+      if (normalised === null) return false;
       size += row.size;
       if (row.surplus) surplus.push(row.line);
-      rows.push(normalise(row, withTerms));
+      rows.push(normalised);
+      return true;
     },
     take() {
       const batch: NormalisedBatch = {
@@ -117,20 +130,31 @@ export function rowNormaliser(options: NormaliseOptions): RowNormaliser {
   };
 }
 
-/** Normalises one row. With `withTerms`, search terms are made too. */
+const DATES = {
+  person: datePlan(IMPORTED_PERSON),
+  employer: datePlan(IMPORTED_COMPANY, 'company.'),
+  companies: datePlan(IMPORTED_COMPANY),
+  signals: datePlan(SIGNAL),
+  deliveries: datePlan({ at: 'time' }),
+};
+
+/** Normalises one row; null as in `add`. With `withTerms`, search terms are made too. */
 function normaliser(
-  { kind, header, mapper, asOfMs, nowMs }: NormaliseOptions,
+  { kind, header, mapper, asOfMs, nowMs, orders = new DateOrders(true) }: NormaliseOptions,
   people: TermCollector,
   companies: TermCollector,
   texts: TextCollector,
   unknown: UnknownNames,
-): (row: ParsedRow, withTerms: boolean) => NormalisedRow {
-  const momentOf = (record: SparseRecord): number => Math.min(observedAt(record) ?? asOfMs ?? nowMs, nowMs);
+): (row: ParsedRow, withTerms: boolean) => NormalisedRow | null {
+  const momentOf = (record: SparseRecord): number => Math.min(observedAt(record) ?? asOfMs ?? undatedAt(nowMs), nowMs);
   const companyIn = (record: SparseRecord, atMs: number, withTerms: boolean): NormalisedCompany | Refusal =>
     normaliseCompany(record, atMs, { terms: withTerms ? companies : null, texts });
-  const contact = (line: number, row: MappedRow, withTerms: boolean): NormalisedRow => {
+  const contact = (line: number, row: MappedRow, withTerms: boolean): NormalisedRow | null => {
     const found = contactOf(row);
     if (found === null) return { line, kind: 'skipped' };
+    readDates(found.person, DATES.person, orders);
+    if (found.company !== null) readDates(found.company, DATES.employer, orders);
+    if (orders.state === 'asked') return null;
     const verdictAt = timeOf(found.verdictAt);
     const verdictMs = verdictAt === undefined ? null : Math.min(Date.parse(verdictAt), nowMs);
     const atMs = momentOf(found.person);
@@ -150,23 +174,24 @@ function normaliser(
     if (company !== null) return { line, kind: 'employer', company };
     return person === null ? { line, kind: 'skipped' } : { line, kind: 'refused', refusal: person };
   };
-  return (row, withTerms) => {
-    const { line, bad } = row;
-    if (bad !== null) return { line, kind: 'refused', refusal: { code: 'bad_row', detail: bad } };
-    // Other columns of a mail service's log are not fields of a record.
-    const mapped = mapRow(row, header, mapper, kind === 'deliveries' ? undefined : (name) => unknown.add(name, line));
+  const normalised = (line: number, mapped: MappedRow, withTerms: boolean): NormalisedRow | null => {
     switch (kind) {
       case 'contacts':
         return contact(line, mapped, withTerms);
       case 'companies': {
         const record = mapped.isOutput ? (contactOf(mapped)?.company ?? null) : (companyOf(mapped.values) ?? mapped.values);
         if (record === null) return { line, kind: 'skipped' };
+        readDates(record, DATES.companies, orders);
+        if (orders.state === 'asked') return null;
         const company = companyIn(record, momentOf(record), withTerms);
         return 'code' in company ? { line, kind: 'refused', refusal: company } : { line, kind: 'company', company };
       }
       case 'signals':
-        return { line, kind: 'signal', signal: mapped.values };
+        readDates(mapped.values, DATES.signals, orders);
+        return orders.state === 'asked' ? null : { line, kind: 'signal', signal: mapped.values };
       case 'deliveries': {
+        readDates(mapped.values, DATES.deliveries, orders);
+        if (orders.state === 'asked') return null;
         const event = mailEventOf(mapped, asOfMs);
         if (event === null) return { line, kind: 'skipped' };
         return 'code' in event
@@ -177,6 +202,32 @@ function normaliser(
         return kind satisfies never;
     }
   };
+  /** Names without a field in the current row. */
+  const names: string[] = [];
+  // Other columns of a mail service's log are not fields of a record.
+  const onUnknown = kind === 'deliveries' ? undefined : (name: string): number => names.push(name);
+  return (row, withTerms) => {
+    const { line, bad } = row;
+    if (bad !== null) return { line, kind: 'refused', refusal: { code: 'bad_row', detail: bad } };
+    names.length = 0;
+    const found = normalised(line, mapRow(row, header, mapper, onUnknown), withTerms);
+    if (found !== null) for (const name of names) unknown.add(name, line);
+    return found;
+  };
+}
+
+/**
+ * Reads the orders of day and month in a file.
+ * @param rows all rows of the file
+ */
+export async function readOrders(orders: DateOrders, options: NormaliseOptions, rows: AsyncIterable<readonly ParsedRow[]>): Promise<void> {
+  orders.state = 'reading';
+  const reader = rowNormaliser({ ...options, orders, expectsNew: () => false });
+  for await (const some of rows) {
+    for (const row of some) reader.add(row);
+    reader.take();
+  }
+  orders.state = 'known';
 }
 
 function mapRow(row: ParsedRow, header: readonly string[], mapper: RowMapper, onUnknown: OnUnknown | undefined): MappedRow {

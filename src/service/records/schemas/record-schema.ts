@@ -10,6 +10,7 @@ const TYPES: Readonly<Record<FieldType, Schema>> = {
   number: { type: 'number' },
   boolean: { type: 'boolean' },
   date: { type: 'string', format: 'date' },
+  partial_date: { type: 'string' },
   time: { type: 'string', format: 'date-time' },
   email: { type: 'string' },
   address: { type: 'string' },

@@ -1,4 +1,4 @@
-/** The time of a report. Pure. */
+/** The time of a report, and the order of reports without one. Pure. */
 import { momentOf } from '../../records/parse-date.ts';
 import type { SparseRecord } from '../../records/whole-record.ts';
 
@@ -6,4 +6,20 @@ import type { SparseRecord } from '../../records/whole-record.ts';
 export function observedAt(record: SparseRecord): number | null {
   const text = record['updated_at'];
   return typeof text === 'string' ? momentOf(text) : null;
+}
+
+/**
+ * Reports without a time are stored this long before their arrival, milliseconds. So none of them replaces a value of a report with a time,
+ * and among themselves the last arrival wins.
+ */
+const BEFORE_ALL = 1e14;
+
+/** The stored time of a report without one. @param arrivedMs epoch milliseconds */
+export function undatedAt(arrivedMs: number): number {
+  return arrivedMs - BEFORE_ALL;
+}
+
+/** The time that is shown for a stored one: of a report without a time, that of its arrival. Epoch milliseconds. */
+export function shownTime(atMs: number): number {
+  return atMs < -BEFORE_ALL / 2 ? atMs + BEFORE_ALL : atMs;
 }

@@ -14,6 +14,7 @@ import { digest, preferredId } from '../identity/ids.ts';
 import { fieldSources } from './record-columns.ts';
 import { bytesIn, type Texts, type TextSpan } from './text-blobs.ts';
 import type { MergedRecord } from '../merge/merge.ts';
+import { shownTime } from '../merge/observed-at.ts';
 import { otherAddressesOf } from '../identity/other-addresses.ts';
 import { numbersOf, otherNumbersOf } from '../identity/other-numbers.ts';
 import type { Collectors, ColumnValue } from './normalised.ts';
@@ -226,12 +227,12 @@ export function newFieldSources({ isEmployerDerived }: NormalisedPerson): string
 }
 
 export function sortKeysOf({ doc, base }: MergedRecord): SortKeys {
-  return { id: doc['id'] as string, name: nameKey(doc), rank: rankOf(doc), updatedMs: base.atMs };
+  return { id: doc['id'] as string, name: nameKey(doc), rank: rankOf(doc), updatedMs: shownTime(base.atMs) };
 }
 
 /** The search terms of a record. @param doc without the employer's domain */
 export function termsOf(doc: SparseRecord, atMs: number): ReturnType<typeof personTerms> {
-  return personTerms(withName(doc), textOrNull(doc['company_name']), atMs);
+  return personTerms(withName(doc), textOrNull(doc['company_name']), shownTime(atMs));
 }
 
 function profileOf(person: SparseRecord): string | null {

@@ -1,6 +1,7 @@
 /** A person as read from the store. The stored text is parsed only when necessary. */
 import { withName } from '../../records/person-name.ts';
 import { absentPersonFields, personText, type Match, type SparseRecord } from '../../records/whole-record.ts';
+import { shownTime } from '../merge/observed-at.ts';
 import { timeText } from './record-columns.ts';
 
 /** The columns of a `PersonRow`. */
@@ -82,5 +83,5 @@ export class PersonRow {
 
 /** The time of the newest report (RFC 3339); null if reports have none. */
 export function updatedAt(observedMs: number): string | null {
-  return observedMs === 0 ? null : timeText(observedMs);
+  return observedMs === 0 ? null : timeText(shownTime(observedMs));
 }

@@ -11,6 +11,7 @@ import { withoutMain } from '../identity/former-keys.ts';
 import { jobChangeRecorder } from './record-job-change.ts';
 import { mergePerson } from '../merge/merge-person.ts';
 import type { MergedRecord, Provenance } from '../merge/merge.ts';
+import { shownTime } from '../merge/observed-at.ts';
 import { oncePerTransaction } from './once-per-transaction.ts';
 import { isRoleAddress, otherAddressesOf } from '../identity/other-addresses.ts';
 import { otherNumbersOf } from '../identity/other-numbers.ts';
@@ -87,7 +88,7 @@ export function normalisedPersonWriter(store: Store, index: IndexWriter): Upsert
     const row = {
       columns: newPersonColumns(person, source, texts),
       domain,
-      keys: { id, name, rank, updatedMs: atMs },
+      keys: { id, name, rank, updatedMs: shownTime(atMs) },
       others,
       otherNumbers,
       otherKeys: NO_KEYS,

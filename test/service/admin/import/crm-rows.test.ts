@@ -79,6 +79,38 @@ describe('columns of CRMs', () => {
     store.close();
   });
 
+  it('a row without a time never replaces a value of a row with one, in either order, for people and companies', async () => {
+    const dated = ['ada@acme.example', 'CTO', 'Acme', '2001-01-01'];
+    const undated = ['ada@acme.example', 'CFO', 'Bolt', ''];
+    for (const rows of [
+      [dated, undated],
+      [undated, dated],
+    ]) {
+      const store = await emptyStore();
+      for (const row of rows) await load(store, [['Email', 'Title', 'Company', 'Updated At'], row], { asOf: null });
+      expect([...exportRecords(store, 'contacts', false)]).toMatchObject([{ title: 'CTO', updated_at: '2001-01-01T00:00:00Z' }]);
+      expect([...exportRecords(store, 'companies', false)]).toMatchObject([{ name: 'Acme', updated_at: '2001-01-01T00:00:00Z' }]);
+      store.close();
+    }
+  });
+
+  it('among rows without a time the last one wins, and the record shows when it arrived', async () => {
+    const store = await emptyStore();
+    for (const title of ['CTO', 'CFO'])
+      await load(
+        store,
+        [
+          ['Email', 'Title'],
+          ['ada@acme.example', title],
+        ],
+        { asOf: null },
+      );
+    expect([...exportRecords(store, 'contacts', true)]).toMatchObject([
+      { title: 'CFO', updated_at: '2026-06-01T00:00:00Z', sources: { title: { at: '2026-06-01T00:00:00Z' } } },
+    ]);
+    store.close();
+  });
+
   it('a number of a calling code that nobody has is left out and counted', async () => {
     expect(await stored({ Email: 'ada@acme.example', Mobile: '+999 555 123456', Country: 'US' })).toMatchObject({ dropped: { mobile: 1 } });
   });

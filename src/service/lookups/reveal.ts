@@ -4,7 +4,6 @@ import { freshVerdict, VERDICT_CREDITS, type FreshVerdictDependencies } from './
 import { findPerson, PERSON_FORMS, readLookup, type PersonLookup } from './find-person.ts';
 import { REVEAL_BODY } from './reveal-operation.ts';
 import { completePerson, type CompleteRecord } from '../records/whole-record.ts';
-import { FORMER_EMAILS, FORMER_MOBILES, withoutFormer, type FormerKind } from '../store/identity/former-keys.ts';
 import type { Named } from '../store/identity/named-people.ts';
 import { BodyReader } from '../http/body-reader.ts';
 import { isEmpty } from '../http/values.ts';
@@ -34,23 +33,10 @@ export function revealOne(dependencies: FreshVerdictDependencies, body: unknown)
 
 function answer(person: CompleteRecord, email: string | null, company: string | null, credits: number, named: Named): EndpointAnswer {
   const { emails, phones, mobile } = person;
-  person['emails'] = hasNoneGiven(FORMER_EMAILS, person)
-    ? [...(email === null ? [] : [{ email, type: person['email_type'], status: person['email_status'] }]), ...listed(emails)]
-    : emails;
-  person['phones'] = hasNoneGiven(FORMER_MOBILES, person)
-    ? [...(typeof mobile === 'string' ? [{ number: mobile, type: 'mobile' }] : []), ...listed(phones)]
-    : phones;
+  if (isEmpty(emails)) person['emails'] = email === null ? [] : [{ email, type: person['email_type'], status: person['email_status'] }];
+  if (isEmpty(phones)) person['phones'] = typeof mobile === 'string' ? [{ number: mobile, type: 'mobile' }] : [];
   const text = `${JSON.stringify({ ...person, credits_charged: credits }).slice(0, -1)},"company":${company ?? 'null'}}`;
   return { status: 200, text, credits, named };
-}
-
-/** Whether a list has former entries only: then the main one is put first. */
-function hasNoneGiven(kind: FormerKind, person: CompleteRecord): boolean {
-  return withoutFormer(kind, person).given.length === 0;
-}
-
-function listed(list: unknown): readonly unknown[] {
-  return Array.isArray(list) ? (list as readonly unknown[]) : [];
 }
 
 function readRequest(body: unknown): { lookup: Exclude<PersonLookup, { by: 'domain' }>; withMobile: boolean; verify: boolean } {

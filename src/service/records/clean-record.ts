@@ -1,6 +1,7 @@
 /** Cleans records: keeps the declared fields with a value of their type, also within objects and lists. Pure. */
 import { withoutContacts } from './contact-details.ts';
 import { cleanValue, MAX_ITEMS, splitList, type FieldType } from './field-types.ts';
+import { namesOtherCurrency } from './money.ts';
 import { memberNames, type MemberName } from '../http/member-names.ts';
 import { fieldOf, type Field, type Members } from './field.ts';
 import type { SparseRecord } from './whole-record.ts';
@@ -26,6 +27,7 @@ interface Column {
   /** The type of each value of an object with open names; null for other values. */
   readonly each: FieldType | null;
   readonly textAs: Field['textAs'];
+  readonly isUsd: true | undefined;
 }
 
 /** The declared fields of an object. */
@@ -55,8 +57,8 @@ function planOf(fields: Members, within: string): Plan {
   return { names, columns, areNamed: memberNames(false, (name) => names.includes(name)) };
 }
 
-function columnOf({ type, fields, each, textAs }: Field, path: string): Column {
-  return { path, type, plan: fields === undefined ? null : planOf(fields, `${path}.`), each: each ?? null, textAs };
+function columnOf({ type, fields, each, textAs, isUsd }: Field, path: string): Column {
+  return { path, type, plan: fields === undefined ? null : planOf(fields, `${path}.`), each: each ?? null, textAs, isUsd };
 }
 
 /**
@@ -95,6 +97,7 @@ function cleanCounted(column: Column, value: unknown, dropped: string[]): unknow
 /** @param dropped null: paths are not counted */
 function clean(column: Column, given: unknown, dropped: string[] | null): unknown {
   const { type, plan, each } = column;
+  if (column.isUsd === true && typeof given === 'string' && namesOtherCurrency(given)) return undefined;
   if (each !== null) return isObject(given) ? openNames(column, each, given, dropped) : undefined;
   if (plan === null || (type === 'text_or_object' && typeof given === 'string')) return freeText(column, cleanValue(type, given), dropped);
   if (type === 'objects') return cleanList(column, plan, given, dropped);

@@ -2,7 +2,7 @@
  * The company record: the one table of its fields, in the order of the answers. Pure.
  * A new field comes right before `signals`, because stored records know fields by their position (`stored-text.ts`). It needs no more.
  */
-import { COUNTS, importedFields, PLACE, type Field, type RecordFields } from './field.ts';
+import { COUNTS, importedFields, PLACE, USD, type Field, type RecordFields } from './field.ts';
 
 export const COMPANY = {
   id: { type: 'string', description: 'Stable for as long as the company is known.', example: 'co_00001' },
@@ -12,7 +12,7 @@ export const COMPANY = {
   employees: { type: 'integer', description: 'Headcount.', example: 11 },
   employees_range: { type: 'string', description: 'Headcount as a range.', example: '11-50' },
   revenue: { type: 'string', description: 'Revenue a year, as text.', example: '$1.9M' },
-  revenue_usd: { type: 'integer', description: 'Revenue a year, US dollars.', example: 1_903_000 },
+  revenue_usd: { type: 'integer', isUsd: true, description: 'Revenue a year, US dollars.', example: 1_903_000 },
   revenue_range: { type: 'string', description: 'Revenue as a range.', example: '$1M-$10M' },
   industry: { type: 'string', description: 'Industry.', example: 'Retail' },
   sector: { type: 'string', description: 'Sector.', example: 'Consumer Discretionary' },
@@ -60,10 +60,10 @@ export const COMPANY = {
     type: 'object',
     description: 'What it has raised.',
     fields: {
-      total_usd: 'number',
+      total_usd: USD,
       rounds_count: 'integer',
       last_stage: 'string',
-      last_amount_usd: 'number',
+      last_amount_usd: USD,
       last_date: 'partial_date',
       investors: 'strings',
       rounds: {
@@ -73,7 +73,7 @@ export const COMPANY = {
           announced_on: 'partial_date',
           amount: 'number',
           currency: 'string',
-          amount_usd: 'number',
+          amount_usd: USD,
           investors: 'strings',
           lead_investors: 'strings',
         },

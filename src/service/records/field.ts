@@ -13,6 +13,8 @@ export interface Field {
   readonly each?: FieldType;
   /** For a list of objects that may come as texts: the field that a text fills, and the type it is parsed as. */
   readonly textAs?: { readonly field: string; readonly type: FieldType };
+  /** An amount in US dollars: a text with another currency is no value of it. */
+  readonly isUsd?: true;
   /** Paid data: enrich and reveal answer it, free answers do not. */
   readonly isPaid?: true;
   /** Computed for each answer; an import ignores it. */
@@ -48,3 +50,6 @@ export const PLACE: Members = {
 
 /** Headcounts or open roles by department or country. */
 export const COUNTS: Field = { type: 'object', each: 'number' };
+
+/** An amount in US dollars. */
+export const USD: Field = { type: 'number', isUsd: true };

@@ -113,3 +113,19 @@ export function partialDate(text: string): string | undefined {
   const ms = momentOf(text);
   return ms === null ? undefined : new Date(ms).toISOString().slice(0, 10);
 }
+
+/** Twelve months in each of a thousand years: no day is further back. */
+const MOST_MONTHS = 12_000;
+
+/**
+ * The last day from which at least this many whole months have passed by `today`, by the calendar. Both in days since 1970.
+ * A month ends on the same day of the next one, or on its last day where that is shorter: 31 January to 28 February is a month.
+ */
+export function monthsBefore(today: number, months: number): number {
+  const date = new Date(today * DAY_MS);
+  const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  const isLastDay = day === Date.UTC(year, month + 1, 0) / DAY_MS - Date.UTC(year, month, 0) / DAY_MS;
+  const before = month - Math.min(months, MOST_MONTHS);
+  const lastDay = Date.UTC(year, before + 1, 0) / DAY_MS;
+  return isLastDay ? lastDay : Math.min(lastDay, Date.UTC(year, before, day) / DAY_MS);
+}

@@ -1,6 +1,6 @@
 /** Parses ranges as people write them: `11-50`, `10,000+`, `$1M-$5M`, `under 10`. Pure. */
 import { numberOf } from './field-types.ts';
-import { parseUsd } from './money.ts';
+import { namesUsd, parseUsd } from './money.ts';
 
 /** Both ends inclusive. */
 export interface Span {
@@ -22,9 +22,11 @@ export function sizeRange(value: unknown): Span | null {
   return spanOf(value, (text) => numberOf(text) ?? null, 0);
 }
 
-/** The range in US dollars; null when the text is not one, or has another currency. */
+/** The range in US dollars; null when the text is not one, or names no currency or another one. */
 export function usdRange(value: unknown): Span | null {
-  return spanOf(value, parseUsd, ROUNDING);
+  // The sign of `$1-5M` belongs to both ends.
+  const isUsd = typeof value === 'string' && namesUsd(value);
+  return spanOf(value, (text) => parseUsd(text) ?? (isUsd ? parseUsd(`$${text}`) : null), ROUNDING);
 }
 
 /** @param rounding the share by which a single number given as text may be off */

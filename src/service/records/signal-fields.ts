@@ -1,6 +1,6 @@
 /** The signal record: the one table of its fields, and of `data` by type. Pure. */
 import type { SignalType } from './signal-types.ts';
-import { PLACE, type Field, type Members, type RecordFields } from './field.ts';
+import { PLACE, USD, type Field, type Members, type RecordFields } from './field.ts';
 
 /** The origin or destination of a move: a company or a role, as text or as an object. */
 const MOVE_END: Field = { type: 'text_or_object', fields: { name: 'string', domain: 'string', title: 'string' } };
@@ -10,10 +10,10 @@ export const SIGNAL_DATA: Readonly<Record<SignalType, Members>> = {
     round_type: 'string',
     amount: 'number',
     currency: 'string',
-    amount_usd: 'number',
+    amount_usd: USD,
     investors: 'strings',
     lead_investors: 'strings',
-    total_raised_usd: 'number',
+    total_raised_usd: USD,
   },
   hiring: { openings: 'number', delta_30d: 'number', departments: 'strings', titles: 'strings', locations: 'strings' },
   executive_move: { move: 'string', from: MOVE_END, to: MOVE_END, effective_on: 'partial_date' },

@@ -19,6 +19,7 @@ import {
   TEXT,
 } from '../records/filter-value.ts';
 import { alike, words } from '../records/normalise.ts';
+import { monthsBefore } from '../records/parse-date.ts';
 import { SIGNAL_NAMES, signalType, SIGNAL_TYPES } from '../records/signal-types.ts';
 import type { SlicedField } from '../store/index/bit-slices.ts';
 import { all, any, not, range, term, type FilterSides, type Predicate } from './predicate.ts';
@@ -57,8 +58,6 @@ export interface FilterKind {
 type Side = 'person' | 'company';
 type ParseValue = (value: string, context: FilterContext) => Predicate;
 
-/** Mean length of a month, days. */
-const MONTH = 30.4375;
 /** Each word of `q` is a union of six posting lists, any other word is one look-up, and each circle is compared with every place. */
 const [MAX_Q_WORDS, MAX_VALUE_WORDS, MAX_CIRCLES] = [10, 20, 10];
 const TITLE_MATCHES = ['all', 'any', 'exact'] as const;
@@ -105,7 +104,11 @@ export const months = (field: SlicedField): FilterKind =>
     (value, { today }) => {
       const { min, max } = rangeOf(value);
       // The third month lasts until the fourth is complete.
-      return range(field, max === null ? null : Math.floor(today - (max + 1) * MONTH) + 1, min === null ? null : today - min * MONTH);
+      return range(
+        field,
+        max === null ? null : monthsBefore(today, Math.floor(max) + 1) + 1,
+        min === null ? null : monthsBefore(today, Math.ceil(min)),
+      );
     },
     { takes: RANGE_VALUE },
   );

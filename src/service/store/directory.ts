@@ -5,7 +5,7 @@ import { normalise } from '../records/normalise.ts';
 import { absentCompanyFields, companyText, type SparseRecord } from '../records/whole-record.ts';
 import { aliasReader, domainsReader, ownerReader } from './identity/domain-aliases.ts';
 import { idAsKey, profileAsKey } from './identity/other-keys.ts';
-import { numbersOf, numberTest } from './identity/other-numbers.ts';
+import { numberTest } from './identity/other-numbers.ts';
 import { PERSON_COLUMNS, PersonRow, updatedAt, type PersonValues } from './rows/person-row.ts';
 import { RowHints } from './rows/row-hints.ts';
 import { suppressionTest, type Traces } from './identity/suppressions.ts';
@@ -101,7 +101,7 @@ export function openDirectory(store: Store, reads: PreparedReads = singleReads(s
       const found = owners.length > 0 ? owners : byOtherNumber.all(number);
       const row = found.length === 1 ? toPerson(found[0]) : null;
       if (row === null || phoneOf(companyField(companyOf(row), 'phone')) === number) return null;
-      return { row, isMobile: numbersOf(row.person, 'mobile').includes(number) };
+      return { row, isMobile: row.mobiles.includes(number) };
     },
     hasNumber: numberTest(store),
     peopleByName(nameKey, where) {

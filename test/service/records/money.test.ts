@@ -1,6 +1,6 @@
 import * as fc from '../../support/fast-check.ts';
 import { expect, it } from 'vitest';
-import { formatUsd, parseUsd } from '../../../src/service/records/money.ts';
+import { formatUsd, namesOtherCurrency, parseUsd, withCurrency } from '../../../src/service/records/money.ts';
 
 it('a formatted amount has at most three digits before its unit, and is within 5 % of the amount', () => {
   fc.assert(
@@ -34,3 +34,32 @@ it.each([
   [1_400_000_000, '$1.4B'],
   [5e14, '$500000B'],
 ])('%i dollars are formatted as %s', (usd, text) => expect(formatUsd(usd)).toBe(text));
+
+it.each([
+  ['$12M', 12e6],
+  ['USD 12,000,000', 12e6],
+  ['12M USD', 12e6],
+  ['US$ 1.4 billion', 1.4e9],
+  ['$3.000.000', 3e6],
+  ['12,000,000 $', 12e6],
+])('%s is %i dollars', (text, usd) => expect(parseUsd(text)).toBe(usd));
+
+it.each(['€ 3.000.000', '3 Mio. €', 'EUR 12M', 'C$12M', 'A$ 5', 'CAD 5M', '12,000,000', '12M', '3000000', 'many', ''])(
+  '%j is no amount in dollars: it names another currency, or none',
+  (text) => expect(parseUsd(text)).toBeNull(),
+);
+
+it('a currency that is told is that of a number alone', () => {
+  expect(['12,000,000', '3.5M', '€ 3M', '$5'].map((text) => withCurrency(text, 'eur'))).toEqual([
+    'EUR 12,000,000',
+    'EUR 3.5M',
+    '€ 3M',
+    '$5',
+  ]);
+  expect(parseUsd(withCurrency('12M', 'USD'))).toBe(12e6);
+});
+
+it('a number of another currency is known by its sign, its code or its dollar', () => {
+  expect(['€3M', '3M EUR', 'C$3M', 'HK$ 3M', '¥3'].map(namesOtherCurrency)).toEqual([true, true, true, true, true]);
+  expect(['$3M', '3M USD', 'US$ 3M', '3 mio', '3,000', '3 bn'].map(namesOtherCurrency)).toEqual([false, false, false, false, false, false]);
+});

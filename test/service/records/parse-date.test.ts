@@ -1,6 +1,6 @@
 import * as fc from '../../support/fast-check.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DAY_MS, momentOf, plainDay, plainMidnight } from '../../../src/service/records/parse-date.ts';
+import { DAY_MS, momentOf, monthsBefore, plainDay, plainMidnight } from '../../../src/service/records/parse-date.ts';
 
 const HOUR_MS = 3_600_000;
 const two = (max: number) => fc.integer({ min: 0, max }).map((number) => String(number).padStart(2, '0'));
@@ -111,4 +111,16 @@ describe('a time, on a machine outside UTC', () => {
     '31.12.9999',
     '',
   ])('%j is not a time', (text) => expect(momentOf(text)).toBeNull());
+});
+
+it.each([
+  ['2026-03-15', 1, '2026-02-15'],
+  ['2026-03-30', 1, '2026-02-28'],
+  ['2026-02-28', 1, '2026-01-31'],
+  ['2026-02-27', 1, '2026-01-27'],
+  ['2024-02-29', 12, '2023-02-28'],
+  ['2026-11-27', 0, '2026-11-27'],
+  ['2026-01-15', 13, '2024-12-15'],
+])('by %s, %i whole months have passed since %s at the latest', (today, months, since) => {
+  expect(new Date(monthsBefore(Date.parse(today) / DAY_MS, months) * DAY_MS).toISOString().slice(0, 10)).toBe(since);
 });

@@ -59,8 +59,18 @@ const within = (value: string, found: unknown): boolean => {
 };
 const notBefore = (value: string, found: unknown): boolean => typeof found === 'string' && found.slice(0, 10) >= value;
 const flag = (value: string, found: unknown): boolean => (value === 'true') === (typeof found === 'string');
-const months = (since: unknown, today = TODAY): number | null =>
-  typeof since === 'string' ? Math.floor((Date.parse(today) - Date.parse(since.slice(0, 10))) / 86_400_000 / 30.4375) : null;
+/** Whole months by the calendar: counted one by one, each ending on the same day of the month or on its last day. */
+const months = (since: unknown, today = TODAY): number | null => {
+  if (typeof since !== 'string') return null;
+  const [year = 0, month = 0, day = 0] = since.slice(0, 10).split('-').map(Number);
+  const after = (count: number): string => {
+    const last = new Date(Date.UTC(year, month + count, 0)).getUTCDate();
+    return new Date(Date.UTC(year, month - 1 + count, Math.min(day, last))).toISOString().slice(0, 10);
+  };
+  let count = 0;
+  while (after(count + 1) <= today) count++;
+  return after(0) <= today ? count : -1;
+};
 const past = ({ person }: Employee): SparseRecord[] =>
   (list(person['employment_history']) as SparseRecord[]).filter((job) => job['ended_on'] !== undefined);
 

@@ -14,6 +14,18 @@ const PLACE = ['city', 'region', 'country', 'country_code', 'postal_code', 'lat'
 
 const UPDATED = ['updated', 'last updated', 'last updated at', 'modified', 'last modified', 'last modified date'];
 
+/** A revenue in dollars, and a column with the currency of another one. A number alone has no currency. */
+const REVENUE_USD = [
+  'annual revenue usd',
+  'annual revenue (usd)',
+  'annual revenue in usd',
+  'revenue (usd)',
+  'revenue in usd',
+  'annual revenue ($)',
+  'revenue ($)',
+];
+const CURRENCY = ['currency', 'currency code', 'currency iso code', 'revenue currency', 'annual revenue currency'];
+
 /** Best first, by the names in exports of CRMs and other services. */
 const CONTACT_NAMES: Readonly<Record<Target, readonly string[]>> = {
   id: ['contact id', 'person id', 'record id'],
@@ -54,6 +66,8 @@ const CONTACT_NAMES: Readonly<Record<Target, readonly string[]>> = {
   'company.employees': ['employees', 'number of employees', '# employees', 'company size', 'headcount', 'employee count'],
   'company.industry': ['industry', 'company industry'],
   'company.revenue': ['revenue', 'annual revenue', 'company revenue'],
+  'company.revenue_usd': ['revenue usd', ...REVENUE_USD],
+  'company.revenue_currency': CURRENCY,
   'company.linkedin_url': ['company linkedin', 'company linkedin url'],
   'company.phone': ['company phone', 'company phone number', 'corporate phone'],
   'company.hq.country_code': ['company country'],
@@ -86,6 +100,8 @@ const COMPANY_NAMES: Readonly<Record<Target, readonly string[]>> = {
   name: ['company', 'company name', 'organization', 'organization name', 'account name'],
   employees: ['number of employees', '# employees', 'company size', 'headcount', 'employee count'],
   revenue: ['annual revenue'],
+  revenue_usd: REVENUE_USD,
+  revenue_currency: CURRENCY,
   founded_year: ['founded', 'year founded', 'year started'],
   ticker: ['ticker symbol'],
   naics: ['naics code', 'naics codes'],
@@ -250,5 +266,5 @@ function boughtNames(target: Target): string[] {
 }
 
 function companyTargets(): string[] {
-  return [...Object.keys(IMPORTED_COMPANY), 'hq.city', 'hq.region', 'hq.country', 'hq.country_code'];
+  return [...Object.keys(IMPORTED_COMPANY), 'hq.city', 'hq.region', 'hq.country', 'hq.country_code', 'revenue_currency'];
 }

@@ -11,6 +11,7 @@ import { isObject } from '../../../util/is-object.ts';
 import { NO_VALUE, textOrNull } from '../../http/values.ts';
 import { isBlank } from '../../records/empty-words.ts';
 import { countryCode, countryName } from '../../records/countries.ts';
+import { withCurrency } from '../../records/money.ts';
 import { replaceSynonyms } from './synonyms.ts';
 import { readNumbers } from './row-phones.ts';
 import type { Target } from './column-names.ts';
@@ -129,10 +130,16 @@ function statusOf(verdict: unknown): (typeof STATUS_OF)[Verdict] | null {
 /** Assigning this member would set the prototype. */
 const NO_FIELD = '__proto__';
 
+/** ISO 4217. */
+const CURRENCY = /^[a-z]{3}$/i;
+
 /** A company record from flat fields (`hq.city`) and nested fields; null when only its domain is known. */
 export function companyOf(values: SparseRecord): Record<string, unknown> | null {
   const record = wholeCompany(values) ?? companyOfParts(values);
-  const { employees: size, locations } = record;
+  const { employees: size, locations, revenue, revenue_currency: currency } = record;
+  if (currency !== undefined) delete record['revenue_currency'];
+  if (typeof currency === 'string' && CURRENCY.test(currency.trim()) && (typeof revenue === 'string' || typeof revenue === 'number'))
+    record['revenue'] = withCurrency(String(revenue), currency.trim());
   if (Array.isArray(locations))
     record['locations'] = (locations as readonly unknown[]).map((one) => (isObject(one) ? (placeOf(one) ?? one) : one));
   if (typeof size === 'string' && /^\d[\d,]*\s*[-–]\s*\d[\d,]*$|^\d[\d,]*\+$/.test(size.trim())) {

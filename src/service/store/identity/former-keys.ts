@@ -1,6 +1,6 @@
 /**
- * Former main addresses and mobile numbers. They stay in the person's lists, marked as former, so that lookups and erasures still find the
- * person. Pure.
+ * Former main addresses and mobile numbers. They stay in the stored lists of a person, marked as former, so that lookups and erasures still
+ * find the person. No answer shows them. Pure.
  */
 import type { SparseRecord } from '../../records/whole-record.ts';
 import { isObject } from '../../../util/is-object.ts';
@@ -33,6 +33,26 @@ export const FORMER_MOBILES: FormerKind = {
   keysIn: (phones) => numbersOf({ phones }),
   entryOf: (number, type) => ({ number, type }),
 };
+
+/** The beginning of the type of both kinds of former entries, in the text of a record. */
+const FORMER = '"type":"former';
+
+/** Whether the text of a record may have former entries. */
+export function mayHaveFormer(text: string): boolean {
+  return text.includes(FORMER);
+}
+
+/** A record without the former entries of its lists, as answers show it. */
+export function withoutFormerKeys(doc: SparseRecord): SparseRecord {
+  const shown: Record<string, unknown> = { ...doc };
+  for (const kind of [FORMER_EMAILS, FORMER_MOBILES]) {
+    if (withoutFormer(kind, doc).former.length === 0) continue;
+    const { given } = withoutFormer(kind, doc);
+    if (given.length === 0) delete shown[kind.list];
+    else shown[kind.list] = given;
+  }
+  return shown;
+}
 
 /** A list without its former entries, and the keys of those. */
 export function withoutFormer(

@@ -259,9 +259,16 @@ function hiringTerms(terms: Terms, hiring: unknown, signals: readonly SparseReco
     ['by_department', TEXTS.hiring_department],
     ['by_country', TEXTS.hiring_location],
   ] as const) {
-    if (isObject(known[part])) terms.exact(field, Object.keys(known[part]));
+    // A department with 0 open roles is not hiring.
+    const roles = known[part];
+    if (isObject(roles))
+      terms.exact(
+        field,
+        Object.keys(roles).filter((name) => roles[name] !== 0),
+      );
   }
-  for (const { titles, departments, locations } of signals) {
+  for (const { openings, titles, departments, locations } of signals) {
+    if (openings === 0) continue;
     terms.words(TEXTS.hiring_title, titles);
     terms.exact(TEXTS.hiring_department, departments);
     terms.exact(TEXTS.hiring_location, locations);

@@ -6,8 +6,15 @@ import { merge, isSameJson, stampOf, type MergedRecord, type MergeResult, type P
 /** Groups of fields that state the same fact, each with a parser to a range of numbers; null if it states none. */
 const SAME_FACT: readonly Readonly<Record<string, (value: unknown) => Span | null>>[] = [
   { employees: sizeRange, employees_range: sizeRange },
-  { revenue: usdRange, revenue_usd: usdRange, revenue_range: usdRange },
+  { revenue: revenueSpan, revenue_usd: usdRange, revenue_range: usdRange },
 ];
+
+/** An amount that is not in dollars, or names no currency, cannot be compared: it contradicts every amount in dollars. */
+const NOT_COMPARABLE: Span = { least: Infinity, most: -Infinity };
+
+function revenueSpan(value: unknown): Span {
+  return usdRange(value) ?? NOT_COMPARABLE;
+}
 
 /**
  * As `merge`, with one more rule: a newer field removes an older one that contradicts it, such as `employees_range` beside `employees`. The

@@ -1,7 +1,8 @@
 /** Normalises a company for the store: does everything that does not depend on stored data, so that another thread can do it. Pure. */
 import { cleanInPlace } from '../../records/clean-record.ts';
 import { alike } from '../../records/normalise.ts';
-import { formatUsd, parseUsd } from '../../records/money.ts';
+import { formatUsd, parseUsd, withCurrency } from '../../records/money.ts';
+import { usdRange } from '../../records/parse-range.ts';
 import { absentCompanyFields, type SparseRecord } from '../../records/whole-record.ts';
 import { IMPORTED_COMPANY } from '../../records/company-fields.ts';
 import { SKIPPED, type TermSpan } from '../index/term-table.ts';
@@ -67,7 +68,7 @@ export function normaliseCompany(record: Record<string, unknown>, atMs: number, 
   const { domain } = record;
   if (typeof domain !== 'string')
     return { code: dropped.includes('domain') ? 'bad_domain' : 'no_identity', detail: 'a company needs a domain, such as acme.example' };
-  addRevenue(record);
+  addRevenue(record, dropped);
   const id = textOrNull(record['id']);
   const newId = preferredId(id, () => derivedId(domain));
   record['id'] = newId;
@@ -144,12 +145,22 @@ export function countryAndIndustry({ hq, industry }: SparseRecord): CountryAndIn
   return { country: typeof code === 'string' ? code.toUpperCase() : null, industry: typeof industry === 'string' ? alike(industry) : null };
 }
 
-/** The specification has revenue as text, filters need a number: each is derived from the other if it is missing. */
-function addRevenue(record: Record<string, unknown>): void {
+/**
+ * The specification has revenue as text, filters need a number: each is derived from the other if it is missing. A text that is another
+ * amount, or an amount in another currency, gives way to the dollars: a record never has two revenues.
+ * @param dropped gets the field of a text that gave way
+ */
+function addRevenue(record: Record<string, unknown>, dropped: string[]): void {
   const { revenue, revenue_usd: usd } = record;
-  if (typeof usd === 'number' && revenue === undefined) record['revenue'] = formatUsd(usd);
-  if (typeof revenue !== 'string' || usd !== undefined) return;
-  const parsed = parseUsd(revenue);
+  if (typeof usd === 'number') {
+    const span = usdRange(typeof revenue === 'string' ? withCurrency(revenue, 'USD') : revenue);
+    const isSame = span !== null && span.least <= usd && usd <= span.most;
+    if (isSame && typeof revenue === 'string' && parseUsd(revenue) !== null) return;
+    record['revenue'] = formatUsd(usd);
+    if (!isSame && revenue !== undefined) dropped.push('revenue');
+    return;
+  }
+  const parsed = typeof revenue === 'string' ? parseUsd(revenue) : null;
   if (parsed === null) return;
   record['revenue'] = formatUsd(parsed);
   record['revenue_usd'] = parsed;

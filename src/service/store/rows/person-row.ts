@@ -2,6 +2,8 @@
 import { withName } from '../../records/person-name.ts';
 import { absentPersonFields, personText, type Match, type SparseRecord } from '../../records/whole-record.ts';
 import { shownTime } from '../merge/observed-at.ts';
+import { mayHaveFormer, withoutFormerKeys } from '../identity/former-keys.ts';
+import { numbersOf } from '../identity/other-numbers.ts';
 import { timeText } from './record-columns.ts';
 
 /** The columns of a `PersonRow`. */
@@ -50,7 +52,12 @@ export class PersonRow {
     ] as unknown as PersonValues);
   }
 
-  /** The person's record without the employer. */
+  /** Every mobile number of the person, former ones too. */
+  get mobiles(): readonly string[] {
+    return numbersOf(this.#record, 'mobile');
+  }
+
+  /** The person's record without the employer and without former addresses and numbers. */
   get person(): SparseRecord {
     return this.#updated === null ? this.#answered : { ...this.#answered, updated_at: this.#updated };
   }
@@ -65,14 +72,14 @@ export class PersonRow {
   /** The whole record as JSON. @param company JSON; null without one */
   text(match: Match, company: string | null): string {
     const facts = { isVerified: this.#isVerified, updatedAt: this.#updated, company };
-    if (this.#absentFields !== null) return personText(this.#doc, facts, match, this.#absentFields);
+    if (this.#absentFields !== null && !mayHaveFormer(this.#doc)) return personText(this.#doc, facts, match, this.#absentFields);
     const answered = this.#answered;
     return personText(JSON.stringify(answered), facts, match, absentPersonFields(answered));
   }
 
   get #answered(): SparseRecord {
     const { company_name: _inner, ...person } = this.#record;
-    return withName(person);
+    return withName(mayHaveFormer(this.#doc) ? withoutFormerKeys(person) : person);
   }
 
   get #record(): SparseRecord {

@@ -65,15 +65,20 @@ describe('a former key of a person', () => {
   };
   const after = { email: 'jane@new.example', linkedin_url: profile, mobile: '+12125550101', title: 'CTO', updated_at: '2025-11-10' };
 
-  it('a former key still finds the person', async () => {
+  it('a former key still finds the person, and no answer shows it', async () => {
     await inBothOrders([before, after], (store) => {
       const directory = openDirectory(store);
-      expect(directory.personByEmail('jane@old.example')?.person).toMatchObject({
-        email: 'jane@new.example',
-        mobile: '+12125550101',
-        emails: [{ email: 'jane@old.example', type: 'former', status: 'verified' }],
-        phones: [{ number: '+12125550100', type: 'former_mobile' }],
-      });
+      const found = directory.personByEmail('jane@old.example');
+      expect(found?.person).toMatchObject({ email: 'jane@new.example', mobile: '+12125550101' });
+      for (const answer of [JSON.stringify(found?.person), found?.text({ matchedOn: ['email'], likelihood: 98 }, null) ?? ''])
+        for (const key of ['jane@old.example', '+12125550100', 'former']) expect(answer).not.toContain(key);
+      // An export has them, so that another store finds the person too.
+      expect(people(store)).toMatchObject([
+        {
+          emails: [{ email: 'jane@old.example', type: 'former', status: 'verified' }],
+          phones: [{ number: '+12125550100', type: 'former_mobile' }],
+        },
+      ]);
       expect(directory.personByNumber('+12125550100')).toMatchObject({ isMobile: true });
       // The verdict is about the other address.
       expect([people(store)[0]?.['email_status'], directory.mailbox('jane@new.example')]).toEqual([undefined, []]);

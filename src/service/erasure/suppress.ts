@@ -10,6 +10,7 @@ import { digestSignalEraser, signalEraser } from './erase-signals.ts';
 import { beginErasure, finishErasures } from './open-erasure.ts';
 import { newestResponse } from '../store/identity/erased-since.ts';
 import { addressesOf, isRoleAddress } from '../store/identity/other-addresses.ts';
+import { addressPasser } from '../store/identity/shared-addresses.ts';
 import { numbersOf, numberTest } from '../store/identity/other-numbers.ts';
 import { foundOf, samePersonFinder, type PersonFound, type SamePerson } from '../store/identity/connected-rows.ts';
 import { suppressionKey, suppressionKeys, suppressionTest, keyWithNameWords, type Traces } from '../store/identity/suppressions.ts';
@@ -143,6 +144,7 @@ function eraser(store: Store, index: IndexWriter): (person: SamePerson) => Erase
   );
   const termsOf = store.prepare('DELETE FROM person_term_lists WHERE person = ? RETURNING terms');
   const eraseSignals = signalEraser(store);
+  const passOn = addressPasser(store);
   const changes = new JobChangeRows(store);
   const isShared = numberTest(store);
   const eraseDeliveries = store.prepare('DELETE FROM deliveries WHERE email = ?');
@@ -157,6 +159,7 @@ function eraser(store: Store, index: IndexWriter): (person: SamePerson) => Erase
       if (typeof id === 'string') changes.forget(id);
       for (const statement of eraseOthers) statement.run(seq);
     }
+    for (const { person: one } of rows) if (typeof one['email'] === 'string') passOn(one['email']);
     const erased = eraseSignals(person);
     for (const domain of erased) index.company(domain);
     const deliveries = addresses.reduce((sum, address) => sum + Number(eraseDeliveries.run(address).changes), 0);

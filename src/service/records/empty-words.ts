@@ -4,28 +4,12 @@ import { isEmpty } from '../http/values.ts';
 /**
  * In these spellings alone: `Null` is a family name and `NA` is Namibia. Errors of spreadsheets begin with `#`.
  */
-const WORDS: ReadonlySet<string> = new Set([
-  ...[
-    'NULL',
-    'null',
-    '(null)',
-    '<null>',
-    '[null]',
-    '\\N',
-    'NIL',
-    'nil',
-    '<nil>',
-    'None',
-    'none',
-    'NONE',
-    '(none)',
-    'undefined',
-    'nan',
-    'NaN',
-  ],
-  ...['N/A', 'n/a', 'N/a', 'n.a.', 'N.A.', '<NA>', '(blank)', '(empty)', 'TBD', 'tbd', '-', '--', '---', '\u2013', '\u2014', '?', '.'],
-  ...['#N/A', '#NULL!', '#REF!', '#VALUE!', '#DIV/0!', '#NAME?', '#NUM!', '#ERROR!', '#SPILL!', '#CALC!'],
-]);
+const WORDS: ReadonlySet<string> = new Set(
+  (
+    'NULL null (null) <null> [null] \\N NIL nil <nil> None none NONE (none) undefined nan NaN N/A n/a N/a n.a. N.A. <NA> (blank) (empty) ' +
+    'TBD tbd - -- --- \u2013 \u2014 ? . #N/A #NULL! #REF! #VALUE! #DIV/0! #NAME? #NUM! #ERROR! #SPILL! #CALC!'
+  ).split(' '),
+);
 const LONGEST = Math.max(...[...WORDS].map((word) => word.length));
 /** Few texts begin with one of these. So most texts are no such word at a glance. */
 const FIRST: ReadonlySet<number> = new Set([...WORDS].map((word) => word.charCodeAt(0)));

@@ -15,8 +15,9 @@ function rounded(value: number): number {
   return value >= 10 ? Math.round(value) : Math.round(value * 10) / 10;
 }
 
-/** Digits with thousands, and a unit. Dots are thousands where there are several. */
-const AMOUNT = String.raw`(\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,6})?|\d{1,3}(?:\.\d{3}){2,6}|\d{1,20}(?:\.\d{1,6})?)\s*(k|m|mn|mio|b|bn|thousand|million|billion)?`;
+/** Digits with thousands. Dots are thousands where there are several. */
+const DIGITS = String.raw`\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,6})?|\d{1,3}(?:\.\d{3}){2,6}|\d{1,20}(?:\.\d{1,6})?`;
+const AMOUNT = String.raw`(${DIGITS})\s*(k|m|mn|mio|b|bn|thousand|million|billion)?`;
 const USD_BEFORE = new RegExp(`^(?:(?:usd|us)\\s*\\$?|\\$)\\s*${AMOUNT}(?:\\s*usd)?$`, 'i');
 const USD_BEHIND = new RegExp(`^${AMOUNT}\\s*(?:usd|us\\s?\\$|\\$|us dollars?)$`, 'i');
 const BARE = new RegExp(`^${AMOUNT}$`, 'i');

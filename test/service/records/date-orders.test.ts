@@ -63,7 +63,7 @@ describe('a date that is two days', () => {
       { kind: 'signals' },
     );
     expect(signals.counts.added).toBe(2);
-    expect([...exportRecords(store, 'signals', false)].map(({ occurred_at: at }) => at).toSorted()).toEqual([
+    expect([...exportRecords(store, 'signals', false)].map(({ occurred_at: at }) => at as string).toSorted()).toEqual([
       '2025-04-03T00:00:00Z',
       '2025-04-13T00:00:00Z',
     ]);

@@ -121,6 +121,6 @@ it.each([
   ['2024-02-29', 12, '2023-02-28'],
   ['2026-11-27', 0, '2026-11-27'],
   ['2026-01-15', 13, '2024-12-15'],
-])('by %s, %i whole months have passed since %s at the latest', (today, months, since) => {
+])('on %s, the last day that is %i whole months ago is %s', (today, months, since) => {
   expect(new Date(monthsBefore(Date.parse(today) / DAY_MS, months) * DAY_MS).toISOString().slice(0, 10)).toBe(since);
 });

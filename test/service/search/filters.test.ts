@@ -176,7 +176,7 @@ describe('search', () => {
   it('forgets an erased person, and the words that only this person had', () => {
     const [gone] = people.filter(({ email }) => email !== undefined);
     const before = findAll({}).total;
-    loadPeople(store, [{ email: gone?.['email'], name: 'Xyzzyplugh Unique', updated_at: '2026-06-01' }], 'test');
+    loadPeople(store, [{ id: gone?.['id'], email: gone?.['email'], name: 'Xyzzyplugh Unique', updated_at: '2026-06-01' }], 'test');
     expect(findAll({ name: ['xyzzyplugh'] }).ids).toEqual([gone?.['id']]);
     suppress(store, [String(gone?.['email'])], 0);
     expect(findAll({ name: ['xyzzyplugh'] }).ids).toEqual([]);

@@ -7,7 +7,7 @@ import {
   formerMobiles,
   formerProfiles,
   haveAWordInCommon,
-  haveOneProfile,
+  isLikelyOf,
   isNameOf,
   isRoleAddress,
   listed,
@@ -26,7 +26,6 @@ import {
   put,
   some,
   verdict,
-  withoutMain,
   workDomain,
   type Person,
   type Row,
@@ -39,6 +38,8 @@ export class PlainPeople {
   people: Person[] = [];
   readonly #companies = new Map<string, string>();
   readonly #erased = new Set<string>();
+  /** The first person of each main address, until they leave it. */
+  readonly #owners = new Map<string, Person>();
 
   /** False when the person asked to be removed. */
   put(row: Row): boolean {
@@ -46,16 +47,24 @@ export class PlainPeople {
     const { name, domain = workDomain(row) } = row.company ?? {};
     if (name !== undefined && domain !== undefined) this.#companies.set(domain, name);
     const known = this.find(row);
-    const stored =
-      row.email !== undefined && this.people.some((one) => one !== known && mainAddress(one) === row.email) ? withoutMain(row) : row;
-    if (known === undefined) this.#add(stored);
-    else known.rows.push(stored);
+    if (known === undefined) this.#add(row);
+    else known.rows.push(row);
+    this.#passAddressesOn();
     return true;
+  }
+
+  #passAddressesOn(): void {
+    for (const [address, owner] of this.#owners)
+      if (!this.people.includes(owner) || mainAddress(owner) !== address) this.#owners.delete(address);
+    for (const one of this.people) {
+      const address = mainAddress(one);
+      if (address !== undefined && !this.#owners.has(address)) this.#owners.set(address, one);
+    }
   }
 
   find(row: Row): Person | undefined {
     const { id, email, linkedin_url: profile } = row;
-    const main = this.people.find((one) => email !== undefined && mainAddress(one) === email);
+    const main = email === undefined ? undefined : this.#owners.get(email);
     if (main !== undefined && isRoleAddress(email as string) ? mayBeOne(row, main) : main !== undefined && haveAWordInCommon(row, main))
       return main;
     const hasCompatibleName = (one: Person): boolean => isNameOf(row, one);
@@ -68,14 +77,14 @@ export class PlainPeople {
     const generatedFrom = `${id}\n${normalise(nameIn([row]))}`;
     const found =
       first(profile, (one) => [mainProfile(one)]) ??
-      first(email, otherAddresses, isCompatible) ??
+      first(email, (one) => (one === main ? [] : [mainAddress(one), ...otherAddresses(one)]), isCompatible) ??
       first(profile, formerProfiles, hasCompatibleName) ??
       first(id, (one) => [one.distinctId], isCompatible) ??
       first(id, otherIds, isCompatible) ??
       (id !== undefined && this.people.some(({ distinctId }) => distinctId === id)
         ? first(generatedFrom, (one) => [one.generatedFrom])
         : undefined) ??
-      (main !== undefined && !isRoleAddress(email as string) && haveOneProfile(row, main) ? main : undefined);
+      (main !== undefined && !isRoleAddress(email as string) && isLikelyOf(row, main) ? main : undefined);
     if (found !== undefined || email !== undefined || profile !== undefined || id !== undefined) return found;
     const key = nameAndDomain(nameIn([row]), this.employer([row])['company_domain']);
     const same = this.people.filter((one) => nameAndDomain(nameIn(one.rows), this.employer(one.rows)['company_domain']) === key);
@@ -89,7 +98,7 @@ export class PlainPeople {
       profile: [mainProfile, formerProfiles] as const,
       id: [({ distinctId }: Person) => distinctId, otherIds] as const,
     }[by];
-    const have = this.people.filter((one) => mainOf(one) === key);
+    const have = this.people.filter((one) => (by === 'email' ? this.#owners.get(key) === one : mainOf(one) === key));
     const latest = have
       .map((one) => String(this.shown(one)['updated_at']))
       .toSorted()
@@ -115,6 +124,7 @@ export class PlainPeople {
       for (const one of this.people) if (this.#leadsOf(one).some((key) => keys.has(key))) gone.add(one);
     }
     this.people = this.people.filter((one) => !gone.has(one));
+    this.#passAddressesOn();
     for (const key of keys) this.#erased.add(key);
     for (const one of gone) {
       for (const number of mobilesOf(this.shown(one)))

@@ -20,8 +20,6 @@ export interface Row {
   readonly phones?: readonly { readonly number: string; readonly type: string | null }[];
   readonly company?: { readonly name?: string; readonly domain?: string };
   readonly updated_at: string;
-  /** An address that proved to be another person's main one. */
-  readonly cameWith?: string;
 }
 
 export interface Person {
@@ -79,21 +77,11 @@ export function verdict(rows: readonly Row[], address: string | undefined): Stam
   );
 }
 
-/** The row with its main address, which belongs to another person, moved to the list. */
-export function withoutMain({ email, email_status: status, ...row }: Row): Row {
-  if (listedAddresses(row).includes(email as string)) return { ...row, cameWith: email as string };
-  return {
-    ...row,
-    cameWith: email as string,
-    emails: [...(row.emails ?? []), { email: email as string, type: 'former', status: status ?? null }],
-  };
-}
-
 export function isRoleAddress(address: string): boolean {
   return isRole(address.split('@')[0] as string);
 }
 
-export function workDomain({ cameWith, email = cameWith }: Row): string | undefined {
+export function workDomain({ email }: Row): string | undefined {
   const domain = email?.split('@')[1];
   return domain === undefined || namesNoEmployer(domain) ? undefined : domain;
 }
@@ -120,6 +108,13 @@ export function mayBeOne(row: Row, one: Person): boolean {
 
 export function haveOneProfile({ linkedin_url: profile }: Row, one: Person): boolean {
   return new Set([profile, mainProfile(one)].filter((page) => page !== undefined)).size < 2;
+}
+
+/** Whether a row of another name is the person's by its id or mobile number, and by no other profile. */
+export function isLikelyOf(row: Row, one: Person): boolean {
+  const mobile = newest(one.rows, (other) => other.mobile)?.value;
+  const isSameId = row.id !== undefined && (row.id === one.distinctId || otherIds(one).includes(row.id));
+  return haveOneProfile(row, one) && (isSameId || (row.mobile !== undefined && row.mobile === mobile));
 }
 
 /** Whether row and person may have one name by a common word; also when one side has no name. */

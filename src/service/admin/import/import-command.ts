@@ -104,6 +104,7 @@ async function importKind(
       const ofFile = await storeRows(store, file, { nowMs, signal, onReject: (rows: readonly Rejection[]) => rejected.write(rows) });
       counts.add(ofFile);
       reportSurplus(file.name, ofFile);
+      reportShared(file.name, ofFile);
       const unknown = mapper.unknown(file.header);
       for (const sentence of describeDropped(kind, ofFile, unknown)) process.stderr.write(`millrace: ${file.name}: ${sentence}\n`);
       reportColumns(file.name, 'columns without a meaning here', unknown);
@@ -129,6 +130,14 @@ function reportSurplus(file: string, { surplus, firstSurplus }: ImportCounts): v
   process.stderr.write(
     `millrace: ${file}: ${surplus === 1 ? 'a row has' : `${surplus} rows have`} more cells than the header ` +
       `(${surplus === 1 ? '' : 'the first in '}line ${firstSurplus}): what is beyond was left out\n`,
+  );
+}
+
+function reportShared(file: string, { sharedAddresses: count, firstShared }: ImportCounts): void {
+  if (firstShared === null) return;
+  process.stderr.write(
+    `millrace: ${file}: ${count === 1 ? 'a row has' : `${count} rows have`} the personal address of a person of another name ` +
+      `(${count === 1 ? '' : 'the first in '}line ${firstShared}): both people are stored, and the address is current for both\n`,
   );
 }
 

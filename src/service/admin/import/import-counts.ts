@@ -25,6 +25,9 @@ export class ImportCounts {
   /** Rows with text beyond the header's last column, which is dropped, and the line of the first such row. */
   surplus = 0;
   firstSurplus: number | null = null;
+  /** New people with the personal address of a person of another name, and the line of the first. */
+  sharedAddresses = 0;
+  firstShared: number | null = null;
   /** Rejected rows by code. */
   readonly rejected: Record<string, number> = {};
   readonly #dropped = new Map<string, number>();
@@ -38,6 +41,9 @@ export class ImportCounts {
     else if (put.change === 'fields') this.updated++;
     else this.unchanged++;
     for (const field of put.dropped) this.#drop(field, line);
+    if (put.sharesAddress !== true) return;
+    this.sharedAddresses++;
+    this.firstShared ??= line;
   }
 
   /** Values that were dropped from stored rows, by the path of their field (`company.` for the company of a contact). */

@@ -34,7 +34,7 @@ export const FORMER_MOBILES: FormerKind = {
   entryOf: (number, type) => ({ number, type }),
 };
 
-/** The beginning of the type of both kinds of former entries, in the text of a record. */
+/** How the type of every former entry begins in the text of a record. */
 const FORMER = '"type":"former';
 
 /** Whether the text of a record may have former entries. */
@@ -74,15 +74,6 @@ export function formerStatuses({ emails }: SparseRecord): Map<string, string> {
     if (address !== undefined && status !== null) found.set(address, status);
   }
   return found;
-}
-
-/** A record whose main address belongs to another person: the address moves to the list, with its status. */
-export function withoutMain(record: SparseRecord): SparseRecord {
-  const { email, email_status: status, email_confidence: _confidence, email_verified_at: _at, ...rest } = record;
-  const address = email as string;
-  if (addressesOf(rest).includes(address)) return rest;
-  const emails = Array.isArray(rest['emails']) ? (rest['emails'] as readonly unknown[]) : [];
-  return { ...rest, emails: [...emails, FORMER_EMAILS.entryOf(address, FORMER_EMAILS.type, textOrNull(status))] };
 }
 
 /**

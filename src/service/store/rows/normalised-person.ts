@@ -176,13 +176,17 @@ function facetsOf(doc: SparseRecord): PersonFacets {
   };
 }
 
-/** Values of `STORED_PERSON_COLUMNS`. @param text the record as JSON, without the employer */
-export function personColumns(merged: MergedRecord, text: string): ColumnValue[] {
+/**
+ * Values of `STORED_PERSON_COLUMNS`.
+ * @param text the record as JSON, without the employer
+ * @param isShared another row has its main address
+ */
+export function personColumns(merged: MergedRecord, text: string, isShared: boolean): ColumnValue[] {
   const { doc, base } = merged;
   const { mobile, nameKey: name, status, verifiedMs, rank, absentFields } = facetsOf(doc);
   return [
     doc['id'] as string,
-    textOrNull(doc['email']),
+    isShared ? null : textOrNull(doc['email']),
     profileOf(doc),
     mobile,
     name,

@@ -10,6 +10,7 @@ import { AS_TEXT, type Texts } from './text-blobs.ts';
 import { isNamePart } from '../identity/reported-names.ts';
 import { isRoleAddress } from '../identity/other-addresses.ts';
 import { idAsKey, profileAsKey } from '../identity/other-keys.ts';
+import { addressPasser } from '../identity/shared-addresses.ts';
 import { otherNumberWriter } from '../identity/other-numbers.ts';
 import type { ColumnValue } from './normalised.ts';
 import { newFieldSources, STORED_PERSON_COLUMNS, type PersonKeys, type NormalisedPerson } from './normalised-person.ts';
@@ -18,14 +19,16 @@ import type { Store } from '../store.ts';
 
 export type RawPersonRow = Readonly<Record<string, unknown>>;
 
-/** `row` null: the person is new. `isTaken`: the main address belongs to another person, who keeps it. */
+/** `row` null: the person is new. `isShared`: the row of the main address is another person's, who has it too. */
 interface FoundPerson {
   readonly row: RawPersonRow | null;
-  readonly isTaken: boolean;
+  readonly isShared: boolean;
 }
 
+const EMAIL_COLUMN = STORED_PERSON_COLUMNS.indexOf('email');
+
 /** Columns of a found row. */
-const FOUND = 'seq, name_key, profile, company_domain, doc, source, observed_at, field_sources';
+const FOUND = 'seq, id, email, mobile, name_key, profile, company_domain, doc, source, observed_at, field_sources';
 
 /** The columns of a row, and the keys that have tables of their own. */
 export interface NewRow {
@@ -44,6 +47,7 @@ export class PersonRows {
   readonly #addresses: SharedKeys;
   readonly #keys: SharedKeys;
   readonly #putNumbers;
+  readonly #passOn;
   readonly #statements;
 
   constructor(store: Store, index: IndexWriter) {
@@ -51,6 +55,7 @@ export class PersonRows {
     this.#addresses = new SharedKeys(store, 'other_addresses', index);
     this.#keys = new SharedKeys(store, 'other_keys', index);
     this.#putNumbers = otherNumberWriter(store);
+    this.#passOn = addressPasser(store);
     this.#statements = {
       byEmail: store.prepare(`SELECT ${FOUND} FROM people WHERE email = ?`),
       byProfile: store.prepare(`SELECT ${FOUND} FROM people WHERE profile = ? ORDER BY seq LIMIT 1`),
@@ -76,25 +81,34 @@ export class PersonRows {
    * - A name alone identifies a person within a company, unless several there share it; then it is the one stored under the name's own id.
    * - A further address, a former profile or an id counts only if the names are compatible. So does a main address that is a role address,
    * or whose row has another profile.
-   * - If only the name differs, rows found by other keys take precedence.
+   * - If the name differs, the id or the mobile number must be the same: one address alone makes nobody one person.
    * - If many people share a key, only the first few are compared; the others have an id that is a digest of all their keys.
    */
   find(person: NormalisedPerson): FoundPerson {
     const { email, profile, id, name, domain, newId } = person;
     const { byEmail, byId, byName } = this.#statements;
     const main = email === null ? undefined : byEmail.get(email);
-    const claim = main === undefined ? 'none' : ownershipOf(person, main);
-    if (claim === 'good') return { row: main ?? null, isTaken: false };
+    if (main !== undefined && isOwner(person, main)) return { row: main, isShared: false };
     const row =
       this.#byOtherKeys(person) ??
-      (claim === 'doubtful' ? main : undefined) ??
+      (main !== undefined && this.#isLikely(person, main) ? main : undefined) ??
       (main === undefined ? undefined : [byId.get(distinctId(person))].find((one) => one !== undefined && isCompatible(person)(one)));
     if (row !== undefined || email !== null || profile !== null || id !== null)
-      return { row: row ?? null, isTaken: main !== undefined && row?.['seq'] !== main['seq'] };
+      return { row: row ?? null, isShared: main !== undefined && row?.['seq'] !== main['seq'] };
     const same = byName.all(name, domain);
-    if (same.length === 1) return { row: same[0] ?? null, isTaken: false };
+    if (same.length === 1) return { row: same[0] ?? null, isShared: false };
     const before = same.length === 0 ? undefined : byId.get(newId);
-    return { row: before?.['name_key'] === name && before['company_domain'] === domain ? before : null, isTaken: false };
+    return { row: before?.['name_key'] === name && before['company_domain'] === domain ? before : null, isShared: false };
+  }
+
+  /** Whether a row with the personal address and another name is the same person: by id or mobile number, and no other profile. */
+  #isLikely(person: NormalisedPerson, row: RawPersonRow): boolean {
+    const { email, id, mobile } = person;
+    if (isRoleAddress(email ?? '') || !haveCompatibleProfiles(person, row)) return false;
+    return (
+      (mobile !== null && mobile === row['mobile']) ||
+      (id !== null && (id === row['id'] || mergeStateOf(row).keys?.includes(idAsKey(id)) === true))
+    );
   }
 
   #byOtherKeys(person: NormalisedPerson): RawPersonRow | undefined {
@@ -140,11 +154,20 @@ export class PersonRows {
     return true;
   }
 
-  /** Replaces the row `seq`. */
-  replace(seq: number, row: NewRow, table: TermTable, span: TermSpan): void {
+  /** Whether the row of this address is another one. */
+  isShared(email: string | null, seq: number): boolean {
+    const owner = email === null ? undefined : this.#statements.byEmail.get(email);
+    return owner !== undefined && owner['seq'] !== seq;
+  }
+
+  /** Replaces a row. An address that it leaves goes to the next person who has it as the main one. */
+  replace(found: RawPersonRow, row: NewRow, table: TermTable, span: TermSpan): void {
+    const seq = found['seq'] as number;
     this.#statements.update.run(...row.columns, seq);
     this.#addresses.forget(seq);
     this.#keys.forget(seq);
+    const left = found['email'];
+    if (typeof left === 'string' && left !== row.columns[EMAIL_COLUMN]) this.#passOn(left);
     this.#writeKeys(seq, (this.#statements.terms.get(seq)?.['terms'] as Uint8Array | undefined) ?? null, false, row, table, span);
   }
 
@@ -163,14 +186,12 @@ export class PersonRows {
   }
 }
 
-/** Whether a row with the report's main address is the same person. */
-function ownershipOf(person: NormalisedPerson, row: RawPersonRow): 'good' | 'doubtful' | 'none' {
-  if (isRoleAddress(person.email ?? '')) return isCompatible(person)(row) ? 'good' : 'none';
-  if (person.nameKey === row['name_key']) return 'good';
+/** Whether a row with the report's main address is the same person by its name; a role address also needs the profile. */
+function isOwner(person: NormalisedPerson, row: RawPersonRow): boolean {
+  if (isRoleAddress(person.email ?? '')) return isCompatible(person)(row);
+  if (person.nameKey === row['name_key']) return true;
   const [called, others] = [words(person.nameKey), words(row['name_key'] as string)];
-  if (called.length === 0 || others.length === 0 || called.some((word) => others.includes(word)) || hadName(row, person.nameKey))
-    return 'good';
-  return haveCompatibleProfiles(person, row) ? 'doubtful' : 'none';
+  return called.length === 0 || others.length === 0 || called.some((word) => others.includes(word)) || hadName(row, person.nameKey);
 }
 
 function haveCompatibleProfiles({ profile }: NamedBy, row: RawPersonRow): boolean {

@@ -7,13 +7,12 @@ import { fallbackId, namesakeId, distinctId } from '../identity/ids.ts';
 import { readStored } from './record-columns.ts';
 import { bytesIn, TextCollector, textIn, type Texts } from './text-blobs.ts';
 import type { NameAt } from '../merge/employer.ts';
-import { withoutMain } from '../identity/former-keys.ts';
 import { jobChangeRecorder } from './record-job-change.ts';
 import { mergePerson } from '../merge/merge-person.ts';
 import type { MergedRecord, Provenance } from '../merge/merge.ts';
 import { shownTime } from '../merge/observed-at.ts';
 import { oncePerTransaction } from './once-per-transaction.ts';
-import { isRoleAddress, otherAddressesOf } from '../identity/other-addresses.ts';
+import { addressesOf, isRoleAddress, otherAddressesOf } from '../identity/other-addresses.ts';
 import { otherNumbersOf } from '../identity/other-numbers.ts';
 import { PersonRows, type NewRow, type RawPersonRow } from './person-rows.ts';
 import type { Collected } from './normalised.ts';
@@ -72,14 +71,15 @@ export function normalisedPersonWriter(store: Store, index: IndexWriter): Upsert
     id: string,
     source: number,
     { terms: table, texts }: Collected,
-    isTaken = false,
+    isShared = false,
   ): UpsertResult | null => {
     const { domain, nameKey: name, rank, others, otherNumbers, dropped, atMs } = person;
-    const result: UpsertResult = { kind: 'put', change: 'new', dropped };
-    if (isTaken || id !== person.newId || person.verdictMs !== null || isSkipped(person)) {
+    const sharesAddress = isShared && !isRoleAddress(person.email ?? '');
+    const result: UpsertResult = { kind: 'put', change: 'new', dropped, ...(sharesAddress ? { sharesAddress } : {}) };
+    if (isShared || id !== person.newId || person.verdictMs !== null || isSkipped(person)) {
       // The normalised values do not fit.
-      const { record } = mergePerson(null, { ...recordOf(person, texts, isTaken), id }, { source, atMs }, person);
-      const { row, text, terms } = rowOf(record);
+      const { record } = mergePerson(null, { ...recordOf(person, texts), id }, { source, atMs }, person);
+      const { row, text, terms } = rowOf(record, isShared);
       if (text.length > MAX_RECORD_CHARS) return TOO_LARGE;
       const span = collector.add(terms);
       return rows.add(row, collector.take(), span) ? result : null;
@@ -97,14 +97,14 @@ export function normalisedPersonWriter(store: Store, index: IndexWriter): Upsert
   };
   // No row has the id here, but the id of an erased person must not be given again.
   const isIdAllowed = (id: string): boolean => !hasSuppressions() || !isSuppressed({ id, knownId: id });
-  const addUnknown = (person: NormalisedPerson, source: number, collected: Collected, isTaken: boolean): UpsertResult => {
-    const first = isIdAllowed(person.newId) ? add(person, person.newId, source, collected, isTaken) : null;
+  const addUnknown = (person: NormalisedPerson, source: number, collected: Collected, isShared: boolean): UpsertResult => {
+    const first = isIdAllowed(person.newId) ? add(person, person.newId, source, collected, isShared) : null;
     if (first !== null) return first;
     const named = person.id === null || person.nameKey === '' ? null : namesakeId(person.id, person.nameKey);
     // An erased person had this id and name.
     if (named !== null && !isIdAllowed(named)) return SUPPRESSED;
     for (let id = named ?? distinctId(person); ; id = id === named ? distinctId(person) : fallbackId(id, person.id)) {
-      const result = isIdAllowed(id) ? add(person, id, source, collected, isTaken) : null;
+      const result = isIdAllowed(id) ? add(person, id, source, collected, isShared) : null;
       if (result !== null) return result;
     }
   };
@@ -123,22 +123,23 @@ export function normalisedPersonWriter(store: Store, index: IndexWriter): Upsert
     if (added !== null) return added;
     if (!expectsNew && expectsUnchanged && rows.isUnchanged(person, bytesIn(texts, person)))
       return { kind: 'put', change: 'same', dropped };
-    const { row: found, isTaken } = rows.find(person);
+    const { row: found, isShared } = rows.find(person);
     expectsNew = found === null;
-    if (found === null) return addUnknown(person, source, collected, isTaken);
+    if (found === null) return addUnknown(person, source, collected, isShared);
     expectsUnchanged = isSame(found, person, texts);
     if (expectsUnchanged) return { kind: 'put', change: 'same', dropped };
     const stored = storedPerson(found);
     const nameNow: NameAt = (domain) => (company?.domain === domain ? nameIn(textIn(texts, company)) : null) ?? nameAt(domain);
-    const { record, change } = mergePerson(stored, recordOf(person, texts, isTaken), { source, atMs }, person, nameNow);
+    const { record, change } = mergePerson(stored, recordOf(person, texts), { source, atMs }, person, nameNow);
     // A status without an address may belong to any address of the person.
     const hasNoAddress = person.email === null && person.status !== null && record.doc['email'] !== undefined;
     const result: UpsertResult = { kind: 'put', change, dropped: hasNoAddress ? [...dropped, 'email_status'] : dropped };
     if (change === 'same') return result;
-    const { row, text, terms } = rowOf(record);
+    const email = textOrNull(record.doc['email']);
+    const { row, text, terms } = rowOf(record, email !== found['email'] && rows.isShared(email, found['seq'] as number));
     if (text.length > MAX_RECORD_CHARS) return TOO_LARGE;
     const span = collector.add(terms);
-    rows.replace(found['seq'] as number, row, collector.take(), span);
+    rows.replace(found, row, collector.take(), span);
     if (change === 'fields') recordJobChange(stored, record, nameNow);
     return result;
   };
@@ -169,15 +170,15 @@ function nameIn(company: string): string | null {
   return textOrNull((JSON.parse(company) as SparseRecord)['name']);
 }
 
-/** The row and the terms of a record. */
-function rowOf(record: MergedRecord): { row: NewRow; text: string; terms: readonly number[] } {
+/** The row and the terms of a record. @param isShared another row has its main address */
+function rowOf(record: MergedRecord, isShared: boolean): { row: NewRow; text: string; terms: readonly number[] } {
   const { company_domain: employer, ...doc } = record.doc;
   const text = JSON.stringify(doc);
   const row = {
-    columns: personColumns(record, text),
+    columns: personColumns(record, text, isShared),
     domain: textOrNull(employer),
     keys: sortKeysOf(record),
-    others: otherAddressesOf(doc),
+    others: isShared ? addressesOf(doc) : otherAddressesOf(doc),
     otherNumbers: otherNumbersOf(doc),
     otherKeys: record.mergeState?.keys ?? NO_KEYS,
   };
@@ -190,11 +191,10 @@ export function storedPerson(row: RawPersonRow): MergedRecord {
   return readStored(row, domain === null ? {} : { company_domain: domain });
 }
 
-/** The report as a record with its employer. @param isTaken the main address belongs to another person */
-function recordOf(person: NormalisedPerson, texts: Texts, isTaken: boolean): SparseRecord {
+/** The report as a record with its employer. */
+function recordOf(person: NormalisedPerson, texts: Texts): SparseRecord {
   const { domain } = person;
-  const told = JSON.parse(textIn(texts, person)) as SparseRecord;
-  const record = isTaken ? withoutMain(told) : told;
+  const record = JSON.parse(textIn(texts, person)) as SparseRecord;
   return domain === null ? record : Object.assign(record, { company_domain: domain });
 }
 

@@ -1,8 +1,16 @@
 /** The result of an upsert, and the bound of all records. */
 import type { MergeResult } from '../merge/merge.ts';
 
-/** `dropped`: fields with a bad value. */
-export type UpsertResult = { readonly kind: 'put'; readonly change: MergeResult['change']; readonly dropped: readonly string[] } | Rejected;
+export type UpsertResult = Put | Rejected;
+
+interface Put {
+  readonly kind: 'put';
+  readonly change: MergeResult['change'];
+  /** Fields with a bad value. */
+  readonly dropped: readonly string[];
+  /** A new person has the personal address of another one, and nothing else in common. */
+  readonly sharesAddress?: true;
+}
 
 export interface Rejected extends Refusal {
   readonly kind: 'rejected';

@@ -55,7 +55,7 @@ describe('the revenue of a company', () => {
       fc.asyncProperty(fc.array(report, { minLength: 1, maxLength: 5 }), async (reports) => {
         const { revenue, revenue_usd: usd } = (await stored(reports)).company;
         if (typeof usd !== 'number') return;
-        const shown = parseUsd(String(revenue ?? ''));
+        const shown = parseUsd(typeof revenue === 'string' ? revenue : '');
         expect(revenue === undefined || (shown !== null && Math.abs(shown - usd) <= usd * 0.05)).toBe(true);
       }),
       { seed: SEED, numRuns: casesOf(30, 500) },

@@ -151,9 +151,59 @@ describe('recognising a person', () => {
     for (const added of [2, 0]) expect((await load(store, rows)).counts).toMatchObject({ added, updated: 0 });
     expect(people(store)).toMatchObject([
       { email: 'info@acme.example', name: 'Ann Abel' },
-      { name: 'Bob Beck', title: 'CTO', emails: [{ email: 'info@acme.example', type: 'former' }] },
+      { email: 'info@acme.example', name: 'Bob Beck', title: 'CTO' },
     ]);
     expect(people(store)[1]).not.toHaveProperty('mobile');
+    store.close();
+  });
+
+  it('one personal address without any other likeness makes nobody one person: it is current for both', async () => {
+    const store = await emptyStore();
+    const rows = [
+      { email: 'abelbeck@gmail.com', name: 'Ann Abel', title: 'CTO' },
+      { email: 'abelbeck@gmail.com', name: 'Bob Beck', title: 'CFO' },
+    ];
+    const first = await load(store, rows);
+    expect(first.counts).toMatchObject({ added: 2, sharedAddresses: 1, firstShared: 3 });
+    // Each row finds its person again, and is told once.
+    expect((await load(store, rows)).counts).toMatchObject({ added: 0, updated: 0, sharedAddresses: 0 });
+    const both = [
+      { email: 'abelbeck@gmail.com', name: 'Ann Abel' },
+      { email: 'abelbeck@gmail.com', name: 'Bob Beck' },
+    ];
+    expect(people(store)).toMatchObject(both);
+    expect(openDirectory(store).personByEmail('abelbeck@gmail.com')?.person['name']).toBe('Ann Abel');
+    store.close();
+  });
+
+  const profile = 'profiles.example/in/ann-abel';
+
+  it('an address that its first person leaves goes to the next one who has it', async () => {
+    const store = await emptyStore();
+    await load(store, [
+      { email: 'abelbeck@gmail.com', name: 'Ann Abel', linkedin_url: profile },
+      { email: 'abelbeck@gmail.com', name: 'Bob Beck' },
+    ]);
+    await load(store, [{ email: 'ann@acme.example', linkedin_url: profile }], { asOf: '2026-02-01' });
+    const directory = openDirectory(store);
+    expect(['abelbeck@gmail.com', 'ann@acme.example'].map((email) => directory.personByEmail(email)?.person['name'])).toEqual([
+      'Bob Beck',
+      'Ann Abel',
+    ]);
+    expect(people(store)).toMatchObject([{ email: 'ann@acme.example' }, { email: 'abelbeck@gmail.com', name: 'Bob Beck' }]);
+    store.close();
+  });
+
+  it.each([
+    { id: 'crm-7', mobile: undefined },
+    { id: undefined, mobile: '+12125550100' },
+  ])('a new name at the same address is the same person by %j', async (likeness) => {
+    const store = await emptyStore();
+    const rows = [
+      { email: 'ann@acme.example', name: 'Test Contact', ...likeness },
+      { email: 'ann@acme.example', name: 'Ann Abel', ...likeness },
+    ];
+    expect((await load(store, rows)).counts).toMatchObject({ added: 1, updated: 1, sharedAddresses: 0 });
     store.close();
   });
 

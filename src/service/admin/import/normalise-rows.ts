@@ -16,6 +16,7 @@ import { companyOf, contactOf } from './contact.ts';
 import { mailEventOf } from './mail-event.ts';
 import type { ImportKind } from './column-names.ts';
 import type { RowMapper, MappedRow } from './map-row.ts';
+import { RepeatedCompanies } from './repeated-companies.ts';
 import { UnknownNames, type OnUnknown, type UnknownName } from './unknown-names.ts';
 
 /** Stage 1 of an import row, parsed: the cells of a table row, or a JSON object. */
@@ -92,8 +93,8 @@ interface RowNormaliser {
 /** Normalises the rows of one file, each as soon as it is parsed, so that its temporary objects die young in the garbage collector. */
 export function rowNormaliser(options: NormaliseOptions): RowNormaliser {
   const [people, companies, texts] = [new TermCollector(), new TermCollector(), new TextCollector()];
-  const unknown = new UnknownNames();
-  const normalise = normaliser(options, people, companies, texts, unknown);
+  const [unknown, employers] = [new UnknownNames(), new RepeatedCompanies()];
+  const normalise = normaliser(options, people, companies, texts, unknown, employers);
   let rows: NormalisedRow[] = [];
   let surplus: number[] = [];
   let size = 0;
@@ -124,6 +125,7 @@ export function rowNormaliser(options: NormaliseOptions): RowNormaliser {
         texts: texts.take(),
         size,
       };
+      employers.nextBatch();
       [rows, surplus, size] = [[], [], 0];
       return batch;
     },
@@ -145,10 +147,13 @@ function normaliser(
   companies: TermCollector,
   texts: TextCollector,
   unknown: UnknownNames,
+  employers: RepeatedCompanies,
 ): (row: ParsedRow, withTerms: boolean) => NormalisedRow | null {
   const momentOf = (record: SparseRecord): number => Math.min(observedAt(record) ?? asOfMs ?? undatedAt(nowMs), nowMs);
-  const companyIn = (record: SparseRecord, atMs: number, withTerms: boolean): NormalisedCompany | Refusal =>
+  const companyIn = (record: Record<string, unknown>, atMs: number, withTerms: boolean): NormalisedCompany | Refusal =>
     normaliseCompany(record, atMs, { terms: withTerms ? companies : null, texts });
+  const employerIn = (record: Record<string, unknown>, atMs: number, withTerms: boolean): NormalisedCompany | Refusal =>
+    employers.normalise(record, atMs, { terms: withTerms ? companies : null, texts });
   const contact = (line: number, row: MappedRow, withTerms: boolean): NormalisedRow | null => {
     const found = contactOf(row);
     if (found === null) return { line, kind: 'skipped' };
@@ -167,7 +172,7 @@ function normaliser(
         )
       : null;
     const isPerson = person !== null && !('code' in person);
-    const result = found.company === null || (!isPerson && !row.isOutput) ? null : companyIn(found.company, companyMs, withTerms);
+    const result = found.company === null || (!isPerson && !row.isOutput) ? null : employerIn(found.company, companyMs, withTerms);
     const company = result === null || 'code' in result ? null : result;
     if (isPerson) return { line, kind: 'contact', person, company };
     // The company was paid for, so it is stored without a person.

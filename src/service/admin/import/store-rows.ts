@@ -10,6 +10,7 @@ import { signalWriter } from '../../store/rows/signal-writer.ts';
 import { sourceId } from '../../store/rows/report-sources.ts';
 import type { Store } from '../../store/store.ts';
 import { ImportCounts, type Rejection } from './import-counts.ts';
+import { EmployerWriter } from './employer-writer.ts';
 import { BoundedTransaction } from './bounded-transaction.ts';
 import type { NormalisedBatch, NormalisedRow } from './normalise-rows.ts';
 
@@ -65,6 +66,7 @@ class BatchWriter {
   readonly #counts: ImportCounts;
   readonly #index: IndexWriter;
   readonly #transaction: BoundedTransaction;
+  readonly #employers: EmployerWriter;
   readonly #store: (row: NormalisedRow, batch: NormalisedBatch) => Pick<Rejection, 'code' | 'detail'> | null;
   /** Rejections of the open transaction. */
   #rejections: Rejection[] = [];
@@ -76,11 +78,11 @@ class BatchWriter {
     this.#counts = counts;
     this.#index = new IndexWriter(store);
     this.#transaction = new BoundedTransaction(store);
+    const source = transaction(store, () => sourceId(store, file.name));
+    const putCompany = normalisedCompanyWriter(store, this.#index);
+    this.#employers = new EmployerWriter(putCompany, source);
     this.#store = rowWriter(
-      store,
-      this.#index,
-      transaction(store, () => sourceId(store, file.name)),
-      options.nowMs,
+      recordWriter(store, this.#index, { source, nowMs: options.nowMs, putCompany, employers: this.#employers, counts }),
       counts,
     );
   }
@@ -109,12 +111,18 @@ class BatchWriter {
   /** Ends the transaction, if one is open. */
   commit(): void {
     if (!this.#transaction.isOpen) return;
-    this.#rollbackOnError(() => this.#transaction.commit(() => this.#index.flush()));
+    this.#rollbackOnError(() => this.#transaction.commit(() => this.#finish()));
     const [rejections, { read, added }] = [this.#rejections, this.#before];
     this.#rejections = [];
     this.#before = { read: this.#counts.read, added: this.#counts.added };
     if (rejections.length > 0) this.#options.onReject(rejections);
     this.#file.expect(2 * (this.#counts.added - added) >= this.#counts.read - read);
+  }
+
+  /** The last statements of a transaction. */
+  #finish(): void {
+    this.#employers.flush();
+    this.#index.flush();
   }
 
   /** Writes at least one row from index `at` on, until the time is over; returns the index of the next row. */
@@ -143,13 +151,9 @@ class BatchWriter {
 
 /** Stores one row and counts it; returns the rejection, or null. */
 function rowWriter(
-  store: Store,
-  index: IndexWriter,
-  source: number,
-  nowMs: number,
+  storeRow: (row: StorableRow, batch: NormalisedBatch) => UpsertResult | null,
   counts: ImportCounts,
 ): (row: NormalisedRow, batch: NormalisedBatch) => Pick<Rejection, 'code' | 'detail'> | null {
-  const storeRow = recordWriter(store, index, source, nowMs, counts);
   return (row, batch) => {
     counts.read++;
     if (row.kind === 'skipped') {
@@ -170,29 +174,34 @@ function rowWriter(
 
 type StorableRow = Exclude<NormalisedRow, { readonly kind: 'skipped' | 'refused' }>;
 
+interface Writers {
+  readonly source: number;
+  readonly nowMs: number;
+  readonly putCompany: ReturnType<typeof normalisedCompanyWriter>;
+  readonly employers: EmployerWriter;
+  readonly counts: ImportCounts;
+}
+
 /** Stores one row; returns null for a row without a person, whose company is counted separately. */
 function recordWriter(
   store: Store,
   index: IndexWriter,
-  source: number,
-  nowMs: number,
-  counts: ImportCounts,
+  { source, nowMs, putCompany, employers, counts }: Writers,
 ): (row: StorableRow, batch: NormalisedBatch) => UpsertResult | null {
   const putPerson = normalisedPersonWriter(store, index);
-  const putCompany = normalisedCompanyWriter(store, index);
   const putSignal = signalWriter(store, index);
   const putDelivery = deliveryWriter(store);
-  return (row, { personTerms, companyTerms, texts }) => {
+  return (row, batch) => {
+    const { personTerms, companyTerms, texts } = batch;
     switch (row.kind) {
       case 'contact': {
         const put = putPerson(row.person, source, { terms: personTerms, texts }, row.company);
         // The person asked to be removed: the row is rejected, with its company.
-        if (put.kind === 'put' && row.company !== null)
-          counts.countCompany(putCompany(row.company, source, { terms: companyTerms, texts }), row.line);
+        if (put.kind === 'put' && row.company !== null) counts.countCompany(employers.put(row.company, batch), row.line);
         return put;
       }
       case 'employer': {
-        const put = putCompany(row.company, source, { terms: companyTerms, texts });
+        const put = employers.put(row.company, batch);
         if (put.kind === 'rejected') return put;
         counts.countCompany(put, row.line);
         return null;

@@ -5,7 +5,7 @@ import type { SparseRecord } from '../../records/whole-record.ts';
 import { TermCollector, type TermTable } from '../index/term-table.ts';
 import { domainAliasWriter, domainsReader, type WriteAliases } from '../identity/domain-aliases.ts';
 import { fallbackId } from '../identity/ids.ts';
-import { readStored } from './record-columns.ts';
+import { fieldSources, readStored } from './record-columns.ts';
 import { AS_TEXT, bytesIn, TextCollector, textIn, type Texts } from './text-blobs.ts';
 import { mergeCompany } from '../merge/merge-company.ts';
 import type { Provenance } from '../merge/merge.ts';
@@ -50,6 +50,7 @@ export function normalisedCompanyWriter(store: Store, index: IndexWriter): Upser
   /** After a new company the next one is probably new too, so it is inserted without a lookup. */
   let expectsNew = true;
   const update = updateCompanyStatement(store);
+  const again = store.prepare('UPDATE companies SET source = ?, observed_at = ?, field_sources = ? WHERE domain = ?');
   const ofSignals = signalUpdater(store, index);
   return (company, source, collected) => {
     const { domain, dropped, atMs } = company;
@@ -58,8 +59,18 @@ export function normalisedCompanyWriter(store: Store, index: IndexWriter): Upser
     expectsNew = found === undefined;
     if (found === undefined) return addComplete(company, source, collected);
     const given = textIn(collected.texts, company);
-    if (found['doc'] === given && found['observed_at'] === atMs && found['field_sources'] === null)
-      return { kind: 'put', change: 'same', dropped };
+    if (found['doc'] === given && isOfOneReport(found)) {
+      if (atMs <= (found['observed_at'] as number)) return { kind: 'put', change: 'same', dropped };
+      // The same report again, and newer: only its time and source change. The id keeps those of the first report.
+      const { source: firstSource, observed_at: firstMs, field_sources: sources } = found;
+      again.run(
+        source,
+        atMs,
+        (sources as string | null) ?? fieldSources({ others: { id: [firstSource as number, firstMs as number] } }),
+        domain,
+      );
+      return { kind: 'put', change: 'times', dropped };
+    }
     const { record, change } = mergeCompany(readStored(found), JSON.parse(given) as SparseRecord, { source, atMs });
     if (change === 'same') return { kind: 'put', change, dropped };
     const { doc } = record;
@@ -72,6 +83,14 @@ export function normalisedCompanyWriter(store: Store, index: IndexWriter): Upser
     if (found['country'] !== now.country || found['industry'] !== now.industry) ofSignals(domain, now);
     return { kind: 'put', change, dropped };
   };
+}
+
+const ID_ALONE = /^\{"id":\[\d+,-?\d+\]\}$/;
+
+/** Whether every field of a row but the id is of its newest report. */
+function isOfOneReport(row: Readonly<Record<string, unknown>>): boolean {
+  const sources = row['field_sources'];
+  return sources === null || (typeof sources === 'string' && ID_ALONE.test(sources));
 }
 
 interface Adder {

@@ -59,11 +59,24 @@ export interface NormalisedCompany extends CompanyFacets, TermSpan, TextSpan {
   readonly dropped: readonly string[];
 }
 
+/** A clean company that is not in a batch yet. */
+export interface CleanCompany extends Omit<NormalisedCompany, keyof TermSpan | keyof TextSpan | 'atMs'> {
+  readonly text: string;
+  /** Terms of the dictionary; null when they are left out. */
+  readonly terms: readonly number[] | null;
+}
+
 /**
  * Normalises a company, or returns why it is rejected. `terms` collects the search terms of a company without signals.
  * @param record is changed; do not use it afterwards
  */
-export function normaliseCompany(record: Record<string, unknown>, atMs: number, { terms, texts }: Collectors): NormalisedCompany | Refusal {
+export function normaliseCompany(record: Record<string, unknown>, atMs: number, collectors: Collectors): NormalisedCompany | Refusal {
+  const company = cleanCompany(record, collectors.terms !== null);
+  return 'code' in company ? company : collectCompany(company, atMs, collectors);
+}
+
+/** The first part of `normaliseCompany`, which no batch needs. */
+export function cleanCompany(record: Record<string, unknown>, withTerms: boolean): CleanCompany | Refusal {
   const dropped = cleanInPlace(record, IMPORTED_COMPANY);
   const { domain } = record;
   if (typeof domain !== 'string')
@@ -72,10 +85,26 @@ export function normaliseCompany(record: Record<string, unknown>, atMs: number, 
   const id = textOrNull(record['id']);
   const newId = preferredId(id, () => derivedId(domain));
   record['id'] = newId;
-  const { from, to } = terms?.add(companyTerms(record, NO_SIGNALS)) ?? SKIPPED;
   const text = JSON.stringify(record);
-  const { textFrom, textTo } = texts.add(text);
-  const { country, industry, acceptsAll, emailPattern, employees, absentFields } = facetsOf(record);
+  return {
+    ...facetsOf(record),
+    domain,
+    id,
+    newId,
+    namesAliases: record['domain_aliases'] !== undefined,
+    isTooLarge: text.length > MAX_RECORD_CHARS,
+    dropped,
+    text,
+    terms: withTerms ? companyTerms(record, NO_SIGNALS) : null,
+  };
+}
+
+/** Puts a clean company into a batch. */
+export function collectCompany(company: CleanCompany, atMs: number, { terms: collector, texts }: Collectors): NormalisedCompany {
+  const { country, industry, acceptsAll, emailPattern, employees, absentFields, domain, id, newId, namesAliases, isTooLarge } = company;
+  const { from, to } = company.terms === null ? SKIPPED : (collector?.add(company.terms) ?? SKIPPED);
+  const { textFrom, textTo } = texts.add(company.text);
+  const { dropped } = company;
   return {
     country,
     industry,
@@ -86,8 +115,8 @@ export function normaliseCompany(record: Record<string, unknown>, atMs: number, 
     domain,
     id,
     newId,
-    namesAliases: record['domain_aliases'] !== undefined,
-    isTooLarge: text.length > MAX_RECORD_CHARS,
+    namesAliases,
+    isTooLarge,
     atMs,
     dropped,
     from,

@@ -2,7 +2,8 @@
 import { normaliseEmail } from '../../verification/address.ts';
 import { isPlainDomain, normaliseDomain } from '../../verification/domain.ts';
 import { normalisePhone } from '../../verification/phone.ts';
-import { momentOf, partialDate, plainDay, plainMidnight } from './parse-date.ts';
+import { plainDay, plainMidnight } from './parse-date.ts';
+import { hasRealYear, readPartialDate, readTime } from './read-date.ts';
 import { holdsAddress } from './contact-details.ts';
 import { isBlankText } from './empty-words.ts';
 import { memoize } from './normalise.ts';
@@ -45,7 +46,7 @@ export function domainOf(text: string): string | null {
 const knownDomainOf: (text: string) => string | null = memoize(normaliseDomain);
 
 function dayOf(text: string): string | undefined {
-  return text.length === 10 && plainDay(text) !== null ? text : timeOf(text)?.slice(0, 10);
+  return text.length === 10 && plainDay(text) !== null && hasRealYear(text) ? text : timeOf(text)?.slice(0, 10);
 }
 
 /** The normalised value of a type; undefined if it is bad. A value in normal form is returned unchanged. */
@@ -74,7 +75,7 @@ export function cleanValue(type: FieldType, value: unknown): unknown {
     case 'date':
       return typeof value === 'string' || typeof value === 'number' ? dayOf(String(value)) : undefined;
     case 'partial_date':
-      return typeof value === 'string' || typeof value === 'number' ? partialDate(String(value).trim()) : undefined;
+      return typeof value === 'string' || typeof value === 'number' ? readPartialDate(String(value).trim()) : undefined;
     case 'time':
       return timeOf(value);
     case 'email':
@@ -146,13 +147,13 @@ export function numberOf(value: unknown): number | undefined {
   return Number(digits.replaceAll(',', '')) * factor;
 }
 
-/** RFC 3339 in UTC, see `momentOf`. */
+/** RFC 3339 in UTC, see `readTime`. */
 export function timeOf(value: unknown): string | undefined {
   if (typeof value === 'number') return timeOf(String(value));
   if (typeof value !== 'string') return undefined;
   // The normal form; most times are at midnight.
-  if (plainMidnight(value) !== null) return value;
-  const ms = momentOf(value.trim());
+  if (plainMidnight(value) !== null && hasRealYear(value)) return value;
+  const ms = readTime(value.trim());
   return ms === null ? undefined : new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 

@@ -5,7 +5,7 @@ import { DAY_MS, momentOf, monthsBefore, plainDay, plainMidnight } from '../../.
 const HOUR_MS = 3_600_000;
 const two = (max: number) => fc.integer({ min: 0, max }).map((number) => String(number).padStart(2, '0'));
 const year = fc.oneof(
-  fc.integer({ min: 1890, max: 2110 }).map((number) => String(number).padStart(4, '0')),
+  fc.integer({ min: 0, max: 10_000 }).map((number) => String(number).padStart(4, '0')),
   fc.constantFrom('20x6', '-026', '２０２６'),
 );
 const day = fc.tuple(year, two(13), two(32), fc.constantFrom('-', '-', '-', '/')).map(([y, m, d, sign]) => [y, m, d].join(sign));
@@ -25,7 +25,7 @@ it('the fast parser gives the same days and midnights as the engine', () => {
   expect(plain).toBeGreaterThan(100);
 });
 
-it.each(['2026-02-28', '1901-01-01', '2100-12-01'])('%s is parsed as a day only in this form', (text) => {
+it.each(['2026-02-28', '1000-01-01', '9999-12-01'])('%s is parsed as a day only in this form', (text) => {
   expect(plainDay(text)).not.toBeNull();
   for (const other of [text.slice(1), ` ${text}`, text.replace('-', '/'), text.slice(0, 8), `${text.slice(0, 8)}29`])
     expect(plainDay(other)).toBeNull();
@@ -42,7 +42,7 @@ describe('a time, on a machine outside UTC', () => {
     else process.env['TZ'] = before;
   });
 
-  const moment = fc.date({ min: new Date('1901-01-02T00:00:00Z'), max: new Date('2100-12-30T00:00:00Z'), noInvalidDate: true });
+  const moment = fc.date({ min: new Date('0001-01-01T00:00:00Z'), max: new Date('9998-12-31T00:00:00Z'), noInvalidDate: true });
 
   it('a time is in UTC unless it has an offset', () => {
     fc.assert(
@@ -77,14 +77,13 @@ describe('a time, on a machine outside UTC', () => {
     fc.assert(
       fc.property(day, fc.constantFrom('', 'T12:30', ' 12:30:00Z'), (text, rest) => {
         const ms = momentOf(text + rest);
-        const iso = text.replaceAll('/', '-');
         const there =
-          /^\d{4}(?:-\d{2}){2}$/.test(iso) &&
+          /^\d{4}(?:-\d{2}){2}$/.test(text) &&
           new Date(Date.UTC(2000, 0)).setUTCFullYear(
-            ...(iso.split('-').map((part, at) => Number(part) - (at === 1 ? 1 : 0)) as [number, number, number]),
+            ...(text.split('-').map((part, at) => Number(part) - (at === 1 ? 1 : 0)) as [number, number, number]),
           );
-        const exists = there !== false && new Date(there).toISOString().startsWith(iso) && iso >= '1901' && iso < '2101';
-        expect(ms === null ? null : new Date(ms).toISOString().slice(0, 10)).toBe(exists ? iso : null);
+        const exists = there !== false && new Date(there).toISOString().startsWith(text);
+        expect(ms === null ? null : new Date(ms).toISOString().slice(0, 10)).toBe(exists ? text : null);
         if (exists) days++;
       }),
       { numRuns: 2_000 },
@@ -105,10 +104,7 @@ describe('a time, on a machine outside UTC', () => {
     '2026-01-31 12:00 CET',
     '2026-01-31 12:00 UTC UTC',
     '2026-01-31x',
-    '0001-01-01',
-    '1900-01-01T00:00:00Z',
-    '9999-12-31',
-    '31.12.9999',
+    '31.01.2026',
     '',
   ])('%j is not a time', (text) => expect(momentOf(text)).toBeNull());
 });

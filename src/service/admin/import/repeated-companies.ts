@@ -1,4 +1,4 @@
-/** The companies of contacts, of which many rows have the same: each is cleaned once, and is once in a batch. Pure. */
+/** The companies of contacts. Many rows have the same one: it is cleaned once, and is once in a batch. Pure. */
 import { generation } from '../../store/index/term-dictionary.ts';
 import { cleanCompany, collectCompany, type CleanCompany, type NormalisedCompany } from '../../store/rows/normalised-company.ts';
 import type { Collectors } from '../../store/rows/normalised.ts';

@@ -1,10 +1,11 @@
 import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
-import { dayOf, momentOf, partialDate } from '../../../src/service/records/parse-date.ts';
+import { dayOf } from '../../../src/service/records/parse-date.ts';
+import { readPartialDate, readTime } from '../../../src/service/records/read-date.ts';
 import { readWrittenDate } from '../../../src/service/records/written-date.ts';
 
 const timeIn = (text: string): string | null => {
-  const ms = momentOf(text);
+  const ms = readTime(text);
   return ms === null ? null : new Date(ms).toISOString().replace('T00:00:00.000Z', '').replace('.000Z', 'Z');
 };
 
@@ -63,6 +64,9 @@ describe('a date in words or numbers', () => {
     '4/13/2025 13:00 PM',
     'Jan 5 0001',
     '99991231',
+    '0001-01-01',
+    '1900-01-01T00:00:00Z',
+    '9999-12-31',
     '13/04/2025 noon',
     '１３/04/2025',
   ])('%s is no date, or may be several', (text) => expect(timeIn(text)).toBeNull());
@@ -107,9 +111,11 @@ it.each([
   ['2025-04-13T10:00:00Z', '2025-04-13'],
   ['Present', undefined],
   ['0001', undefined],
+  ['2025-04-31', undefined],
+  ['2025-04-30', '2025-04-30'],
   ['9999-12', undefined],
   ['03/04/2025', undefined],
-])('%s is stored in an object as %s', (text, date) => expect(partialDate(text)).toBe(date));
+])('%s is stored in an object as %s', (text, date) => expect(readPartialDate(text)).toBe(date));
 
 it('search reads days of ISO 8601 alone: the engine would read other texts by its own rules', () => {
   expect(['2025-06-30', '2025-06', '2025'].map(dayOf)).toEqual([20269, 20240, 20089]);

@@ -12,6 +12,8 @@ interface OneFile {
   readonly uri: string;
   /** Columns of CSV and TSV; empty for JSONL. */
   readonly header: readonly string[];
+  /** The offset of its last record's end; null when it is unknown, as in an archive. */
+  readonly end: number | null;
   /** The records from the first on. A second loop reads the file anew. */
   readonly batches: AsyncIterable<readonly InputRecord[]>;
 }
@@ -39,7 +41,7 @@ export async function* openFiles(
       keyName: { email: null, domain: null, linkedin_url: null },
     };
     const batches = { [Symbol.asyncIterator]: () => readRecords(manifest, null, signal, { withObjects: true })[Symbol.asyncIterator]() };
-    yield { uri: file.uri, header: file.header, batches };
+    yield { uri: file.uri, header: file.header, end: file.rows ?? (file.compression === 'none' ? file.size : null), batches };
   }
 }
 

@@ -21,6 +21,7 @@ import { nameOfStore } from '../../store/owner/store-name.ts';
 import { limitLogSize } from '../../store/store-file.ts';
 import { closeOrRemove } from '../../store/remove-empty.ts';
 import type { Store } from '../../store/store.ts';
+import { ImportProgress } from './import-progress.ts';
 import { ImportCounts, type Rejection } from './import-counts.ts';
 import { normalisedFiles, type ImportTask } from './normalised-files.ts';
 import { storeRows, type NormalisedFile } from './store-rows.ts';
@@ -98,10 +99,16 @@ async function importKind(
   const nowMs = Date.now();
   const { columns, shape, asOfMs } = settings;
   const mapper = rowMapperOf(kind, columns);
+  const progress = new ImportProgress(process.stderr);
   for (const uri of uris) {
     for await (const file of normalisedFiles({ kind, uri, shape, columns, asOfMs, nowMs }, signal)) {
       checkHeader(file, mapper, columns);
-      const ofFile = await storeRows(store, file, { nowMs, signal, onReject: (rows: readonly Rejection[]) => rejected.write(rows) });
+      const ofFile = await storeRows(store, file, {
+        nowMs,
+        signal,
+        onReject: (rows: readonly Rejection[]) => rejected.write(rows),
+        onRows: (rows) => progress.update(file.name, rows, file.share?.() ?? null),
+      }).finally(() => progress.end());
       counts.add(ofFile);
       reportSurplus(file.name, ofFile);
       reportShared(file.name, ofFile);

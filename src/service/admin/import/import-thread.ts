@@ -27,9 +27,10 @@ async function work(task: ThreadTask, post: (message: FromThread, moved: ArrayBu
       expectsNew: () => Atomics.load(task.shared, EXPECTS_NEW) === 1,
     };
     const rows = rowNormaliser(options);
+    let offset = 0;
     const postBatch = (): void => {
       const { message, moved } = encodeBatch(rows.take());
-      post({ type: 'batch', batch: message }, moved);
+      post({ type: 'batch', batch: message, share: file.end === null ? null : Math.min(1, offset / file.end) }, moved);
     };
     try {
       for await (const records of file.batches) {
@@ -38,6 +39,7 @@ async function work(task: ThreadTask, post: (message: FromThread, moved: ArrayBu
           await readOrders(orders, options, rowsOf(file.batches));
           rows.add(rowOf(record.json === null ? record : { ...record, object: JSON.parse(record.json) as Record<string, unknown> }));
         }
+        offset = records.at(-1)?.end.offset ?? offset;
         if (rows.count >= ROWS || rows.size >= CHARACTERS) postBatch();
       }
     } finally {

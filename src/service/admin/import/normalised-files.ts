@@ -117,11 +117,14 @@ async function* filesOf(
     while (next.done !== true) {
       if (next.value.type !== 'file') throw new Error('rows without a file');
       const { name, header } = next.value;
+      let share: number | null = null;
       const batches = async function* (): AsyncGenerator<NormalisedBatch, void, void> {
-        for (next = await messages.next(); next.done !== true && next.value.type === 'batch'; next = await messages.next())
+        for (next = await messages.next(); next.done !== true && next.value.type === 'batch'; next = await messages.next()) {
+          ({ share } = next.value);
           yield decodeBatch(next.value.batch);
+        }
       };
-      yield { name, header, batches: batches(), expect };
+      yield { name, header, batches: batches(), share: () => share, expect };
     }
   } finally {
     await messages.return();

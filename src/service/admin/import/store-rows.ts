@@ -20,6 +20,8 @@ export interface NormalisedFile {
   /** The header of a table; empty for JSON lines. */
   readonly header: readonly string[];
   readonly batches: AsyncIterable<NormalisedBatch>;
+  /** The read part of the file, 0 to 1; null when it is unknown. */
+  readonly share?: () => number | null;
   /** Called after each transaction with whether most of its rows were new. The next rows are likely to be the same. */
   readonly expect: (isNew: boolean) => void;
 }
@@ -29,6 +31,8 @@ interface ImportOptions {
   readonly nowMs: number;
   readonly signal: AbortSignal;
   readonly onReject: (rejections: readonly Rejection[]) => void;
+  /** Called after each batch. @param rows the number of rows of this file so far */
+  readonly onRows?: (rows: number) => void;
 }
 
 /**
@@ -46,6 +50,7 @@ export async function storeRows(store: Store, file: NormalisedFile, options: Imp
       counts.countSurplus(batch.surplus);
       counts.countUnknown(batch.unknown);
       await writer.write(batch);
+      options.onRows?.(counts.read);
       options.signal.throwIfAborted();
     }
   } finally {

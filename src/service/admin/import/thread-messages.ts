@@ -27,7 +27,8 @@ export interface ThreadTask {
 /** For each file: its name and header, then its batches. */
 export type FromThread =
   | { readonly type: 'file'; readonly name: string; readonly header: readonly string[] }
-  | { readonly type: 'batch'; readonly batch: EncodedBatch }
+  /** `share`: the read part of the file, 0 to 1; null when it is unknown. */
+  | { readonly type: 'batch'; readonly batch: EncodedBatch; readonly share: number | null }
   | { readonly type: 'end' }
   | { readonly type: 'failed'; readonly failure: Failure };
 

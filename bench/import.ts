@@ -1,6 +1,7 @@
 /**
- * Rows a second of `millrace import`, for companies and contacts: new, repeated (only the time changes), and as a table.
- * `npx node bench/import.ts [contacts]` after `npm run build`.
+ * Rows a second of `millrace import`, for companies and contacts: new, repeated (only the time changes), and as a table. Then rich rows,
+ * which have every field of a contact and of its company: rows a CPU second, and the largest size of the write-ahead log.
+ * `npx node bench/import.ts [contacts] [rich rows]` after `npm run build`.
  */
 import { createWriteStream, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,10 +9,11 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { largeSet } from '../fixtures/generate/large.ts';
+import { largeSet, type LargeSet } from '../fixtures/generate/large.ts';
 import { machine, runToEnd } from './support/processes.ts';
 
 const contacts = Number(process.argv[2] ?? 200_000);
+const richRows = Number(process.argv[3] ?? 100_000);
 const cli = fileURLToPath(new URL('../dist/cli/millrace.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
 const at = (name: string): string => join(folder, name);
@@ -41,6 +43,28 @@ function* table(records: Iterable<Readonly<Record<string, unknown>>>): Generator
   for (const record of records) yield `${COLUMNS.map((column) => (typeof record[column] === 'string' ? record[column] : '')).join(',')}\n`;
 }
 
+/** Contacts with their whole company, as an enriched file has them. */
+function* rich(set: LargeSet): Generator<object> {
+  const companies = new Map<unknown, object>();
+  for (const company of set.companies()) companies.set(company['domain'], company);
+  for (const { company_domain: domain, ...contact } of set.contacts()) yield { ...contact, company: companies.get(domain) ?? { domain } };
+}
+
+/** Runs an import, and watches the size of its write-ahead log. */
+async function runImport(store: string, kind: string, file: string): Promise<Awaited<ReturnType<typeof runToEnd>> & { logMiB: number }> {
+  let logBytes = 0;
+  const timer = setInterval(() => {
+    logBytes = Math.max(logBytes, statSync(`${at(store)}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+  }, 50);
+  try {
+    const run = await runToEnd([process.execPath, cli, 'import', '--store', at(store), `--${kind}`, at(file)]);
+    if (run.code !== 0) throw new Error(run.stderr);
+    return { ...run, logMiB: logBytes / 2 ** 20 };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
 try {
   const set = largeSet(contacts);
   await write('companies.jsonl', jsonLines(set.companies()));
@@ -57,19 +81,19 @@ try {
     ['contacts of a table, new', 'b', 'contacts', 'contacts.csv', contacts],
     ['contacts of a table, over whole records', 'a', 'contacts', 'contacts.csv', contacts],
   ] as const) {
-    const { code, seconds, peakMiB, stderr } = await runToEnd([
-      process.execPath,
-      cli,
-      'import',
-      '--store',
-      at(`${store}.sqlite`),
-      `--${kind}`,
-      at(file),
-    ]);
-    if (code !== 0) throw new Error(stderr);
+    const { seconds, peakMiB } = await runImport(`${store}.sqlite`, kind, file);
     process.stdout.write(
       `| ${what} | ${rows.toLocaleString('en-US')} | ${seconds.toFixed(1)} | ` +
         `${Math.round(rows / seconds).toLocaleString('en-US')} | ${Math.round(peakMiB)} |\n`,
+    );
+  }
+  process.stdout.write('\n| | rows | seconds | CPU seconds | rows a CPU second | log MiB |\n|---|---:|---:|---:|---:|---:|\n');
+  await write('rich.jsonl', jsonLines(rich(largeSet(richRows))));
+  for (const what of ['rich rows, new', 'rich rows, again']) {
+    const { seconds, cpuSeconds, logMiB } = await runImport('rich.sqlite', 'contacts', 'rich.jsonl');
+    process.stdout.write(
+      `| ${what} | ${richRows.toLocaleString('en-US')} | ${seconds.toFixed(1)} | ${cpuSeconds.toFixed(1)} | ` +
+        `${Math.round(richRows / cpuSeconds).toLocaleString('en-US')} | ${Math.round(logMiB)} |\n`,
     );
   }
   process.stdout.write(`\nThe store has ${Math.round(statSync(at('a.sqlite')).size / contacts)} bytes a contact, its company included.\n`);

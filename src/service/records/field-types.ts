@@ -2,8 +2,8 @@
 import { normaliseEmail } from '../../verification/address.ts';
 import { isPlainDomain, normaliseDomain } from '../../verification/domain.ts';
 import { normalisePhone } from '../../verification/phone.ts';
-import { plainDay, plainMidnight } from './parse-date.ts';
-import { hasRealYear, readPartialDate, readTime } from './read-date.ts';
+import { plainMidnight } from './parse-date.ts';
+import { hasRealYear, isPlainDate, readPartialDate, readTime } from './read-date.ts';
 import { holdsAddress } from './contact-details.ts';
 import { isBlankText } from './empty-words.ts';
 import { memoize } from './normalise.ts';
@@ -46,7 +46,7 @@ export function domainOf(text: string): string | null {
 const knownDomainOf: (text: string) => string | null = memoize(normaliseDomain);
 
 function dayOf(text: string): string | undefined {
-  return text.length === 10 && plainDay(text) !== null && hasRealYear(text) ? text : timeOf(text)?.slice(0, 10);
+  return isPlainDate(text) ? text : timeOf(text)?.slice(0, 10);
 }
 
 /** The normalised value of a type; undefined if it is bad. A value in normal form is returned unchanged. */
@@ -75,6 +75,7 @@ export function cleanValue(type: FieldType, value: unknown): unknown {
     case 'date':
       return typeof value === 'string' || typeof value === 'number' ? dayOf(String(value)) : undefined;
     case 'partial_date':
+      if (typeof value === 'string' && isPlainDate(value)) return value;
       return typeof value === 'string' || typeof value === 'number' ? readPartialDate(String(value).trim()) : undefined;
     case 'time':
       return timeOf(value);

@@ -1,7 +1,7 @@
 import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { dayOf } from '../../../src/service/records/parse-date.ts';
-import { readPartialDate, readTime } from '../../../src/service/records/read-date.ts';
+import { isPlainDate, readPartialDate, readTime } from '../../../src/service/records/read-date.ts';
 import { readWrittenDate } from '../../../src/service/records/written-date.ts';
 
 const timeIn = (text: string): string | null => {
@@ -116,6 +116,27 @@ it.each([
   ['9999-12', undefined],
   ['03/04/2025', undefined],
 ])('%s is stored in an object as %s', (text, date) => expect(readPartialDate(text)).toBe(date));
+
+it('a day is known at a glance exactly where the calendar has it', () => {
+  const two = (most: number): fc.Arbitrary<string> => fc.integer({ min: 0, max: most }).map((number) => String(number).padStart(2, '0'));
+  const year = fc.oneof(fc.integer({ min: 1890, max: 2110 }).map(String), fc.constantFrom('20x6', '-026', '1900', '2000', '2024'));
+  fc.assert(
+    fc.property(year, two(13), two(32), fc.constantFrom('-', '-', '-', '/'), (y, month, day, sign) => {
+      const text = [y, month, day].join(sign);
+      const ms = Date.parse(`${text}T00:00:00Z`);
+      const exists = sign === '-' && !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text) && text >= '1901' && text < '2101';
+      expect([text, isPlainDate(text)]).toEqual([text, exists]);
+    }),
+    {
+      numRuns: 5_000,
+      examples: [
+        ['2024', '02', '29', '-'],
+        ['2023', '02', '29', '-'],
+        ['2025', '12', '31', '-'],
+      ],
+    },
+  );
+});
 
 it('search reads days of ISO 8601 alone: the engine would read other texts by its own rules', () => {
   expect(['2025-06-30', '2025-06', '2025'].map(dayOf)).toEqual([20269, 20240, 20089]);

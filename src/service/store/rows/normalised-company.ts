@@ -182,6 +182,7 @@ export function countryAndIndustry({ hq, industry }: SparseRecord): CountryAndIn
 function addRevenue(record: Record<string, unknown>, dropped: string[]): void {
   const { revenue, revenue_usd: usd } = record;
   if (typeof usd === 'number') {
+    if (revenue === formatUsd(usd)) return;
     const span = usdRange(typeof revenue === 'string' ? withCurrency(revenue, 'USD') : revenue);
     const isSame = span !== null && span.least <= usd && usd <= span.most;
     if (isSame && typeof revenue === 'string' && parseUsd(revenue) !== null) return;

@@ -38,9 +38,10 @@ const WANTED: Readonly<Record<FieldType, string>> = {
   text_or_object: `a text, or an object with name, domain and title; ${CUT}`,
 };
 const WANTED_BY_FIELD: Readonly<Record<string, string>> = {
-  updated_at: `${TIME}; without it the row is of --as-of, else of now`,
+  updated_at: `${TIME}; without it the row is of --as-of, else it replaces no value that has a time`,
   email_status: 'verified, risky, unverified or bounced, beside the address that it is of',
   email_type: 'work or personal',
+  revenue: 'an amount such as $12M; beside revenue_usd it must be the same',
   linkedin_url: 'the address of a profile (the page of a company is none of a person)',
   emails: 'e-mail addresses, 1,000 at most',
   phones: 'numbers with their country, such as +12125550100, 1,000 at most',

@@ -51,5 +51,5 @@ function oneNumber(text: string, country: string | null): string | null {
     .replace(DECIMAL, '$1')
     .trim();
   const digits = number.replaceAll(/[ ().-]/g, '');
-  return normalisePhone(country === null && NORTH_AMERICAN.test(digits) ? `+${digits}` : number);
+  return normalisePhone(country === null && NORTH_AMERICAN.test(digits) ? `+${digits}` : number, country);
 }

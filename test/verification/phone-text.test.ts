@@ -57,3 +57,11 @@ describe('a cell', () => {
     expect(phoneIn(text)).toBeNull();
   });
 });
+
+it('a national number of a cell takes the country of its row', () => {
+  expect([phoneIn('Tel. 030 901820 (office)', 'DE'), phoneIn('(212) 555-0100 x12', 'US'), phoneIn('030 901820')]).toEqual([
+    '+4930901820',
+    '+12125550100',
+    null,
+  ]);
+});

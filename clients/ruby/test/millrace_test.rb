@@ -276,7 +276,7 @@ class MillraceTest < Minitest::Test
   end
 
   def test_parts_end_with_a_line_and_a_line_of_csv_ends_outside_quotes
-    long = "\"#{"x\n" * (3 << 19)}\",1\r\n"
+    long = "\"#{"x" * (3 << 20)}\",1\r\n"
     rows = ["a,b\n", "\"two\nlines\",\"\"\"quoted\"\"\"\r\n", long, long, "last"]
     client = client_of(answer('{"id":"bat_1","format":"csv"}'), *Array.new(3) { answer("{}") })
     client.batches.create(operation: "enrich", format: "csv", file: StringIO.new(rows.join))
@@ -321,6 +321,7 @@ class MillraceTest < Minitest::Test
     lists = { "webhook-id" => ["msg_1"], "webhook-timestamp" => [time], "webhook-signature" => [signature] }
     assert_equal "msg_1", Millrace.verify_webhook(body, lists, secret).id
     assert_raises(Millrace::WebhookSignatureError) { Millrace.verify_webhook("#{body} ", lists, secret) }
-    assert_raises(Millrace::WebhookSignatureError) { Millrace.verify_webhook(body, lists, "whsec_?") }
+    assert_raises(ArgumentError) { Millrace.verify_webhook(body, lists, "whsec_?") }
+    assert_raises(ArgumentError) { Millrace.verify_webhook("", lists, secret) }
   end
 end

@@ -81,15 +81,13 @@ export class LookupStep<L extends StepLookup, R> {
     }
     const one = new LookupInFlight(lookup, scope, origin, done, isAsking || group !== null);
     this.#answers.add(one);
-    if (known !== null) {
-      if (known.kind === 'unsettled' && group !== null) this.#requests.polls?.rejoin(one, known, group);
-      else if (known.kind === 'asking') this.#requests.resume(one, known);
-      else this.#answers.tellKept(one, known);
-      return;
-    }
-    const doubtful = quarantine.takeRestored(this.#form.step, key);
+    // The run before may have asked, and left the answer in quarantine.
+    const doubtful = known === null || isAsking ? quarantine.takeRestored(this.#form.step, key) : null;
     if (doubtful !== null) this.#answers.quarantine(one, doubtful);
-    else this.#claim(one);
+    else if (known === null) this.#claim(one);
+    else if (known.kind === 'unsettled' && group !== null) this.#requests.polls?.rejoin(one, known, group);
+    else if (known.kind === 'asking') this.#requests.resume(one, known);
+    else this.#answers.tellKept(one, known);
   }
 
   /** Sends the waiting lookups, in full requests or not, as far as the provider can take them now. */

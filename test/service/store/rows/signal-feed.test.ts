@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { SparseRecord } from '../../../../src/service/records/whole-record.ts';
 import { loadCompanies, loadSignals } from '../../../../src/service/store/rows/load.ts';
 import { SignalFeed, type SignalFilter, type SignalPosition } from '../../../../src/service/store/rows/signal-feed.ts';
 import { openStore } from '../../../../src/service/store/open-store.ts';
@@ -43,7 +42,7 @@ beforeAll(async () => {
     })),
     'test',
   );
-  loadSignals(store, signals as unknown as SparseRecord[], 'test');
+  loadSignals(store, signals, 'test');
   feed = new SignalFeed(store);
 });
 afterAll(() => store.close());

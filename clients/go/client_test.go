@@ -14,7 +14,7 @@ import (
 )
 
 func TestCSVLineEndsOutsideQuotes(t *testing.T) {
-	long := `"` + strings.Repeat("x\n", 100_000) + `",1` + "\r\n"
+	long := `"` + strings.Repeat("x\n", 30_000) + `",1` + "\r\n"
 	text := "a,b\r\n\"two\nlines\",\"\"\"quoted\"\"\"\r\n" + long + "last"
 	var found []string
 	for line, err := range wholeLines(strings.NewReader(text), true) {

@@ -8,6 +8,7 @@ import { companyDomainIn } from '../verification/company-domain.ts';
 import { profileKey } from '../verification/profile-url.ts';
 import { isReserved } from '../verification/reserved.ts';
 import { suffixOf } from '../verification/registrable.ts';
+import { InputError } from '../util/errors.ts';
 
 /** Records from which columns are judged, and files that are read for them. */
 const SAMPLE = { records: 1_000, files: 16 } as const;
@@ -35,7 +36,7 @@ export interface ColumnSample {
 export type ColumnSamples = ReadonlyMap<string, ColumnSample>;
 
 /**
- * The first 1,000 records of files with the same columns. Deterministic: the same files give the same samples.
+ * The first 1,000 records of files with the same columns, as far as they can be read. Deterministic: the same files give the same samples.
  * @param columns empty for all members of JSON lines
  * @throws as reading does
  */
@@ -50,11 +51,16 @@ export async function sampleColumns(
   for (const file of files.slice(0, SAMPLE.files)) {
     const start = { ...file.start, file: 0 };
     const manifest = { format, files: [{ ...file, start }], columns, keyName: file.keys };
-    reading: for await (const batch of readRecords(manifest, null, signal, { withObjects: true })) {
-      for (const record of batch) {
-        if (left-- === 0) break reading;
-        if (record.bad === null) addRecord(tallies, columns, record);
+    try {
+      reading: for await (const batch of readRecords(manifest, null, signal, { withObjects: true })) {
+        for (const record of batch) {
+          if (left-- === 0) break reading;
+          if (record.bad === null) addRecord(tallies, columns, record);
+        }
       }
+    } catch (error) {
+      // The run meets the damage of a file in its place, after all records before it.
+      if (!(error instanceof InputError)) throw error;
     }
     if (left <= 0) break;
   }

@@ -16,7 +16,7 @@ test('with --progress log each line of standard error is JSON, from started to f
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
-  expect(lines.map(({ event }) => event)).toEqual(['started', 'finished']);
+  expect(lines.map(({ event }) => event)).toEqual(['started', 'column', 'column', 'finished']);
   const { level: _, time: __, event: ___, msg: ____, ...report } = lines.at(-1) ?? {};
   expect(report).toEqual(await folder.json('out.csv.report.json'));
   const quiet = await folder.run(args({ progress: 'auto', 'log-level': 'error', fresh: true, 'max-errors': '100%' }));
@@ -30,7 +30,12 @@ test('with --progress log a run that stops writes JSON lines and its error messa
   await service.sees(30);
   run.kill('SIGTERM');
   const lines = (await run.ended).stderr.trimEnd().split('\n');
-  expect(lines.slice(0, -2).map((line) => (JSON.parse(line) as { event: string }).event)).toEqual(['started', 'stopped']);
+  expect(lines.slice(0, -2).map((line) => (JSON.parse(line) as { event: string }).event)).toEqual([
+    'started',
+    'column',
+    'column',
+    'stopped',
+  ]);
   expect(lines.slice(-2)).toEqual(['millrace: stopped by SIGTERM', '  Run the same command: the job resumes where it stopped.']);
   const again = await folder.run(args({ progress: 'log', 'max-errors': '100%' }));
   expect(

@@ -74,6 +74,8 @@ it('gem builds and installs the Ruby library with its signatures', async ({ skip
   const source = join(folder, 'source');
   const home = join(folder, 'home');
   await cp(LIBRARY, source, { recursive: true });
+  // `gem build` warns of files that only their owner may read, as in a private folder.
+  await output('chmod', ['-R', 'a+rX', source]);
   expect(await output('gem', ['build', '--strict', 'millrace.gemspec'], source)).not.toContain('WARNING');
   const built = globSync('millrace-*.gem', { cwd: source });
   await output('gem', ['install', '--local', '--no-document', '--install-dir', home, ...built], source);

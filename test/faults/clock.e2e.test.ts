@@ -55,7 +55,7 @@ describe.skipIf(!ensurePackage('faketime'))('a clock that is set', () => {
     // The run did use that clock: its last line is hours away.
     expect(finished.event).toBe('finished');
     expect(Math.abs(Date.parse(finished.time) - Date.now())).toBeGreaterThan(5 * 3_600_000);
-    expect(logOf(stderr).map(({ event }) => event)).toEqual(['started', 'finished']);
+    expect(logOf(stderr).map(({ event }) => event)).toEqual(['started', 'column', 'column', 'finished']);
   });
 
   test.each(['+400d', '-6h'])(

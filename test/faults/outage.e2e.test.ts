@@ -72,7 +72,7 @@ test('outages of 30 s fail and lose nothing, and get few requests', async () => 
     // Without a listener only the run itself can count its attempts.
     expect(attemptsMore, name).toBeLessThanOrEqual(FEW);
     expect(
-      log.map(({ event }) => event).filter((event) => !['progress', 'waiting', 'waited'].includes(event as string)),
+      log.map(({ event }) => event).filter((event) => !['column', 'progress', 'waiting', 'waited'].includes(event as string)),
       name,
     ).toEqual(['started', 'service_down', 'service_back', 'finished']);
     expect(log.filter(({ event }) => event === 'waiting').map(({ msg }) => msg)[0], name).toMatch(

@@ -210,8 +210,11 @@ export class Limiter {
   #lease(): void {
     const gate = this.#gate;
     if (gate === null || this.#stopped) return;
-    const { permits, atMs } = this.#rules.permits(this.#options.monotonicNow());
+    const now = this.#options.monotonicNow();
+    const { permits, atMs } = this.#rules.permits(now);
     if (permits < 1 && this.#waiting > 0) this.#recheckAt(atMs);
+    // A permit may have come since the callers were last served.
+    else if (this.#permits > 0 && this.#waiting > 0 && !this.#pause.isProbing && !this.#isBlocked) this.#recheckAt(now);
     if (this.#permits === 0 && !gate.isLeasing) gate.lease(Math.max(1, Math.min(permits, this.#leaseSize)));
   }
 

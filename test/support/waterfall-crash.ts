@@ -105,7 +105,7 @@ export class WaterfallSite {
       const exchanges = provider.exchanges();
       const { last, again } = lastWords(exchanges.slice(this.#since.get(name) ?? 0));
       const before = this.#durable.get(name) ?? new Set();
-      const own = answers.filter((answer) => answer.origin === origin && (!answer.isAsking || (keepsTickets && answer.hasTicket)));
+      const own = answers.filter((answer) => isOf(answer.origin, origin) && (!answer.isAsking || (keepsTickets && answer.hasTicket)));
       const site: LedgerSite = { names: new Set(own.map(({ lookup }) => lookup)), last: 0, lastWriteAt };
       this.#since.set(name, exchanges.length);
       this.#durable.set(name, site.names);
@@ -120,6 +120,11 @@ export class WaterfallSite {
       };
     });
   }
+}
+
+/** Whether the ledger's key has a service's answers: the origin, and the path of its address where it has one. */
+function isOf(kept: string, origin: string): boolean {
+  return kept === origin || kept.startsWith(`${origin}/`);
 }
 
 interface LedgerAnswer {

@@ -132,7 +132,10 @@ export function expectNothingPaidTwice({ watched, promises }: CrashWorld, left: 
     // The checkpoint forgets no call but those since it was written, and the last run counts each of its own.
     const [last, before] = [own.at(-1), own.at(-2)];
     expect([provider.name, last?.uncounted.calls]).toEqual([provider.name, before?.uncounted.calls ?? 0]);
-    expect([provider.name, last?.uncounted.credits]).toEqual([provider.name, expect.closeTo(before?.uncounted.credits ?? 0, 6)]);
+    // The ledger may know credits that no checkpoint had yet: the next run counts those too, and none twice.
+    const credits = last?.uncounted.credits ?? 0;
+    expect(credits, provider.name).toBeLessThanOrEqual((before?.uncounted.credits ?? 0) + 1e-6);
+    expect(credits, provider.name).toBeGreaterThanOrEqual(-1e-6);
     for (const [kill, one] of own.slice(0, -1).entries())
       expect(one.uncounted.calls - (own[kill - 1]?.uncounted.calls ?? 0)).toBeLessThanOrEqual(one.callsSinceCheckpoint);
   }

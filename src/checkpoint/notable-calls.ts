@@ -1,7 +1,7 @@
 /** The slowest requests of a job and those that were retried most, over all resumes. The report lists them. Pure. */
-import type { Step } from '../definition/steps.ts';
 import type { SentCall } from '../pool/call-pool-options.ts';
 import type { CallAnswer } from '../pool/call.ts';
+import type { Step } from '../steps/registry.ts';
 
 /** A request, by the record that it was made for. It holds no key, because a report holds no personal data. */
 export interface NotableCall {

@@ -1,11 +1,11 @@
 /** The totals of a run that are not rows. */
-import type { Step } from '../definition/steps.ts';
 import type { PauseCause } from '../limiter/limiter.ts';
 import type { KeptSize } from '../lookup/request-size.ts';
 import type { StoredSlots } from './call-slots.ts';
 import type { NotableCalls } from './notable-calls.ts';
 import type { RunLog } from './run-log.ts';
 import { NO_WAITS, type WaitTotals } from './wait-log.ts';
+import type { Step } from '../steps/registry.ts';
 
 /** The times that the service asked to wait. */
 export interface Throttled {

@@ -38,10 +38,10 @@ const NOT_OF_A_PERSON = [
 ];
 const NOT_OF_A_COMPANY = ['id', 'domain', 'domain_aliases', 'email_provider', 'email_pattern', 'accepts_all', 'updated_at'];
 
-const ENRICHED = PERSON_FIELDS.filter((field) => !NOT_OF_A_PERSON.includes(field));
+const ENRICHED = [...PERSON_FIELDS.keys()].filter((field) => !NOT_OF_A_PERSON.includes(field));
 /** A contact was looked up by its profile, so that an address tells something. */
 const REVEALED = [...ENRICHED.filter((field) => field !== 'linkedin_url'), 'email', 'emails'];
-const COMPANY = COMPANY_FIELDS.filter((field) => !NOT_OF_A_COMPANY.includes(field));
+const COMPANY = [...COMPANY_FIELDS.keys()].filter((field) => !NOT_OF_A_COMPANY.includes(field));
 
 /** Reads a 200 of enrich: the bare record; a miss for null, {} or a record without any person or company field; else unreadable. */
 export function readPerson(answer: Answer): CallResult<EnrichAnswer> {

@@ -5,7 +5,8 @@ import { isS3Uri, parseS3Uri } from '../s3/uri.ts';
 import { ConfigError } from '../util/errors.ts';
 import type { CompiledJob } from './compiled-job.ts';
 import { isShared } from './ledger-location.ts';
-import { SPLIT_VERDICTS, splitPath } from './output-shape.ts';
+import { splitPath } from './output-shape.ts';
+import { VERDICTS } from '../steps/verify.ts';
 import { originName, refusal, show, type Origin } from './origin.ts';
 
 /** Bytes. The limit of S3 is 1,024 (S3 User Guide, "Object key names"). */
@@ -78,7 +79,7 @@ function besideOutput({ output: { uri, split }, checkpoint }: Pick<CompiledJob, 
       `${uri}${suffix}`,
     ]),
     ...['.lock', '.shards'].map((suffix): [string, string] => [`the checkpoint's ${suffix}`, `${checkpoint.uri}${suffix}`]),
-    ...(split === null ? [] : SPLIT_VERDICTS.map((verdict): [string, string] => [`the file of ${verdict} rows`, splitPath(uri, verdict)])),
+    ...(split === null ? [] : VERDICTS.map((verdict): [string, string] => [`the file of ${verdict} rows`, splitPath(uri, verdict)])),
   ];
 }
 

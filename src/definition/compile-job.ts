@@ -3,7 +3,6 @@ import { ConfigError, UsageError } from '../util/errors.ts';
 import { isShared } from './ledger-location.ts';
 import { encodingName } from '../formats/encodings/encoding.ts';
 import { isS3Uri } from '../s3/uri.ts';
-import { STEPS, type Step } from './steps.ts';
 import type { CompiledJob } from './compiled-job.ts';
 import { checkDistinct, URI_CHECKS } from './check-uris.ts';
 import type { CompileContext, JobSources } from './compile-context.ts';
@@ -30,6 +29,7 @@ import type { RawJob } from './schema.ts';
 import { expandRedisUri } from './redis-address.ts';
 import { dropReplacedChoices, refuseService } from './service-choice.ts';
 import { readSteps } from './step-schema.ts';
+import { STEPS, type Step } from '../steps/registry.ts';
 
 export { describeDifference, WRITTEN_INPUT } from './fingerprint.ts';
 export { loadJobFile } from './load-job-file.ts';

@@ -7,7 +7,7 @@ import { originName, refusal, show } from './origin.ts';
 import { checkField, outputShape } from './output-shape.ts';
 import type { RawJob } from './schema.ts';
 import { readSteps } from './step-schema.ts';
-import type { Step } from './steps.ts';
+import type { Step } from '../steps/registry.ts';
 
 /** @throws UsageError, ConfigError for a missing output, and for keys that do not fit its format */
 export function compileOutput(raw: RawJob, context: CompileContext): CompiledJob['output'] {

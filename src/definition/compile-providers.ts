@@ -12,7 +12,8 @@ import type { RawJob } from './schema.ts';
 import { checkUrl } from './service-choice.ts';
 import { statedWindow } from './service-schema.ts';
 import type { StepRule } from './step-schema.ts';
-import type { EnrichKeyName, LookupKind, LookupKeyNames, RevealKeyName, Step, Waterfall, Waterfalls } from './steps.ts';
+import type { EnrichKeyName, LookupKind, LookupKeyNames, RevealKeyName, Waterfall, Waterfalls } from './steps.ts';
+import type { Step } from '../steps/registry.ts';
 
 interface ProviderContext {
   /** By the reference that `use` gives, see `definitionOf`. */

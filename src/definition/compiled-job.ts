@@ -6,9 +6,8 @@ import type { CompiledProvider, QuotaWindow } from '../providers/compiled-provid
 import type { Conditions } from './conditions.ts';
 import type { CreditPrice } from './credit-price.ts';
 import type { Notification } from './notification.ts';
-import type { LookupKeyNames, Step, Waterfalls } from './steps.ts';
-
-export type { Step };
+import type { LookupKeyNames, Waterfalls } from './steps.ts';
+import type { Step } from '../steps/registry.ts';
 
 export type OutputFormat = 'csv' | 'tsv' | 'jsonl' | 'parquet';
 

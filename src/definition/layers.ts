@@ -2,7 +2,6 @@
 import type { z } from 'zod';
 import { UsageError, type ConfigError } from '../util/errors.ts';
 import { STEP_RULES } from './step-schema.ts';
-import { STEPS } from './steps.ts';
 import { RUN_FLAGS, SHORT_FLAGS, variableOf } from './flags.ts';
 import { KEYS, KEY_BY_FLAG, KEY_BY_PATH, SECTIONS, entryOf, type JobKey } from './keys.ts';
 import { keyVariable } from './job-provider.ts';
@@ -12,6 +11,7 @@ import { originName, refusal, show, type Origin } from './origin.ts';
 import { isObject } from '../util/is-object.ts';
 import { ENCODING_LABELS } from '../formats/encodings/encoding.ts';
 import { PERIODS } from './service-schema.ts';
+import { STEPS } from '../steps/registry.ts';
 
 export interface Sourced {
   readonly value: unknown;

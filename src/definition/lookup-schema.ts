@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { PERSON_COLUMNS } from '../formats/header-aliases.ts';
 import type { PersonColumn } from '../formats/input-record.ts';
 import { key } from './schema-key.ts';
-import { ENRICH_KEYS, REVEAL_KEYS, USUAL_KEYS, type LookupKeyNames, type Step } from './steps.ts';
+import { ENRICH_KEYS, REVEAL_KEYS, USUAL_KEYS, type LookupKeyNames } from './steps.ts';
+import type { Step } from '../steps/registry.ts';
 
 const MAX_REQUIRED = 50;
 const isDistinct = (names: readonly string[]): boolean => new Set(names).size === names.length;

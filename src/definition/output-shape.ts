@@ -1,11 +1,11 @@
 /** Format, compression and columns of the output, from its name and its keys. Pure. */
-import { STEPS, type Step } from './steps.ts';
 import type { OutputFormat } from './compiled-job.ts';
 import type { Compression } from '../formats/input-record.ts';
 import { didYouMean, nearest } from '../util/nearest.ts';
 import { originName, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
 import { checkPath } from './result-fields.ts';
+import { STEPS, type Step } from '../steps/registry.ts';
 
 const FORMATS: ReadonlyMap<string, OutputFormat> = new Map([
   ['csv', 'csv'],
@@ -30,9 +30,6 @@ export function bareName(uri: string): string {
   const plain = base.replace(/\.(?:gz|zst)$/i, '').replace(/\.(?:csv|tsv|jsonl|ndjson|parquet)$/i, '');
   return plain === '' ? base : plain;
 }
-
-/** The verdicts of the specification. With `output.split` each has a file, and rows with another verdict are in the whole alone. */
-export const SPLIT_VERDICTS = ['deliverable', 'undeliverable', 'risky', 'unknown'] as const;
 
 /** The file with the rows of one verdict: `out/leads.csv.gz` is `out/leads.risky.csv.gz`. */
 export function splitPath(output: string, verdict: string): string {

@@ -1,43 +1,16 @@
 /** Tells a misspelt path of an answer from a field that only one service has. Pure. */
-import { COMPANY_FIELDS, PERSON_FIELDS } from '../client/answer-fields.ts';
-import { STEPS, type Step } from './steps.ts';
 import { nearest } from '../util/nearest.ts';
-
-const VERDICT = [
-  'email',
-  'normalized',
-  'result',
-  'reason',
-  'confidence',
-  'verified',
-  'flags',
-  'did_you_mean',
-  'domain',
-  'mx',
-  'smtp',
-  'checks',
-  'score_factors',
-  'score_version',
-  'attempts',
-  'retry_at',
-  'verified_at',
-  'expires_at',
-  'cached',
-];
+import { SPECS, STEPS, type Step } from '../steps/registry.ts';
 
 /** Fields by the path of their object. An object that is missing here may hold any field. */
 export const RESULT_FIELDS: Readonly<Record<string, readonly string[]>> = {
   result: ['outcome', 'error', 'did_you_mean'],
-  enrich: PERSON_FIELDS,
-  'enrich.company': COMPANY_FIELDS,
-  company: COMPANY_FIELDS,
-  reveal: PERSON_FIELDS,
-  'reveal.company': COMPANY_FIELDS,
-  verify: VERDICT,
-  'verify.flags': ['disposable', 'relay', 'role', 'free', 'accept_all', 'mailbox_full', 'disabled', 'smtputf8'],
-  'verify.domain': ['ascii', 'unicode', 'registrable'],
-  'verify.mx': ['found', 'implicit', 'null_mx', 'records', 'provider'],
-  'verify.smtp': ['stage', 'host', 'code', 'enhanced_code', 'message', 'tls', 'greylisted'],
+  ...Object.fromEntries(
+    SPECS.flatMap(({ name, fields, objects }) => [
+      [name, [...fields.keys()]],
+      ...Object.entries(objects).map(([object, own]) => [`${name}.${object}`, own]),
+    ]),
+  ),
 };
 const ROOTS = ['result', ...STEPS];
 const PATHS = Object.entries(RESULT_FIELDS).flatMap(([object, fields]) => fields.map((field) => `${object}.${field}`));

@@ -1,8 +1,8 @@
 /** The section `steps` of a job file: what is done to each record, and whom each step asks. */
 import { z } from 'zod';
-import { SPLIT_VERDICTS } from './output-shape.ts';
 import { BOUNDS } from './schema-key.ts';
-import { STEPS, type Step } from './steps.ts';
+import { eachStep, SPECS, STEPS, type Step } from '../steps/registry.ts';
+import type { Verdicts } from '../steps/step-spec.ts';
 
 const MOST_FROM = 16;
 const MOST_UNTIL = 50;
@@ -14,7 +14,7 @@ const from = z
   .optional()
   .describe('The providers that are asked, one after the other. Default: all that have the step, in the order of providers.');
 
-const lookupRule = z.strictObject({
+const recordRule = z.strictObject({
   from,
   until: z
     .array(z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}(?:\.[A-Za-z0-9_]{1,64}){0,3}$/))
@@ -33,29 +33,29 @@ const lookupRule = z.strictObject({
     ),
 });
 
-const verifyRule = z.strictObject({
-  from,
-  until: z
-    .array(z.enum(SPLIT_VERDICTS))
-    .min(1)
-    .refine(isDistinct)
-    .default(['deliverable', 'undeliverable', 'risky'])
-    .describe('Verdicts that settle an address. The next provider is asked for any other one.'),
-});
+const verdictRule = ({ words, settling }: Verdicts): z.ZodObject =>
+  z.strictObject({
+    from,
+    until: z
+      .array(z.enum(words))
+      .min(1)
+      .refine(isDistinct)
+      .default([...settling])
+      .describe('Verdicts that settle an address. The next provider is asked for any other one.'),
+  });
 
 /** The rule of each step, where a job writes more than its name. */
-export const STEP_RULES = { enrich: lookupRule, verify: verifyRule, company: lookupRule, reveal: lookupRule } as const;
+export const STEP_RULES = eachStep(({ verdicts }): z.ZodObject => (verdicts === null ? recordRule : verdictRule(verdicts)));
+
+/** A step with its rule. */
+type Ruled<R> = { readonly [S in Step]: Readonly<Record<S, R>> }[Step];
+
+const ruled = SPECS.map(
+  ({ name }) => z.strictObject({ [name]: STEP_RULES[name] }) as unknown as z.ZodType<Ruled<StepRule>, Ruled<z.input<typeof recordRule>>>,
+);
 
 export const stepList = z
-  .array(
-    z.union([
-      z.enum(STEPS),
-      z.strictObject({ enrich: lookupRule }),
-      z.strictObject({ verify: verifyRule }),
-      z.strictObject({ company: lookupRule }),
-      z.strictObject({ reveal: lookupRule }),
-    ]),
-  )
+  .array(z.union([z.enum(STEPS), ...ruled]))
   .min(1)
   .max(STEPS.length);
 

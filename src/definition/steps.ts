@@ -1,7 +1,4 @@
-/** The steps, in the order in which a record passes them. */
-export const STEPS = ['enrich', 'verify', 'company', 'reveal'] as const;
-
-export type Step = (typeof STEPS)[number];
+import type { Step } from '../steps/registry.ts';
 
 /** The keys by which a step may look people up. `name` also needs the domain; for reveal the domain or the company. */
 export const ENRICH_KEYS = ['email', 'linkedin_url', 'phone', 'name', 'domain'] as const;

@@ -1,9 +1,9 @@
 /** The differences between the steps: how lookups become requests, and how answers are read. Types and the named strategies. */
 import type { RecordAnswer } from '../client/attempt-client.ts';
 import type { LookupOptions } from '../client/provider-client.ts';
-import type { Step } from '../definition/steps.ts';
 import type { CallAnswer } from '../pool/call.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
+import type { Step } from '../steps/registry.ts';
 
 /** A lookup. Two lookups of one step with the same key are the same. */
 export interface StepLookup {

@@ -1,5 +1,5 @@
-import type { Step } from '../definition/steps.ts';
 import type { LedgerAnswer } from '../ledger/ledger.ts';
+import type { Step } from '../steps/registry.ts';
 
 /** A job stops after this many answers of one kind of 4xx and nothing else. */
 export const DISTRUST_AFTER = 100;

@@ -1,10 +1,10 @@
 import type { LookupOptions } from '../client/provider-client.ts';
-import type { Step } from '../definition/steps.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
 import type { CallAnswer } from '../pool/call.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 import type { StepContext } from './step-context.ts';
 import { isTimeout, refusedAsTooLarge, waitedTooLong } from './too-large.ts';
+import type { Step } from '../steps/registry.ts';
 
 /**
  * The end of a request. `tooLarge`: the reason to make it smaller, for a sentence that begins with its name; null without one.

@@ -1,10 +1,10 @@
 /** The options and events of the pool. Types only. */
 import type { KeyRenewal } from '../client/rotating-key.ts';
-import type { Step } from '../definition/compiled-job.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { MillraceError } from '../util/errors.ts';
 import type { CallAnswer } from './call.ts';
+import type { Step } from '../steps/registry.ts';
 
 /** The step of a call, and its size. */
 export interface CallSize {

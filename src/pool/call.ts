@@ -1,7 +1,7 @@
 import type { PendingAnswer } from '../client/provider-client.ts';
 import type { CallMeta, CallResult } from '../client/types.ts';
-import type { Step } from '../definition/compiled-job.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
+import type { Step } from '../steps/registry.ts';
 
 /** The answer to one attempt: a result, or the promise of one. */
 export type CallAnswer<T> = CallResult<T> | PendingAnswer;

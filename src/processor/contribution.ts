@@ -1,5 +1,5 @@
 /** The part of each provider in a record. Types only. */
-import type { Step } from '../definition/steps.ts';
+import type { Step } from '../steps/registry.ts';
 
 /**
  * The end of one lookup at one provider. `unavailable`: the provider was given up, and not asked. `settled`: a verdict that ended the step.

@@ -1,11 +1,12 @@
 /** Which keys a record is looked up by. Pure. */
-import { USUAL_KEYS, type LookupKind, type RevealKeyName, type Step } from '../definition/steps.ts';
+import { USUAL_KEYS, type LookupKind, type RevealKeyName } from '../definition/steps.ts';
 import type { InputRecord } from '../formats/input-record.ts';
 import { normaliseText } from '../util/normalise-text.ts';
 import { addressIn, domainIn, isBlank, visibleText, type AddressInText } from '../verification/clean-keys.ts';
 import { companyDomainIn } from '../verification/company-domain.ts';
 import { phoneIn } from '../verification/phone-text.ts';
 import { profileKey } from '../verification/profile-url.ts';
+import type { Step } from '../steps/registry.ts';
 
 /** The key of a name has the place after `NAME_END`: a domain for `name`, the name of a company for `company`. */
 export type EnrichLookup = { readonly by: LookupKind; readonly key: string };

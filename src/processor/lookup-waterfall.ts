@@ -1,10 +1,11 @@
 /** A lookup step over several providers: the next one is asked when this one misses, or leaves a wanted field empty. */
 import type { RecordOrigin } from '../formats/input-record.ts';
-import type { Step, Waterfall } from '../definition/steps.ts';
+import type { Waterfall } from '../definition/steps.ts';
 import type { Contribution } from './contribution.ts';
 import type { LookupOutcome, StepAnswer } from '../lookup/lookup-outcome.ts';
 import type { Lookups } from './lookup-keys.ts';
 import { fill, hasAll, ofOne, type SourcedRecord } from './merge-records.ts';
+import type { Step } from '../steps/registry.ts';
 
 /** The outcome of a step for a record. @param contributions absent for a job without providers */
 export type LookupDone<R> = (outcome: LookupOutcome<R>, key: string, contributions?: readonly Contribution[]) => void;

@@ -84,7 +84,7 @@ function fillCompany(before: unknown, company: AnyRecord, provider: string, sour
   return merged;
 }
 
-const COMPANY_PATHS = new Map(COMPANY_FIELDS.map((field) => [field, `company.${field}`]));
+const COMPANY_PATHS = new Map([...COMPANY_FIELDS.keys()].map((field) => [field, `company.${field}`]));
 
 /** The dotted path of a company's field. Each record has the same few, and a text made anew costs more than the rest of a merge. */
 function companyPath(field: string): string {

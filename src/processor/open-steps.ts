@@ -1,5 +1,5 @@
 import type { CompanyRecord, ContactRecord, PersonRecord } from '../client/types.ts';
-import type { CompiledJob, Step } from '../definition/compiled-job.ts';
+import type { CompiledJob } from '../definition/compiled-job.ts';
 import type { StepLookup } from '../lookup/lookup-form.ts';
 import type { LookupStep } from '../lookup/lookup-step.ts';
 import type { StepContext } from '../lookup/step-context.ts';
@@ -8,6 +8,7 @@ import { LookupWaterfall, oneService, type LookupAsker } from './lookup-waterfal
 import { companyStep, enrichStep, revealStep } from './record-lookups.ts';
 import type { LookupScopes } from './scopes.ts';
 import { VERIFY_BATCH, verifyStep, type VerifyStep } from './verify.ts';
+import type { Step } from '../steps/registry.ts';
 
 /** A provider as its steps need it. */
 export interface StepProvider {

@@ -1,4 +1,4 @@
-import type { CompiledJob, Step } from '../definition/compiled-job.ts';
+import type { CompiledJob } from '../definition/compiled-job.ts';
 import type { InputRecord } from '../formats/input-record.ts';
 import type { LookupOutcome } from '../lookup/lookup-outcome.ts';
 import { shownKey, type KeysOf, type Lookups, type RecordKeys } from './lookup-keys.ts';
@@ -9,6 +9,7 @@ import { errorOf, invalid, NO_ANSWERS, SKIPPED, SUPPRESSED, type RecordResult } 
 import type { VerifyLookup } from './verify.ts';
 import { VerifyWaterfall, type VerifyGroups } from './verify-waterfall.ts';
 import { lookupsFor, type WalkLookup } from './walk.ts';
+import type { Step } from '../steps/registry.ts';
 
 /** Follows one record through the steps. */
 export interface RecordListener {

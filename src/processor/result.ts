@@ -1,8 +1,8 @@
 /** The result of one record. */
 import type { CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from '../client/types.ts';
-import type { Step } from '../definition/steps.ts';
 import type { StepAnswer } from '../lookup/lookup-outcome.ts';
 import type { Contribution } from './contribution.ts';
+import type { Step } from '../steps/registry.ts';
 
 export type RecordOutcome = 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed' | 'skipped';
 

@@ -1,7 +1,7 @@
-import type { Step } from '../definition/steps.ts';
 import type { InputRecord } from '../formats/input-record.ts';
 import type { RecordListener, RecordProcessor } from './process-record.ts';
 import { errorOf, KEPT, NO_ANSWERS, type RecordResult } from './result.ts';
+import type { Step } from '../steps/registry.ts';
 
 /**
  * Takes a record of a finished run through what failed of it; every other record keeps its row. Steps that went well are answered by the

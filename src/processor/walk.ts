@@ -1,7 +1,8 @@
 /** The lookups of a record, step by step: one rule for the run, which has answers, and for the plan, which has the ledger. Pure. */
-import type { CompiledJob, Step } from '../definition/compiled-job.ts';
+import type { CompiledJob } from '../definition/compiled-job.ts';
 import { verifyKeyAsSpelled, type EnrichLookup, type Lookups, type RecordKeys, type RevealLookup } from './lookup-keys.ts';
 import type { LookupScopes } from './scopes.ts';
+import type { Step } from '../steps/registry.ts';
 
 /** A lookup of any step. `by`: the kind of its key, where a step has several. `spelled`: an address as the service gets it. */
 export interface WalkLookup {

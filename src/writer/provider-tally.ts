@@ -1,7 +1,7 @@
 /** The part of each provider in the rows of an output. Counted as rows leave, so that no resume counts a row twice. */
-import type { Step } from '../definition/steps.ts';
 import type { FinishedError } from '../formats/input-record.ts';
 import type { Contribution } from '../processor/contribution.ts';
+import type { Step } from '../steps/registry.ts';
 
 export interface ProviderCounts {
   /** Lookups of rows, paid for or not. */

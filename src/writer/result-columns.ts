@@ -1,5 +1,6 @@
 /** The columns that Millrace adds, and how each is read from a result. Pure. */
-import { STEPS, type Step, type Waterfalls } from '../definition/steps.ts';
+import { type Waterfalls } from '../definition/steps.ts';
+import { COMPANY_FIELDS, type FieldType } from '../client/answer-fields.ts';
 import { isObject } from '../util/is-object.ts';
 import type { CompiledJob } from '../definition/compiled-job.ts';
 import type { RecordResult } from '../processor/result.ts';
@@ -7,61 +8,33 @@ import { jsonlValues } from '../formats/jsonl/jsonl-records.ts';
 import type { InputManifest, InputRecord } from '../formats/input-record.ts';
 import { TEXT, type Cell, type ColumnType } from '../formats/parquet/column-type.ts';
 import type { WrittenColumn } from '../formats/parquet/row-groups.ts';
+import { eachStep, SPECS, specOf, STEPS, type Step } from '../steps/registry.ts';
 
 type Read = (result: RecordResult, record: InputRecord) => unknown;
 
 const INPUT = 'input.';
 
-const STANDARD: readonly (readonly [string, Read])[] = [
-  ['result.outcome', (r) => r.outcome],
-  ['result.error', (r) => r.error],
-  ['enrich.email', (r) => r.enrich?.record.email],
-  ['enrich.name', (r) => r.enrich?.record.name],
-  ['enrich.title', (r) => r.enrich?.record.title],
-  ['enrich.company.name', (r) => r.enrich?.record.company?.name],
-  ['enrich.company.employees', (r) => r.enrich?.record.company?.employees],
-  ['enrich.company.revenue', (r) => r.enrich?.record.company?.revenue],
-  ['enrich.company.stack', (r) => r.enrich?.record.company?.stack],
-  ['enrich.verified', (r) => r.enrich?.record.verified],
-  ['verify.result', (r) => r.verify?.record.result],
-  ['verify.confidence', (r) => r.verify?.record.confidence],
-  ['verify.reason', (r) => r.verify?.record.reason],
-  ['verify.did_you_mean', (r) => r.verify?.record['did_you_mean'] ?? r.didYouMean],
-];
-
-/** The columns of a step that is configured. */
-const OF_STEP: Readonly<Record<Step, readonly (readonly [string, Read])[]>> = {
-  enrich: [],
-  verify: [],
-  company: [
-    ['company.name', (r) => r.company?.record.name],
-    ['company.domain', (r) => r.company?.record.domain],
-    ['company.employees', (r) => r.company?.record.employees],
-    ['company.revenue', (r) => r.company?.record.revenue],
-    ['company.industry', (r) => r.company?.record.industry],
-    ['company.stack', (r) => r.company?.record.stack],
-  ],
-  reveal: [
-    ['reveal.email', (r) => r.reveal?.record.email],
-    ['reveal.mobile', (r) => r.reveal?.record.mobile],
-    ['reveal.linkedin_url', (r) => r.reveal?.record.linkedin_url],
-  ],
+/** Paths that are read in a way of their own. */
+const OWN: Readonly<Record<string, Read>> = {
+  'result.outcome': (r) => r.outcome,
+  'result.error': (r) => r.error,
+  'result.did_you_mean': (r) => r.didYouMean ?? null,
+  'verify.did_you_mean': (r) => r.verify?.record['did_you_mean'] ?? r.didYouMean,
 };
 
-type Sources = Readonly<Record<Step, readonly [string, Read]>>;
+/** The standard columns of each step. */
+const COLUMNS = eachStep(({ name, columns }) => columns.map((path) => `${name}.${path}`));
+
+type Sources = Readonly<Record<string, Read>>;
 
 /** Which provider a step's values are from, where the job names its providers. @param shown paths of all columns of a row */
 function sourceColumns(shown: readonly string[]): Sources {
-  const of = (step: Step): readonly [string, Read] => {
-    const read = sourceReader(step, shown);
-    return [`${step}.source`, (r) => read(r[step]?.record['source'])];
-  };
-  return {
-    enrich: of('enrich'),
-    verify: ['verify.source', (r) => r.verify?.record['source']],
-    company: of('company'),
-    reveal: of('reveal'),
-  };
+  return Object.fromEntries(
+    SPECS.map(({ name, verdicts }) => {
+      const read = verdicts === null ? sourceReader(name, shown) : (source: unknown) => source;
+      return [`${name}.source`, (r: RecordResult) => read(r[name]?.record['source'])];
+    }),
+  );
 }
 
 /** Reads `title=pdl`, `company.name=hunter`, for the fields that a row of a table shows. Most records of a provider share their sources. */
@@ -95,43 +68,49 @@ type Columns = Pick<CompiledJob, 'steps' | 'waterfalls'> & { readonly output: Pi
 
 /** The names of the columns that a job adds. */
 export function resultColumnNames({ steps, waterfalls, output: { fields } }: Columns): readonly string[] {
-  return fields === null ? standardColumns(steps, waterfalls).map(([name]) => name) : Object.keys(fields);
+  return fields === null ? standardColumns(steps, waterfalls) : Object.keys(fields);
 }
 
 /** The configured columns, or the standard ones. @param columns of the input */
 export function resultColumns(job: Columns, columns: readonly string[]): ResultColumns {
-  const {
-    steps,
-    waterfalls,
-    output: { fields },
-  } = job;
-  const own = fields === null ? standardColumns(steps, waterfalls) : fieldReaders(fields, columns);
-  const readers = own.map(([, read]) => read);
+  const readers = fieldReaders(pathsOf(job), columns);
   return {
-    names: resultColumnNames(job),
-    read: (result, record) => readers.map((read) => toCell(read(result, record))),
+    names: readers.map(([name]) => name),
+    read: (result, record) => readers.map(([, read]) => toCell(read(result, record))),
   };
 }
 
-/** Standard columns that are not text in a Parquet output. */
-const TYPES: Readonly<Record<string, ColumnType>> = {
-  'enrich.company.employees': { type: 'INT64' },
-  'company.employees': { type: 'INT64' },
-  'enrich.verified': { type: 'BOOLEAN' },
-  'verify.confidence': { type: 'DOUBLE' },
+/** The path of each column by its name. */
+function pathsOf({ steps, waterfalls, output: { fields } }: Columns): Readonly<Record<string, string>> {
+  return fields ?? Object.fromEntries(standardColumns(steps, waterfalls).map((name) => [name, name]));
+}
+
+const TYPES: Readonly<Partial<Record<FieldType, ColumnType>>> = {
+  number: { type: 'INT64' },
+  percent: { type: 'DOUBLE' },
+  boolean: { type: 'BOOLEAN' },
 };
+
+/** Standard columns that are not text in a Parquet output. */
+const TYPED: ReadonlyMap<string, ColumnType> = new Map(
+  SPECS.flatMap(({ name, columns, fields }) =>
+    columns.flatMap((path): [string, ColumnType][] => {
+      const type = TYPES[(path.startsWith('company.') ? COMPANY_FIELDS : fields).get(path.replace('company.', '')) ?? 'any'];
+      return type === undefined ? [] : [[`${name}.${path}`, type]];
+    }),
+  ),
+);
 
 /** The columns of a Parquet output that are not of its input. A number or a switch of another kind than the column's is left out. */
 export function typedResultColumns(
   job: Columns,
   { columns, types = [] }: Pick<InputManifest, 'columns' | 'types'>,
 ): { readonly columns: readonly WrittenColumn[]; read(result: RecordResult, record: InputRecord): Cell[] } {
-  const { steps, waterfalls, output } = job;
-  const fields = output.fields ?? Object.fromEntries(standardColumns(steps, waterfalls).map(([name]) => [name, name]));
+  const fields = pathsOf(job);
   const made = fieldReaders(fields, columns).map(([name, value]) => {
     const path = fields[name] ?? name;
     const at = path.startsWith(INPUT) ? columns.indexOf(path.slice(INPUT.length)) : -1;
-    const type = at === -1 ? TYPES[path] : (types[at] ?? undefined);
+    const type = at === -1 ? TYPED.get(path) : (types[at] ?? undefined);
     const kept = at !== -1 && type !== undefined;
     return { name, type: type ?? TEXT, read: kept ? ({ cells }: InputRecord): Cell => cells?.[at] ?? null : null, value };
   });
@@ -156,21 +135,23 @@ function toTyped(value: unknown, { type }: ColumnType): Cell {
   }
 }
 
-function standardColumns(steps: readonly Step[], waterfalls: Waterfalls): readonly (readonly [string, Read])[] {
-  const sources = steps.flatMap((step) => (waterfalls[step] === undefined ? [] : [SOURCES[step]]));
-  return [...STANDARD, ...steps.flatMap((step) => OF_STEP[step]), ...sources];
+function standardColumns(steps: readonly Step[], waterfalls: Waterfalls): readonly string[] {
+  const own = SPECS.flatMap(({ name, hasColumnsAlways }) => (hasColumnsAlways ? COLUMNS[name] : []));
+  const others = steps.flatMap((step) => (specOf(step).hasColumnsAlways ? [] : COLUMNS[step]));
+  const sources = steps.flatMap((step) => (waterfalls[step] === undefined ? [] : [`${step}.source`]));
+  return ['result.outcome', 'result.error', ...own, ...others, ...sources];
 }
 
 /** Columns that any job may have. */
-const STANDARD_PATHS = [...STANDARD, ...STEPS.flatMap((step) => OF_STEP[step])].map(([name]) => name);
-const SOURCES = sourceColumns(STANDARD_PATHS);
+const STANDARD = SPECS.flatMap(({ name }) => COLUMNS[name]);
+const SOURCES = sourceColumns(STANDARD);
 
 /** Reads the columns that a job has instead of the standard ones. @param fields the path of each column by its name */
 export function fieldReaders(
   fields: Readonly<Record<string, string>>,
   columns: readonly string[],
 ): readonly (readonly [name: string, read: Read])[] {
-  const sources = sourceColumns([...STANDARD_PATHS, ...Object.values(fields)]);
+  const sources = sourceColumns([...STANDARD, ...Object.values(fields)]);
   return Object.entries(fields).map(([name, path]) => [name, readPath(path, columns, sources)]);
 }
 
@@ -180,17 +161,13 @@ export function fieldReaders(
  */
 export function readPath(path: string, columns: readonly string[], sources: Sources = SOURCES): Read {
   if (path.startsWith(INPUT)) return readInput(path.slice(INPUT.length), columns);
-  const standard = [...STANDARD, ...Object.values(sources)].find(([name]) => name === path)?.[1];
-  if (standard !== undefined) return standard;
-  const [root, ...rest] = path.split('.');
+  const own = OWN[path] ?? sources[path];
+  if (own !== undefined) return own;
+  const [root = '', ...rest] = path.split('.');
   const step = STEPS.find((name) => name === root);
+  if (step === undefined) return () => undefined;
   return (result) => {
-    let value: unknown =
-      step !== undefined
-        ? result[step]?.record
-        : root === 'result'
-          ? { outcome: result.outcome, error: result.error, did_you_mean: result.didYouMean ?? null }
-          : undefined;
+    let value: unknown = result[step]?.record;
     for (const part of rest) {
       if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
       value = (value as Record<string, unknown>)[part];

@@ -2,12 +2,12 @@
 import { copyFile, rm, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { STEPS } from '../../src/definition/steps.ts';
 import { leads, PROFILE_COLUMNS, toCsv, withProfiles, type Lead } from '../support/leads.ts';
 import { sampleOf } from '../support/sample.ts';
 import { makeWorld } from '../support/world.ts';
 import { plan, type Plan, ROWS } from './planned.ts';
 import { SEED } from '../support/seed.ts';
+import { STEPS } from '../../src/steps/registry.ts';
 
 test(`a plan counts a shared ledger's answers by age, and the next run makes the planned calls (SEED=${SEED})`, async () => {
   const rows = leads(1_600, 52).filter(({ key }) => key === null || !/^(gone|refused)/.test(key));

@@ -1,8 +1,8 @@
 /** An input, and what `millrace plan` says of it. */
 import { expect } from 'vitest';
-import type { Step } from '../../src/definition/steps.ts';
 import { leads } from '../support/leads.ts';
 import { flags, type World } from '../support/world.ts';
+import type { Step } from '../../src/steps/registry.ts';
 
 export interface Plan {
   readonly start: string;

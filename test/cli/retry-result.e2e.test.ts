@@ -1,7 +1,6 @@
 /** A retry gives the output of a run in which no lookup failed. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { STEPS } from '../../src/definition/steps.ts';
 import type { Folder } from '../support/cli.ts';
 import { oneIn, refusing } from '../support/failing.ts';
 import { leads, PROFILE_COLUMNS, toCsv, toJsonl, withProfiles, type Lead } from '../support/leads.ts';
@@ -10,6 +9,7 @@ import type { ScriptedService } from '../support/scripted-service.ts';
 import { flags, makeFolder, startService } from '../support/world.ts';
 import { failures } from './retried-job.ts';
 import { SEED } from '../support/seed.ts';
+import { STEPS } from '../../src/steps/registry.ts';
 
 interface Case {
   readonly name: string;

@@ -2,12 +2,13 @@
 import { AttemptClient, type EnrichAnswer, type VerifyAnswer } from '../../src/client/attempt-client.ts';
 import type { BatchItem, LookupOptions, ProviderClient } from '../../src/client/provider-client.ts';
 import type { CallMeta, CallResult, VerificationResult } from '../../src/client/types.ts';
-import type { CompiledJob, Step } from '../../src/definition/compiled-job.ts';
+import type { CompiledJob } from '../../src/definition/compiled-job.ts';
 import type { LedgerAnswer, LedgerEntry } from '../../src/ledger/ledger.ts';
 import type { PoolCall, SettledCall } from '../../src/pool/call-pool.ts';
 import type { StepContext } from '../../src/lookup/step-context.ts';
 import { MissQuarantine, type QuarantineState } from '../../src/lookup/miss-quarantine.ts';
 import type { InputRecord } from '../../src/formats/input-record.ts';
+import type { Step } from '../../src/steps/registry.ts';
 
 export interface Asked {
   readonly step: Step;

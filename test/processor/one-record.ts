@@ -7,8 +7,8 @@ import type { RecordResult } from '../../src/processor/result.ts';
 import type { LookupScopes } from '../../src/processor/scopes.ts';
 import type { VerifyStep } from '../../src/processor/verify.ts';
 import type { SettledCall } from '../../src/pool/call-pool.ts';
-import type { Step } from '../../src/definition/steps.ts';
 import { emailsIn, job, makeBench, person, record, verdicts, type Bench } from '../lookup/bench.ts';
+import type { Step } from '../../src/steps/registry.ts';
 
 interface Bed {
   readonly bench: Bench;

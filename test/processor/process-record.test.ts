@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { NO_ANSWERS, type RecordResult } from '../../src/processor/result.ts';
-import { STEPS } from '../../src/definition/steps.ts';
 import { GAVE_UP, MISS, person, record, REFUSED, SUPPRESSED } from '../lookup/bench.ts';
 import { ADA, BOTH, follow, FOUND, makeProcessor, through } from './one-record.ts';
+import { STEPS } from '../../src/steps/registry.ts';
 
 describe('a record', () => {
   it.each([

@@ -6,13 +6,13 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { STEPS } from '../../src/definition/steps.ts';
 import { readPieces } from '../../src/formats/compression/chunks.ts';
 import { readParquetRows } from '../../src/formats/parquet/parquet-rows.ts';
 import type { Folder } from './cli.ts';
 import { PROFILE_COLUMNS, toCsv, toJsonl, withProfiles, type Lead } from './leads.ts';
 import { sectionsOf } from './report-page.ts';
 import type { ScriptedService } from './scripted-service.ts';
+import { STEPS } from '../../src/steps/registry.ts';
 
 export interface Job {
   readonly files: Readonly<Record<string, string | Buffer>>;

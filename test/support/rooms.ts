@@ -11,6 +11,7 @@ export const ROOMS = [
   'telemetry',
   'verification',
   'client',
+  'steps',
   'documents',
   'providers',
   'definition',

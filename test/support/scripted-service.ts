@@ -6,8 +6,8 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import type { Step } from '../../src/definition/steps.ts';
 import { freePort } from '../services/free-port.ts';
+import type { Step } from '../../src/steps/registry.ts';
 
 /** The accepted key, unless a test changes it. No file and no output may ever contain it. */
 export const API_KEY = 'mr_test_5ecret-never-to-be-seen-0123456789';

@@ -1,11 +1,11 @@
 /** Watches a job over several providers that is killed again and again: lookups and charges of each, and what a kill may repeat. */
-import type { Step } from '../../src/definition/steps.ts';
 import { readNote } from '../../src/lookup/request-parts.ts';
 import { checkpoint } from '../providers/jobs.ts';
 import type { StandIn, StandInCall } from '../providers/stand-ins/stand-in.ts';
 import type { Folder } from './cli.ts';
 import { afterKill, ASKING, inCopy, lastWords, type LedgerSite } from './crash-site.ts';
 import type { Exchanged, ScriptedService } from './scripted-service.ts';
+import type { Step } from '../../src/steps/registry.ts';
 
 /** One provider as a test watches it. */
 export interface Watched {

@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { guardFormula } from '../../src/util/formula-guard.ts';
 import { csvRow } from '../../src/formats/csv/csv-row.ts';
 import type { CompiledJob } from '../../src/definition/compiled-job.ts';
-import { STEPS, type Step } from '../../src/definition/steps.ts';
 import type { InputManifest, InputRecord } from '../../src/formats/input-record.ts';
 import { NO_ANSWERS, type RecordResult } from '../../src/processor/result.ts';
 import { readPath, resultColumns, toCell } from '../../src/writer/result-columns.ts';
 import { rowFormat } from '../../src/writer/row-format.ts';
 import { csvRecord, jobFor, jsonRecord, manifestOf, result, text } from './samples.ts';
+import { STEPS, type Step } from '../../src/steps/registry.ts';
 
 /** fast-csv drops spaces at the beginning of a row, so every row here begins with a letter. */
 function parse(bytes: Buffer, delimiter: string): Promise<string[][]> {

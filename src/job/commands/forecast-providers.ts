@@ -1,5 +1,5 @@
 /** The part of a plan about the providers that a job names. */
-import type { JobProvider, Step } from '../../definition/compiled-job.ts';
+import type { JobProvider } from '../../definition/compiled-job.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { Money } from '../../definition/credit-price.ts';
 import { providerChannels, serviceSettings } from '../../definition/job-provider.ts';
@@ -9,6 +9,7 @@ import { matchRatesBy, type CreditForecast } from './plan-credits.ts';
 import { orderForecast, type OrderForecast } from './plan-order.ts';
 import { providerForecast, ratesFor, sumOf, type ProviderForecast, type WaterfallCounts } from './plan-providers.ts';
 import { planTimes, type PlanTimes } from './plan-times.ts';
+import type { Step } from '../../steps/registry.ts';
 
 export interface ProvidersForecast {
   /** By the job's names, in its order. */

@@ -1,6 +1,7 @@
 /** The record of a match that the ledger keeps, read without a client. */
-import type { JobProvider, Step } from '../../definition/compiled-job.ts';
+import type { JobProvider } from '../../definition/compiled-job.ts';
 import { isObject } from '../../util/is-object.ts';
+import type { Step } from '../../steps/registry.ts';
 
 type AnyRecord = Readonly<Record<string, unknown>>;
 

@@ -5,7 +5,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Step } from '../../definition/compiled-job.ts';
 import type { OneOffSettings } from '../../definition/one-off-choice.ts';
 import { Ledger } from '../../ledger/ledger.ts';
 import { FileLedger, type RunLedger } from '../../ledger/run-ledger.ts';
@@ -27,6 +26,7 @@ import { Counters } from '../run/counters.ts';
 import { openCalls, type Calls, type ServiceAccess } from '../run/open-calls.ts';
 import { requestPace } from '../run/request-pace.ts';
 import { RunState } from '../run/run-state.ts';
+import type { Step } from '../../steps/registry.ts';
 
 export interface GivenKey {
   /** Number of its argument or line, from 1. */

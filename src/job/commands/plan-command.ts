@@ -27,9 +27,9 @@ import { ownWindows, ownRpm, shardName } from '../shards/shard-job.ts';
 import { ledgerOrigin } from '../lifecycle/service-origin.ts';
 import { decideStart, freshStart } from '../lifecycle/start.ts';
 import { type Start } from '../lifecycle/start-decision.ts';
-import type { Step } from '../../definition/steps.ts';
 import type { CompiledJob, Shard } from '../../definition/compiled-job.ts';
 import { count, duration, printable } from '../../util/display.ts';
+import type { Step } from '../../steps/registry.ts';
 
 /**
  * A forecast of a run. It is exact for lookups that the ledger knows. For the others `requests.verify` assumes that enrich answers each

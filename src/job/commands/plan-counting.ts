@@ -10,8 +10,8 @@ import type { InputRecord } from '../../formats/input-record.ts';
 import type { Seen } from './key-set.ts';
 import type { PaidLookups } from './plan-credits.ts';
 import type { WaterfallCounting } from './plan-waterfall.ts';
-import type { Step } from '../../definition/steps.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
+import type { Step } from '../../steps/registry.ts';
 
 /** Takes records through the steps as `RecordProcessor` does, with answers of the ledger only. */
 export class PlanCounting {

@@ -3,10 +3,11 @@ import { openContents } from '../../ledger/open-contents.ts';
 import type { ScopeStats } from '../../ledger/stats.ts';
 import { costOf, moneyText, type Money } from '../../definition/credit-price.ts';
 import { ledgerLocation } from '../../definition/ledger-location.ts';
-import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { count } from '../../util/display.ts';
 import { InputError } from '../../util/errors.ts';
 import { percent } from '../../writer/rates.ts';
+import type { Step } from '../../steps/registry.ts';
 
 /** Steps whose lookups cost a credit when they find something. A verdict always costs one. */
 const LOOKUPS = ['enrich', 'company', 'reveal'] as const satisfies readonly Step[];

@@ -1,5 +1,5 @@
 /** The forecast of a job's providers in words. Pure. */
-import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { moneyText } from '../../definition/credit-price.ts';
 import { count, duration } from '../../util/display.ts';
 import { cut } from '../../util/text-table.ts';
@@ -8,6 +8,7 @@ import { percent } from '../../writer/rates.ts';
 import type { ProvidersForecast } from './forecast-providers.ts';
 import { ASSUMPTION, type OrderForecast } from './plan-order.ts';
 import type { PlaceForecast, ProviderForecast } from './plan-providers.ts';
+import type { Step } from '../../steps/registry.ts';
 
 const COLUMNS = 80;
 const HEAD = ['match rate', 'lookups', 'at most', 'requests', 'credits'];

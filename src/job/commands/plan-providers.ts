@@ -1,10 +1,11 @@
 /** The forecast for each provider of a job, from what `WaterfallCounting` has counted. Pure. */
-import type { CompiledJob, JobProvider, Step } from '../../definition/compiled-job.ts';
+import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 import { costOf, type Money } from '../../definition/credit-price.ts';
 import { usesBatches } from '../../definition/job-provider.ts';
 import { requestsFor } from '../../lookup/request-size.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { OpenLookups, PlaceCounts, Places, StepCounts } from './plan-waterfall.ts';
+import type { Step } from '../../steps/registry.ts';
 
 /** `atMost`: when no earlier provider settles a record. `expected`: by the match rates, null where one is missing. */
 interface Range {

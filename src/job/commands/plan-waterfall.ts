@@ -3,7 +3,7 @@
  * providers have no answer yet is counted with them, so that a forecast can say how probable it is.
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import type { CompiledJob, JobProvider, Step } from '../../definition/compiled-job.ts';
+import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 import type { Waterfall } from '../../definition/steps.ts';
 import type { LedgerAnswer } from '../../ledger/answer.ts';
 import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
@@ -14,6 +14,7 @@ import { lookupsFor, scopeOf, type RecordSoFar } from '../../processor/walk.ts';
 import { providerScopes } from '../lifecycle/provider-scopes.ts';
 import { readKeptRecord } from './kept-record.ts';
 import type { Seen } from './key-set.ts';
+import type { Step } from '../../steps/registry.ts';
 
 /** Providers of a step as bits: bit 0 is the one that is asked first. */
 export type Places = number;

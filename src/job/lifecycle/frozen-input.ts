@@ -10,8 +10,8 @@ import { unknownColumn } from '../../processor/row-filter.ts';
 import { resultColumnNames } from '../../writer/result-columns.ts';
 import { ownFiles, type JobPaths } from './paths.ts';
 import { personColumnsOf } from '../../definition/lookup-schema.ts';
-import type { Step } from '../../definition/steps.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
+import type { Step } from '../../steps/registry.ts';
 
 /**
  * The job's input as it is now. Standard input lies in a file of its own until `adoptSpool`; the manifest already says where it will be.

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { temporaryOf } from '../../storage/fence.ts';
-import { SPLIT_VERDICTS, splitPath } from '../../definition/output-shape.ts';
+import { splitPath } from '../../definition/output-shape.ts';
+import { VERDICTS } from '../../steps/verify.ts';
 import { isShared, ledgerLocation, type LedgerLocation } from '../../definition/ledger-location.ts';
 import { withoutSecret } from '../../redis/uri.ts';
 import { isS3Uri } from '../../s3/uri.ts';
@@ -51,7 +52,7 @@ export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>)
     report: reportPath(job.output.uri),
     reportPage: `${output}.report.html`,
     checkpoint,
-    splits: job.output.split === null ? [] : SPLIT_VERDICTS.map((verdict) => splitPath(output, verdict)),
+    splits: job.output.split === null ? [] : VERDICTS.map((verdict) => splitPath(output, verdict)),
     marker: job.output.marker === null ? null : absolute(job.output.marker),
     lock: `${checkpoint}.lock`,
     shards: `${checkpoint}.shards`,

@@ -1,7 +1,8 @@
 /** `output.split`: beside a finished output, one file for each verdict, with the rows that have it. */
 import type { Fence } from '../../storage/fence.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
-import { splitPath, SPLIT_VERDICTS } from '../../definition/output-shape.ts';
+import { splitPath } from '../../definition/output-shape.ts';
+import { VERDICTS } from '../../steps/verify.ts';
 import { compressMember, MEMBER } from '../../formats/compression/compressor.ts';
 import { readQuoted } from '../../formats/csv/fields.ts';
 import type { InputManifest } from '../../formats/input-record.ts';
@@ -40,14 +41,14 @@ export async function splitOutput(
     for (let batch = await someRows(rows); batch.length > 0; batch = await someRows(rows)) {
       const verdicts = await verdictsOf(batch);
       for (const [i, row] of batch.entries()) {
-        const verdict = SPLIT_VERDICTS.find((one) => one === verdicts[i]);
+        const verdict = VERDICTS.find((one) => one === verdicts[i]);
         if (verdict === undefined) continue;
         let file = files.get(verdict);
         if (file === undefined) files.set(verdict, (file = await SplitFile.open(splitPath(output, verdict), compression, header, fence)));
         await file.add(row);
       }
     }
-    for (const verdict of SPLIT_VERDICTS) {
+    for (const verdict of VERDICTS) {
       const file = files.get(verdict);
       const path = splitPath(output, verdict);
       // A verdict that no row has any more has no file.

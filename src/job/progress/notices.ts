@@ -1,10 +1,10 @@
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { ThrottledWait } from '../../limiter/limiter.ts';
-import type { Step } from '../../definition/steps.ts';
 import type { PoolEvents } from '../../pool/call-pool.ts';
 import type { Report } from '../report/report.ts';
 import type { RunMessages } from './run-messages.ts';
 import { count, duration, printable } from '../../util/display.ts';
+import type { Step } from '../../steps/registry.ts';
 
 /** Shorter waits appear on the progress line only, because there may be many. */
 export const LONG_WAIT_MS = 10_000;

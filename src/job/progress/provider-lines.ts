@@ -1,11 +1,11 @@
 /** The lines of a summary about the providers that a job names. Pure. */
-import type { Step } from '../../definition/compiled-job.ts';
 import { moneyText } from '../../definition/credit-price.ts';
 import { count } from '../../util/display.ts';
 import { cut } from '../../util/text-table.ts';
 import { wrapWords } from '../../util/wrap-words.ts';
 import { inAskedOrder, type ProviderStep } from '../report/provider-figures.ts';
 import type { Report } from '../report/report.ts';
+import type { Step } from '../../steps/registry.ts';
 
 const COLUMNS = 80;
 const HEAD = ['asked', 'matched', 'rows', 'credits', 'cost'];

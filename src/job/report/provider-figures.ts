@@ -2,10 +2,11 @@
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { Throttled } from '../../checkpoint/run-totals.ts';
 import { NEW_PROVIDER, type ProviderState } from '../../checkpoint/provider-state.ts';
-import type { CompiledJob, JobProvider, Step } from '../../definition/compiled-job.ts';
+import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 import { costOf, type CreditPrice, type Money } from '../../definition/credit-price.ts';
 import { NO_COUNTS, type ProviderCounts, type ProviderTally } from '../../writer/provider-tally.ts';
 import { LatencyHistogram } from '../run/latency-histogram.ts';
+import type { Step } from '../../steps/registry.ts';
 
 /** The share of a provider in the rows of the output, at one step. */
 export interface ProviderStep extends ProviderCounts {

@@ -4,7 +4,8 @@ import type { NotableCall } from '../../checkpoint/notable-calls.ts';
 import type { PreviousRun } from '../../checkpoint/previous-run.ts';
 import type { LoggedWait } from '../../checkpoint/wait-log.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
-import { splitPath, SPLIT_VERDICTS } from '../../definition/output-shape.ts';
+import { splitPath } from '../../definition/output-shape.ts';
+import { VERDICTS } from '../../steps/verify.ts';
 import type { InputFile } from '../../formats/input-record.ts';
 import { deliverableRate, matchRate } from '../../writer/rates.ts';
 
@@ -103,7 +104,7 @@ export function filesOf(
   { records, verification }: Pick<PreviousRun, 'records' | 'verification'>,
 ): ReportFiles | null {
   if (uri === '-') return null;
-  const verdicts = split === null ? [] : SPLIT_VERDICTS.filter((verdict) => (verification[verdict] ?? 0) > 0);
+  const verdicts = split === null ? [] : VERDICTS.filter((verdict) => (verification[verdict] ?? 0) > 0);
   return {
     output: uri,
     report: `${uri}.report.json`,

@@ -11,7 +11,7 @@ import { NotableCallLog } from '../../checkpoint/notable-calls.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 import { Meter } from './meter.ts';
 import { addWaits, NO_WAITS, type WaitTotals } from '../../checkpoint/wait-log.ts';
-import type { Step } from '../../definition/compiled-job.ts';
+import type { Step } from '../../steps/registry.ts';
 
 /** Counts calls and their results, over all resumes of a run. No other part counts calls. */
 export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retrying' | 'wentDown' | 'cameBack'> {

@@ -1,7 +1,7 @@
 import type { CallMeta } from '../../client/types.ts';
 import { Durations } from '../../telemetry/duration-histogram.ts';
 import type { RecordOutcome } from '../../processor/result.ts';
-import type { Step } from '../../definition/compiled-job.ts';
+import type { Step } from '../../steps/registry.ts';
 
 /** Answers and retries of one step. */
 export interface StepMeter {

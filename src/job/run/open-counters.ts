@@ -1,11 +1,12 @@
 import { CallSeries } from '../../checkpoint/call-series.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { smallestClaimedWindow } from '../../limiter/rules/quota-windows.ts';
 import { ownWindows, shareOfPlan } from '../shards/shard-job.ts';
 import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
 import type { RunDestination } from './destination.ts';
+import type { Step } from '../../steps/registry.ts';
 
 interface RunToCount {
   readonly job: CompiledJob;

@@ -1,8 +1,8 @@
-import type { Step } from '../../definition/steps.ts';
 import { RequestSize } from '../../lookup/request-size.ts';
 import type { RequestPace } from '../../lookup/step-context.ts';
 import type { Notices } from '../progress/notices.ts';
 import type { Counters } from './counters.ts';
+import type { Step } from '../../steps/registry.ts';
 
 interface RequestPaceOptions {
   readonly step: Step;

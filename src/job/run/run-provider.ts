@@ -2,7 +2,7 @@
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { ProviderState } from '../../checkpoint/provider-state.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
-import type { CompiledJob, Step } from '../../definition/compiled-job.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { RunLedger } from '../../ledger/run-ledger.ts';
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
 import { MissQuarantine } from '../../lookup/miss-quarantine.ts';
@@ -17,6 +17,7 @@ import { requestPace } from './request-pace.ts';
 import type { RunState } from './run-state.ts';
 import { ServiceDoubt } from './service-doubt.ts';
 import type { ShapeWatch } from './shape-watch.ts';
+import type { Step } from '../../steps/registry.ts';
 
 /** The operations that one quota counts. */
 export interface ChannelOfSteps extends ChannelOptions {

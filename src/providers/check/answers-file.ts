@@ -9,6 +9,7 @@ import { ConfigError } from '../../util/errors.ts';
 import { didYouMean, nearest } from '../../util/nearest.ts';
 import { show } from '../../util/show.ts';
 import { keyOf } from '../definition/definition-file.ts';
+import { STEPS } from '../../steps/registry.ts';
 
 const ANSWERS: DocumentKind = {
   noun: 'file of recorded answers',
@@ -57,7 +58,7 @@ const expected = z.strictObject({
 const header = z.union([z.string(), z.number(), z.array(z.string())]);
 const recorded = z.strictObject({
   name: z.string().min(1).max(200),
-  operation: z.enum(['enrich', 'verify', 'company', 'reveal']),
+  operation: z.enum(STEPS),
   lookups: z.array(lookup).max(1_000).default([]),
   request: z.looseObject({ path: z.string().optional() }).optional(),
   ticket: text.optional(),

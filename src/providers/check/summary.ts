@@ -8,8 +8,7 @@ import type {
   ProviderRequest,
 } from '../compiled-provider.ts';
 import { periodName } from './judged.ts';
-
-const OPERATIONS: readonly OperationName[] = ['enrich', 'verify', 'company', 'reveal'];
+import { STEPS } from '../../steps/registry.ts';
 
 interface OperationSummary {
   readonly name: OperationName;
@@ -99,7 +98,7 @@ function plansOf({ plans }: ProviderQuota): Record<string, readonly string[]> {
 function lacksOf(provider: CompiledProvider): string[] {
   const { operations, quota, baseUrl, authentication, idempotencyHeader } = provider;
   const declared = Object.values(operations);
-  const absent = OPERATIONS.filter((name) => operations[name] === undefined);
+  const absent = STEPS.filter((name) => operations[name] === undefined);
   const without = (rule: 'wait' | 'denied' | 'outOfCredits'): string[] =>
     declared.filter(({ answers }) => answers[rule] === null).map(({ name }) => name);
   const outOfCredits = without('outOfCredits');

@@ -1,9 +1,20 @@
 /** The record of an answer, in our terms: mapped by the definition, and checked against the types of its fields. */
+import { COMPANY_FIELDS, type FieldTable, type FieldType } from '../../client/answer-fields.ts';
+import { specOf } from '../../steps/registry.ts';
 import { hasValue } from '../../util/has-value.ts';
 import { isObject } from '../../util/is-object.ts';
 import type { OperationName, ProviderOperation } from '../compiled-provider.ts';
-import { COMPANY_TYPES, fieldTypes, IN_WORDS, type FieldType } from './record-types.ts';
 import { evaluate, inWords, Refusal } from './refusal.ts';
+
+const IN_WORDS: Readonly<Record<FieldType, string>> = {
+  text: 'text',
+  number: 'a number',
+  percent: 'a number from 0 to 100',
+  boolean: 'true or false',
+  texts: 'a list of text',
+  company: 'an object',
+  any: 'a value',
+};
 
 export type MappedRecord = Readonly<Record<string, unknown>>;
 
@@ -16,7 +27,7 @@ export async function mapRecord({ name, record }: ProviderOperation, input: unkn
   const mapped = await evaluate(record, input);
   if (mapped === undefined || mapped === null) return null;
   if (!isObject(mapped)) throw new Refusal('bad_shape', `${record.key}: expected an object, got ${inWords(mapped)}`);
-  const checked = checkFields(record.key, fieldsOf(name, mapped), fieldTypes(name));
+  const checked = checkFields(record.key, fieldsOf(name, mapped), specOf(name).fields);
   return hasValue(checked) ? checked : null;
 }
 
@@ -26,15 +37,15 @@ function fieldsOf(name: OperationName, mapped: MappedRecord): MappedRecord {
   return name === 'company' && isObject(company) ? { ...company, ...others } : mapped;
 }
 
-function checkFields(key: string, fields: MappedRecord, types: ReadonlyMap<string, FieldType>): MappedRecord {
+function checkFields(key: string, fields: MappedRecord, types: FieldTable): MappedRecord {
   const checked: [string, unknown][] = [];
   for (const name in fields) {
     const value = fields[name];
     if (value === null || value === undefined || value === '') continue;
-    const type = types.get(name);
+    const type = types.get(name) ?? 'any';
     // A place of which nothing is known, such as a location.
-    if (type === undefined && isObject(value) && !hasValue(value)) continue;
-    const kept = type === undefined ? value : checkValue(`${key}.${name}`, value, type);
+    if (type === 'any' && isObject(value) && !hasValue(value)) continue;
+    const kept = checkValue(`${key}.${name}`, value, type);
     if (kept !== null) checked.push([name, kept]);
   }
   return Object.fromEntries(checked);
@@ -43,6 +54,8 @@ function checkFields(key: string, fields: MappedRecord, types: ReadonlyMap<strin
 /** Null for an object that says nothing. */
 function checkValue(field: string, value: unknown, expected: FieldType): unknown {
   switch (expected) {
+    case 'any':
+      return value;
     case 'text':
       if (typeof value === 'string') return value;
       break;
@@ -62,7 +75,7 @@ function checkValue(field: string, value: unknown, expected: FieldType): unknown
       break;
     case 'company': {
       if (!isObject(value)) break;
-      const company = checkFields(field, value, COMPANY_TYPES);
+      const company = checkFields(field, value, COMPANY_FIELDS);
       return hasValue(company) ? company : null;
     }
     default:

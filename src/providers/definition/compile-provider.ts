@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { nameOf } from '../../documents/find-document.ts';
 import { didYouMean, nearest } from '../../util/nearest.ts';
 import { show } from '../../util/show.ts';
-import type { Authentication, CompiledProvider, OperationName, ProviderOperation, ProviderTls } from '../compiled-provider.ts';
+import type { Authentication, CompiledProvider, ProviderOperation, ProviderTls } from '../compiled-provider.ts';
 import { checkHeaders } from './check-headers.ts';
 import { checkShape, shapeOf } from './check-shape.ts';
 import { checkUrl } from './check-url.ts';
@@ -16,8 +16,8 @@ import type { ConfigError } from '../../util/errors.ts';
 import { PROVIDER_NAME } from './schema.ts';
 import { refuseSecrets } from './secrets.ts';
 import { tried, type Source } from './source.ts';
+import { STEPS } from '../../steps/registry.ts';
 
-const OPERATIONS: readonly OperationName[] = ['enrich', 'verify', 'company', 'reveal'];
 /** The definition of the specification's service, which has a typed client. */
 const SPECIFICATION = 'millrace';
 
@@ -97,12 +97,12 @@ function providerName({ definition, raw }: Source): string {
 }
 
 function compileOperations(source: Source): Record<string, ProviderOperation> {
-  const found = OPERATIONS.flatMap((name) => {
+  const found = STEPS.flatMap((name) => {
     const raw = source.raw.operations[name];
     return raw === undefined ? [] : tried(source, [], () => [compileOperation(source, name, raw)]);
   });
   if (Object.keys(source.raw.operations).length === 0)
-    throw refusalAt(source.definition, 'operations', 'missing_key', 'operations is empty', `It takes ${OPERATIONS.join(', ')}.`);
+    throw refusalAt(source.definition, 'operations', 'missing_key', 'operations is empty', `It takes ${STEPS.join(', ')}.`);
   return Object.fromEntries(found.map((operation) => [operation.name, operation]));
 }
 

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { operation } from './operation-schema.ts';
 import { quota } from './quota-schema.ts';
+import { eachStep, STEPS } from '../../steps/registry.ts';
 import { BOUNDS, expecting, HEADER, headerName, key } from './schema-key.ts';
 
 export const PROVIDER_NAME = /^[a-z][a-z0-9-]{0,39}$/;
@@ -94,13 +95,8 @@ export const providerSchema = z
     defaultPlan: key(z.string().max(40).optional(), 'the name of a plan', 'The plan of a job that names none.'),
     quota: quota('How many requests the provider takes.'),
     operations: key(
-      z.strictObject({
-        enrich: operation('Finds a person, or a company by its domain.'),
-        verify: operation('Says whether an e-mail address takes mail.'),
-        company: operation('Finds a company by its domain.'),
-        reveal: operation('Finds the contact details of a person.'),
-      }),
-      'a mapping with enrich, verify, company, reveal',
+      z.strictObject(eachStep(({ description }) => operation(description))),
+      `a mapping with ${STEPS.join(', ')}`,
       'The steps of a job that the provider answers.',
     ),
   })

@@ -4,6 +4,7 @@ import { ConfigError } from '../../util/errors.ts';
 import { didYouMean, nearest } from '../../util/nearest.ts';
 import { inputsOf, keysOf } from './guess-input.ts';
 import { textOf, type Endpoint, type OpenApiDocument } from './openapi-document.ts';
+import { STEPS } from '../../steps/registry.ts';
 
 export interface GuessedOperation {
   readonly name: OperationName;
@@ -16,7 +17,6 @@ export interface Guessed {
   readonly others: readonly string[];
 }
 
-const OPERATIONS: readonly OperationName[] = ['enrich', 'verify', 'company', 'reveal'];
 /** Many lookups at once, and what is no lookup at all. */
 const MANY = /bulk|batch/i;
 const NO_LOOKUP = new RegExp(
@@ -47,7 +47,7 @@ export function guessOperations(document: OpenApiDocument, paths: readonly strin
     });
   const scored = endpoints
     .filter(({ path }) => paths.length === 0 || paths.includes(path))
-    .flatMap((endpoint) => OPERATIONS.map((name) => ({ name, endpoint, score: scoreOf(document, endpoint, name, paths.length > 0) })))
+    .flatMap((endpoint) => STEPS.map((name) => ({ name, endpoint, score: scoreOf(document, endpoint, name, paths.length > 0) })))
     .filter(({ score }) => score > 0)
     .toSorted((a, b) => b.score - a.score);
   const taken = new Map<OperationName, Endpoint>();
@@ -56,12 +56,12 @@ export function guessOperations(document: OpenApiDocument, paths: readonly strin
     throw new ConfigError('openapi_no_lookup', 'No path of the document looks like a lookup of a person, a company or an address', {
       hint: `Name one: --path PATH. Its paths: ${known.slice(0, 20).join(', ')}${known.length > 20 ? ', ...' : ''}.`,
     });
-  const operations = OPERATIONS.flatMap((name) => {
+  const operations = STEPS.flatMap((name) => {
     const endpoint = taken.get(name);
     return endpoint === undefined ? [] : [{ name, endpoint }];
   });
   const others = endpoints.filter(
-    (endpoint) => ![...taken.values()].includes(endpoint) && OPERATIONS.some((name) => SPEAKS_FOR[name].test(wordsOf(endpoint))),
+    (endpoint) => ![...taken.values()].includes(endpoint) && STEPS.some((name) => SPEAKS_FOR[name].test(wordsOf(endpoint))),
   );
   return { operations, others: others.slice(0, MAX_OTHERS).map(({ method, path }) => `${method} ${path}`) };
 }
@@ -83,7 +83,7 @@ function scoreOf(document: OpenApiDocument, endpoint: Endpoint, name: OperationN
   let score = SPEAKS_FOR[name].test(path) ? 6 : SPEAKS_FOR[name].test(words) ? 3 : 0;
   // A step whose words are missing is taken only where its path was named.
   if (score === 0) return isNamed ? 0.5 : 0;
-  const others = OPERATIONS.filter((one) => one !== name && SPEAKS_FOR[one].test(path));
+  const others = STEPS.filter((one) => one !== name && SPEAKS_FOR[one].test(path));
   score -= name === 'enrich' ? others.length * 3 : 0;
   if (name === 'company') score += keys.length === 1 ? 2 : 0;
   if (name !== 'company' && keys[0] === 'domain') score -= 4;

@@ -1,7 +1,7 @@
 /** The forecast of a waterfall against runs of it, with answers that a seed draws. */
 import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
-import type { CompiledJob, Step } from '../../../src/definition/compiled-job.ts';
+import type { CompiledJob } from '../../../src/definition/compiled-job.ts';
 import { PlanCounting } from '../../../src/job/commands/plan-counting.ts';
 import { placeForecast, ratesFor, type PlaceForecast } from '../../../src/job/commands/plan-providers.ts';
 import { WaterfallCounting } from '../../../src/job/commands/plan-waterfall.ts';
@@ -16,6 +16,7 @@ import { RecordProcessor } from '../../../src/processor/process-record.ts';
 import type { LookupScopes } from '../../../src/processor/scopes.ts';
 import { jobOf, OPERATIONS } from '../../support/provider-jobs.ts';
 import { record } from '../../lookup/bench.ts';
+import type { Step } from '../../../src/steps/registry.ts';
 
 const NAMES = ['alpha', 'beta', 'gamma'];
 const STEPS: readonly Step[] = ['enrich', 'verify', 'company'];

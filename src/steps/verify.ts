@@ -1,0 +1,15 @@
+import { VERDICT_FIELDS, VERDICT_OBJECTS } from '../client/answer-fields.ts';
+import type { StepSpec } from './step-spec.ts';
+
+/** The verdicts of the specification. With `output.split` each has a file, and rows with another verdict are in the whole alone. */
+export const VERDICTS = ['deliverable', 'undeliverable', 'risky', 'unknown'] as const;
+
+export const VERIFY: StepSpec<'verify'> = {
+  name: 'verify',
+  description: 'Says whether an e-mail address takes mail.',
+  fields: VERDICT_FIELDS,
+  objects: VERDICT_OBJECTS,
+  columns: ['result', 'confidence', 'reason', 'did_you_mean'],
+  hasColumnsAlways: true,
+  verdicts: { field: 'result', words: VERDICTS, settling: ['deliverable', 'undeliverable', 'risky'] },
+};

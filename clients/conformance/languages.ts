@@ -21,15 +21,11 @@ export const LANGUAGES: readonly Prepared[] = [
   {
     name: 'node',
     async prepare() {
-      const env = { MILLRACE_CLIENT: await buildNodeClient(), NODE_USE_ENV_PROXY: '1' };
+      const env = { MILLRACE_CLIENT: await buildNodeClient() };
       return {
         name: 'node',
         variants: ['millrace', '@millrace/client'],
-        // Node's own fetch, with NODE_USE_ENV_PROXY=1, knows only HTTP_PROXY and HTTPS_PROXY.
-        unsupported: {
-          millrace: WITHOUT_FORK,
-          '@millrace/client': [...WITHOUT_FORK, 'the proxy of ALL_PROXY is used where no other is named'],
-        },
+        unsupported: { millrace: WITHOUT_FORK, '@millrace/client': WITHOUT_FORK },
         // Node collects garbage late unless its heap is small.
         runner: {
           command: process.execPath,

@@ -99,11 +99,16 @@ function reachable(text: string, wanted: readonly string[]): string {
     .join('');
 }
 
-/** The same in less room: tabs, each comment in one line, and records whose fields are not marked as read only. */
+/** The same in less room: tabs, comments in one line, no comment that repeats the field's name, and no field that is marked readonly. */
 function smaller(piece: string): string {
   return (/^(?:export )?interface /m.test(piece) ? piece.replaceAll(/^( +)readonly (?=[\w['])/gm, '$1') : piece)
     .replaceAll(/^(?: {4})+/gm, (spaces) => '\t'.repeat(spaces.length / 4))
-    .replaceAll(/\/\*\*\n(.*?)\s*\*\//gs, (_, text: string) => `/** ${text.replaceAll(/\s*\n?[ \t]*\* /g, ' ').trim()} */`);
+    .replaceAll(/\/\*\*\n(.*?)\s*\*\//gs, (_, text: string) => `/** ${text.replaceAll(/\s*\n?[ \t]*\* /g, ' ').trim()} */`)
+    .replaceAll(/\/\*\* ([^.@]*)\. \*\//g, '/** $1 */')
+    .replaceAll(/^\t*\/\*\* (.*) \*\/\n(?=\t*(\w+)\??:)/gm, (comment: string, words: string, field: string) =>
+      words.toLowerCase().replaceAll(' ', '_') === field ? '' : comment,
+    )
+    .replaceAll(/^\n/gm, '');
 }
 
 /** Reads a module and those that it imports. */

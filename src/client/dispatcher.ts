@@ -1,9 +1,9 @@
 /** Opens the way to the service: a pool of sockets, or the proxy that the environment asks for. The one place that sets up undici. */
-import { isIP } from 'node:net';
 import { EnvHttpProxyAgent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { ConfigError } from '../util/errors.ts';
 import type { BaseUrl } from './base-url.ts';
+import { ownProxy, proxyFor } from './proxy-for.ts';
 
 /**
  * An idle socket is given up before most servers and balancers would close it (Node's own: 5 s), so that hardly a request meets a closing
@@ -66,24 +66,9 @@ export function openDispatcher(base: BaseUrl, settings: DispatcherSettings, env:
   } catch (error) {
     // The value may hold a password: only the variable is named.
     const own = base.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
-    const name = env[own] || env[own.toLowerCase()] ? own : 'ALL_PROXY';
+    const name = ownProxy(base.protocol, env) === '' ? 'ALL_PROXY' : own;
     throw new ConfigError('bad_proxy', `${name} cannot be used: ${(error as NodeJS.ErrnoException).code ?? 'not a proxy address'}`, {
       hint: 'Expected an address such as http://proxy.example.com:3128.',
     });
   }
-}
-
-/**
- * The proxy variable that stands for this address, or null. NO_PROXY is left to undici. Loopback is never proxied:
- * the embedded service must be reachable wherever it runs.
- */
-export function proxyFor(base: Pick<BaseUrl, 'protocol' | 'hostname'>, env: NodeJS.ProcessEnv): string | null {
-  if (isLoopback(base.hostname)) return null;
-  const value = base.protocol === 'https:' ? env['https_proxy'] || env['HTTPS_PROXY'] : env['http_proxy'] || env['HTTP_PROXY'];
-  return value || env['all_proxy'] || env['ALL_PROXY'] || null;
-}
-
-function isLoopback(hostname: string): boolean {
-  if (hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '::1') return true;
-  return isIP(hostname) === 4 && hostname.startsWith('127.');
 }

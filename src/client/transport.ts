@@ -2,7 +2,8 @@
 import type { Dispatcher } from 'undici';
 import type { BaseUrl } from './base-url.ts';
 import { explain } from './connection-fault.ts';
-import { openDispatcher, proxyFor, type TlsFiles } from './dispatcher.ts';
+import { openDispatcher, type TlsFiles } from './dispatcher.ts';
+import { proxyFor } from './proxy-for.ts';
 import { Exchange } from './exchange.ts';
 import { InFlight } from './in-flight.ts';
 import { isIP } from 'node:net';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { proxyFor } from '../../src/client/dispatcher.ts';
+import { proxyFor } from '../../src/client/proxy-for.ts';
 import { cleanUp } from '../support/clean-up.ts';
 import { answer, EMAIL_BODY, makeClient, PERSON_TEXT, serve, urlOf } from './servers.ts';
 

@@ -3,6 +3,7 @@ import { parseBaseUrl } from '../base-url.ts';
 import { checkApiKey } from '../check-api-key.ts';
 import { Redactor } from '../redactor.ts';
 import { Caller } from './caller.ts';
+import { environmentFetch, type Sender } from './environment-fetch.ts';
 import { SharedCalls } from './shared-calls.ts';
 import { VERSION } from './version.ts';
 
@@ -26,7 +27,7 @@ export interface ClientOptions {
   readonly waitForRateLimit?: boolean;
   /** Calls that are sent at once; further ones wait, which no time limit counts. Default 128. */
   readonly connections?: number;
-  /** In place of the platform's `fetch`, such as one with a proxy. */
+  /** In place of the platform's `fetch`, which uses the proxies of the environment where it can. */
   readonly fetch?: typeof fetch;
 }
 
@@ -39,6 +40,8 @@ export function openCaller(options: ClientOptions): Caller {
     maxAttempts: above(0, 'maxAttempts', options.maxAttempts ?? DEFAULT_ATTEMPTS),
     retryDelayMs: above(-1, 'retryDelayMs', options.retryDelayMs ?? DEFAULT_RETRY_DELAY_MS),
   };
+  const sender: Sender =
+    options.fetch === undefined ? environmentFetch(base) : { fetch: options.fetch, networkHint: '', release: () => Promise.resolve() };
   return new Caller(
     {
       base,
@@ -48,11 +51,10 @@ export function openCaller(options: ClientOptions): Caller {
       ...limits,
       waitForRateLimit: options.waitForRateLimit ?? false,
       headers: {},
-      // Bound to the platform's global, as some demand.
-      fetch: options.fetch ?? ((...request) => fetch(...request)),
-      networkHint: options.fetch === undefined ? proxyHint(base.protocol) : '',
+      fetch: sender.fetch,
+      networkHint: sender.networkHint,
     },
-    new SharedCalls(above(0, 'connections', options.connections ?? DEFAULT_CONNECTIONS)),
+    new SharedCalls(above(0, 'connections', options.connections ?? DEFAULT_CONNECTIONS), sender.release),
   );
 }
 
@@ -67,13 +69,6 @@ function ownUserAgent(): string | null {
   if ('document' in globalThis) return null;
   const platform = (globalThis as { readonly navigator?: { readonly userAgent?: string } }).navigator?.userAgent ?? 'Node.js';
   return `millrace-node/${VERSION} (${platform})`;
-}
-
-/** Node uses the proxies of the environment only with a switch. */
-function proxyHint(protocol: string): string {
-  const name = protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
-  const isIgnored = (variable(name) || variable(name.toLowerCase())) !== '' && variable('NODE_USE_ENV_PROXY') !== '1';
-  return isIgnored ? `; Node uses ${name} only with NODE_USE_ENV_PROXY=1` : '';
 }
 
 function above(least: number, name: string, value: number): number {

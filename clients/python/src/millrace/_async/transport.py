@@ -136,7 +136,8 @@ class AsyncTransport:
         response: httpx.Response | None = None
         try:
             prepared = self._prepare(http, request, headers)
-            prepared.extensions = {"timeout": httpx.Timeout(limit, read=idle or limit, pool=None).as_dict()}
+            # Only an httpx client of the caller's own has a limit of connections to wait for.
+            prepared.extensions = {"timeout": httpx.Timeout(limit, read=idle or limit, pool=2 * limit).as_dict()}
             with anyio.fail_after(2 * limit):
                 response = await http.send(prepared, stream=True, follow_redirects=False)
             self.last_response = last_response(response.status_code, response.headers, self.options.api_key)

@@ -12,13 +12,13 @@ interface Delivery {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Answers 204 to every delivery, and keeps it. */
+/** Answers 204 to every delivery, and keeps the last of each path. */
 export class Receiver {
-  readonly received: Delivery[] = [];
+  readonly received = new Map<string, Delivery>();
   readonly #server = createServer((request, response) => {
     void buffer(request).then((body) => {
       const signed = Object.entries(request.headers).filter(([name]) => name.startsWith('webhook-'));
-      this.received.push({ body: body.toString(), headers: Object.fromEntries(signed) as Record<string, string> });
+      this.received.set(request.url ?? '', { body: body.toString(), headers: Object.fromEntries(signed) as Record<string, string> });
       response.writeHead(204).end();
     });
   });
@@ -54,9 +54,11 @@ export async function deliveryValues(url: string, key: string, receiver: Receive
     });
     return (await response.json()) as Record<string, string>;
   };
-  const { id, secret = '' } = await post('/v1/webhooks', { event: 'funding.round', url: receiver.url });
+  // Other languages use the receiver too.
+  const own = new URL(`/${randomBytes(8).toString('hex')}`, receiver.url);
+  const { id, secret = '' } = await post('/v1/webhooks', { event: 'funding.round', url: own.href });
   await post(`/v1/webhooks/${id}/test`);
-  const real = receiver.received.at(-1);
+  const real = receiver.received.get(own.pathname);
   if (real === undefined) throw new Error('the service sent no test delivery');
   const { body, headers } = real;
   const delivery = { body, headers, secrets: secret };

@@ -33,6 +33,7 @@ interface Set {
 /** @throws Error when the runner does not start, or prints something else than reports */
 export async function runLanguage(language: Language, scenarios: readonly Scenario[], world: World): Promise<Result[]> {
   const sets: Set[] = [];
+  await world.signDeliveries();
   const forward = { HTTP_PROXY: await FaultProxy.start(world.urlOf('usual')), ALL_PROXY: await FaultProxy.start(world.urlOf('usual')) };
   try {
     for (const variant of language.variants) {

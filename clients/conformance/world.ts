@@ -106,6 +106,11 @@ export class World {
     loadSignals(this.#served.usual.store, signals, 'arrival');
   }
 
+  /** Signs the deliveries of `values` anew, because their time must be near while a language runs. */
+  async signDeliveries(): Promise<void> {
+    Object.assign(this.values, await deliveryValues(this.urlOf('usual'), this.key(undefined, 'usual'), this.#receiver));
+  }
+
   /** Calls the service with a key until it answers 429. */
   async spendQuota(key: string): Promise<void> {
     const call = async (): Promise<number> => {
@@ -165,7 +170,6 @@ export class World {
     await writeFile(String(values['csv_file']), csvText());
     values['stray_csv_file'] = join(this.#folder, 'stray.csv');
     await writeFile(String(values['stray_csv_file']), strayCsv());
-    Object.assign(values, await deliveryValues(this.urlOf('usual'), key, this.#receiver));
   }
 
   async #eventId(key: string, number: number): Promise<string> {

@@ -82,6 +82,7 @@ it('the public Standard Webhooks library of Python accepts our deliveries, and w
   if (bin === '') skip();
   const world = await World.open();
   cleanUp(() => world.close());
+  await world.signDeliveries();
   const code = `
 import datetime, json, sys, millrace, standardwebhooks
 delivery = json.load(sys.stdin)

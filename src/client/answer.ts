@@ -17,7 +17,7 @@ export interface Answer {
   readonly meta: CallMeta;
 }
 
-const BAD_CODING: ExchangeFailure = { code: 'bad_body', detail: 'the answer is compressed in a way that cannot be read' };
+const BAD_CODING: ExchangeFailure = { code: 'bad_body', detail: 'the answer is compressed in a way that cannot be read', unfit: true };
 const BYTE_ORDER_MARK = 0xfeff;
 
 /** The content codings that are understood, although a request asks for none. */

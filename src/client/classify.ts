@@ -53,7 +53,7 @@ export function classify(answer: Answer, options: ClassifyOptions): Unsuccessful
     case 401:
     case 402:
     case 403:
-      return { kind: 'denied', code, detail, meta: says.meta };
+      return denied(answer, { code, detail }, options);
     case 404:
       return options.lookup && isMiss(answer, says)
         ? { kind: 'miss', meta: says.meta }
@@ -71,7 +71,7 @@ export function classify(answer: Answer, options: ClassifyOptions): Unsuccessful
         : { kind: 'rejected', code, detail, meta: says.meta };
     // The key is another region's: no record of this file will be answered.
     case 421:
-      return { kind: code === 'wrong_region' ? 'denied' : 'rejected', code, detail, meta: says.meta };
+      return code === 'wrong_region' ? denied(answer, { code, detail }, options) : { kind: 'rejected', code, detail, meta: says.meta };
     case 429:
       return { kind: 'throttled', retryAfterMs: retryAfter(answer, options), meta: says.meta };
     case 451:
@@ -87,10 +87,29 @@ export function classify(answer: Answer, options: ClassifyOptions): Unsuccessful
   }
 }
 
-/** An unreadable success: worth another attempt. */
-export function badBody(answer: Answer, detail: string): Unsuccessful {
-  const words = isPage(answer) ? 'the answer is an HTML page' : detail;
-  return { kind: 'retryable', code: 'bad_body', detail: words, retryAfterMs: null, meta: answer.meta, ...pageOf(answer) };
+/**
+ * A refusal of the key or of its credits. An HTML page comes from what stands in front of the service, and fails one attempt. A 403 that
+ * says when to come back, or that no request is left, is a pause.
+ */
+export function denied(answer: Answer, words: Problem & { readonly code: string }, options: ClassifyOptions): Unsuccessful {
+  const says = read(answer, options);
+  if (isPage(answer)) return retryable(answer, says, `http_${answer.status}`, words.detail, options);
+  if (answer.status !== 403) return { kind: 'denied', ...words, meta: says.meta };
+  const retryAfterMs = retryAfter(answer, options);
+  if (retryAfterMs !== null || isUsedUp(says.meta)) return { kind: 'throttled', retryAfterMs, meta: says.meta };
+  return { kind: 'denied', ...words, ...(says.json === undefined ? { isForeign: true } : {}), meta: says.meta };
+}
+
+/** Whether the answer states that no request is left. A limit of 0 means unlimited. */
+function isUsedUp({ quota }: CallMeta): boolean {
+  const windows = quota === null ? [] : [...(quota.plan === null ? [] : [quota.plan]), ...quota.windows];
+  return windows.some(({ limit, remaining }) => remaining === 0 && limit !== 0);
+}
+
+/** A success that cannot be read, or that has no record: worth another attempt. */
+export function badBody(answer: Answer, detail: string, code: 'bad_body' | 'bad_shape' = 'bad_body'): Unsuccessful {
+  const failed = { kind: 'retryable', code, detail, retryAfterMs: null, meta: answer.meta } as const;
+  return isPage(answer) ? { ...failed, detail: 'the answer is an HTML page', page: true } : { ...failed, unfit: true };
 }
 
 /** Whether the body is an HTML page, by its type or its first words: some services serve one as JSON. */
@@ -176,7 +195,7 @@ export function retryAfter(answer: Answer, { clock }: Pick<ClassifyOptions, 'clo
 
 function retryable(answer: Answer, says: Said, code: string, detail: string, options: ClassifyOptions): Unsuccessful {
   const words = oneLine(options.redactor.words(detail));
-  const fault = answer.failure?.fault ?? null;
-  const more = { ...(fault === null ? {} : { fault }), ...pageOf(answer) };
+  const { fault = null, unfit } = answer.failure ?? {};
+  const more = { ...(fault === null ? {} : { fault }), ...(unfit === true ? { unfit } : {}), ...pageOf(answer) };
   return { kind: 'retryable', code, detail: words, retryAfterMs: retryAfter(answer, options), meta: says.meta, ...more };
 }

@@ -12,6 +12,8 @@ export interface ExchangeFailure {
   readonly detail: string;
   /** With `network`: a fault that waiting does not mend; null or absent when it may pass. */
   readonly fault?: ConnectionFault | null;
+  /** With `bad_body`: the answer came whole, or would have. */
+  readonly unfit?: true;
 }
 
 /** The most bytes of an error body that are read: more than any error needs. */
@@ -118,11 +120,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.settled) return;
     if (this.#size + chunk.length > this.#maxBytes) {
-      this.#tooMuch(`the answer is larger than ${this.#maxBytes} bytes`);
+      this.#tooMuch({ code: 'bad_body', detail: `the answer is larger than ${this.#maxBytes} bytes`, unfit: true });
       return;
     }
     if (!this.#owner.mayHold(chunk.length)) {
-      this.#tooMuch('the answers under way are too large together');
+      this.#tooMuch({ code: 'bad_body', detail: 'the answers under way are too large together' });
       return;
     }
     this.#size += chunk.length;
@@ -147,13 +149,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** An error is judged by its status, and what came of its body will do; a success is of no use in parts. */
-  #tooMuch(detail: string): void {
+  #tooMuch(failure: ExchangeFailure): void {
     if (this.status < 300) {
       this.#drop();
-      this.fail({ code: 'bad_body', detail });
+      this.fail(failure);
       return;
     }
-    this.#settle()?.abort(new Error(detail));
+    this.#settle()?.abort(new Error(failure.detail));
   }
 
   #drop(): void {

@@ -2,6 +2,7 @@
 import { withBodyId } from './answer.ts';
 import { COMPANY_FIELDS, PERSON_FIELDS } from './answer-fields.ts';
 import { badBody } from './classify.ts';
+import { oneLine } from './problem.ts';
 import type { Answer } from './answer.ts';
 import { hasValue } from '../util/has-value.ts';
 import { isObject } from '../util/is-object.ts';
@@ -37,13 +38,24 @@ const NOT_OF_A_PERSON = [
   'company',
 ];
 const NOT_OF_A_COMPANY = ['id', 'domain', 'domain_aliases', 'email_provider', 'email_pattern', 'accepts_all', 'updated_at'];
+/** Fields that an error, too, may have. */
+const OF_ANYTHING = ['id', 'type', 'description', 'updated_at'];
 
 const ENRICHED = [...PERSON_FIELDS.keys()].filter((field) => !NOT_OF_A_PERSON.includes(field));
 /** A contact was looked up by its profile, so that an address tells something. */
 const REVEALED = [...ENRICHED.filter((field) => field !== 'linkedin_url'), 'email', 'emails'];
-const COMPANY = [...COMPANY_FIELDS.keys()].filter((field) => !NOT_OF_A_COMPANY.includes(field));
+const COMPANY = [...COMPANY_FIELDS.keys()].filter((field) => ![...NOT_OF_A_COMPANY, ...OF_ANYTHING].includes(field));
+/** A record has one of these fields, with a value or without. */
+const NAMES: ReadonlySet<string> = new Set(
+  [...PERSON_FIELDS.keys(), ...COMPANY_FIELDS.keys()].filter((field) => !OF_ANYTHING.includes(field)),
+);
 
-/** Reads a 200 of enrich: the bare record; a miss for null, {} or a record without any person or company field; else unreadable. */
+/** Under these a service may wrap its record. */
+const WRAPPERS = ['data', 'person', 'record'];
+/** Names of an answer's fields that a message shows. */
+const SHOWN_FIELDS = 5;
+
+/** Reads a 200 of enrich: the bare record; a miss for null, {} or a record whose fields are empty; else unreadable, or of another shape. */
 export function readPerson(answer: Answer): CallResult<EnrichAnswer> {
   return readRecord(answer, (record) => saysSomething(record, ENRICHED) || namesCompany(record));
 }
@@ -63,19 +75,40 @@ function readRecord<T extends PersonRecord | ContactRecord | CompanyRecord>(
   isHit: (record: T) => boolean,
 ): CallResult<RecordAnswer<T>> {
   const text = answer.text.trim();
-  let record: unknown;
+  let json: unknown;
   try {
-    record = JSON.parse(text);
+    json = JSON.parse(text);
   } catch {
     return badBody(answer, text === '' ? 'the answer is empty' : 'the answer is not JSON');
   }
-  if (record !== null && !isObject(record)) return badBody(answer, 'the answer is JSON, but no record');
-  const meta = withBodyId(answer.meta, record);
-  if (record === null || !isHit(record as T)) return { kind: 'miss', meta };
-  const line = text.includes('\n') || text.includes('\r') ? onOneLine(record) : text;
-  return line === null
-    ? badBody(answer, 'the record is nested too deeply')
-    : { kind: 'ok', value: { record: record as T, text: line }, meta };
+  if (json !== null && !isObject(json)) return badBody(answer, 'the answer is JSON, but no record');
+  const meta = withBodyId(answer.meta, json);
+  if (json === null || Object.keys(json).length === 0) return { kind: 'miss', meta };
+  const record = recordIn(json, isHit);
+  if (record === undefined) return badBody({ ...answer, meta }, `the answer has no field of a record, but ${namesOf(json)}`, 'bad_shape');
+  if (record === null || !isHit(record)) return { kind: 'miss', meta };
+  const line = record !== json || text.includes('\n') || text.includes('\r') ? onOneLine(record) : text;
+  return line === null ? badBody(answer, 'the record is nested too deeply') : { kind: 'ok', value: { record, text: line }, meta };
+}
+
+/** The record of an answer, bare or wrapped; null for a wrapper alone around nothing; undefined for an answer of another shape. */
+function recordIn<T extends PersonRecord | ContactRecord | CompanyRecord>(
+  json: Readonly<Record<string, unknown>>,
+  isHit: (record: T) => boolean,
+): T | null | undefined {
+  for (const name in json) if (NAMES.has(name)) return json as T;
+  const isAlone = Object.keys(json).length === 1;
+  for (const name of WRAPPERS) {
+    const inner = json[name];
+    if (isAlone && (inner === null || (isObject(inner) && Object.keys(inner).length === 0))) return null;
+    if (isObject(inner) && (isAlone ? Object.keys(inner).some((field) => NAMES.has(field)) : isHit(inner as T))) return inner as T;
+  }
+  return undefined;
+}
+
+function namesOf(json: Readonly<Record<string, unknown>>): string {
+  const names = Object.keys(json);
+  return oneLine(names.slice(0, SHOWN_FIELDS).join(', ') + (names.length > SHOWN_FIELDS ? ', ...' : ''));
 }
 
 /** Nearly every record has a name, so that is looked at first. */

@@ -59,23 +59,34 @@ export interface CallMeta {
 /** The result of one attempt. The client decides the kind; the pool paces and retries by it. Never thrown. */
 export type CallResult<T> =
   | { readonly kind: 'ok'; readonly value: T; readonly meta: CallMeta }
-  /** Found nothing: 404 with a JSON body, or 200 with null, {} or a record without any person or company field. */
+  /** Found nothing: 404 with a JSON body, or 200 with null, {} or a record whose person and company fields are empty. */
   | { readonly kind: 'miss'; readonly meta: CallMeta }
   /** 451: the person asked to be removed. */
   | { readonly kind: 'suppressed'; readonly meta: CallMeta }
   /** 400, 413, 422 and other 4xx of this one request: asking again would not help. `code` is the service's own, else `http_<status>`. */
   | Rejected
-  /** 401, 402, 403, 421: key refused or out of credits. `keyVersion`: which key the call carried, where it may change. */
-  | { readonly kind: 'denied'; readonly code: string; readonly detail: string; readonly keyVersion?: number; readonly meta: CallMeta }
-  /** A 404 that is no miss: this is not such a service. Ends the job. */
+  | Denied
+  /** A redirect, or a 404 that is no miss: this is not such a service. Ends the job, unless the service has answered it otherwise. */
   | { readonly kind: 'wrong_address'; readonly detail: string; readonly meta: CallMeta }
   /** 429, or 503 with Retry-After: later, at no cost in retries. `retryAfterMs` null: the service did not say. */
   | { readonly kind: 'throttled'; readonly retryAfterMs: number | null; readonly meta: CallMeta }
   /**
    * Worth another attempt: 408, 409 idempotency_in_flight, 425, 5xx, network errors, timeouts, unreadable success bodies. `code` such as
-   * `http_500`, `timeout`, `network`, `bad_body`.
+   * `http_500`, `timeout`, `network`, `bad_body`, `bad_shape`.
    */
   | Retryable;
+
+/** 401, 402, 403, 421: key refused or out of credits. */
+export interface Denied {
+  readonly kind: 'denied';
+  readonly code: string;
+  readonly detail: string;
+  /** Which key the call carried, where it may change. */
+  readonly keyVersion?: number;
+  /** A 403 that is not JSON: what stands in front of a service says that, too. */
+  readonly isForeign?: true;
+  readonly meta: CallMeta;
+}
 
 export interface Rejected {
   readonly kind: 'rejected';
@@ -97,4 +108,6 @@ export interface Retryable {
   readonly fault?: ConnectionFault;
   /** The body is an HTML page: it comes from what stands in front of a service, or in its place. Also of a refusal. */
   readonly page?: true;
+  /** A whole success of a shape that says nothing here. It may be paid for, so a second one is the last. */
+  readonly unfit?: true;
 }

@@ -1,18 +1,19 @@
 import type { PendingAnswer } from '../client/provider-client.ts';
-import type { CallResult, Retryable } from '../client/types.ts';
+import type { CallResult, Denied, Retryable } from '../client/types.ts';
 import type { MillraceError } from '../util/errors.ts';
 import type { CallTicket } from '../limiter/limiter.ts';
 import { AdaptiveConcurrency, boundsWithin } from './adaptive-concurrency.ts';
 import { wasNeverMade } from './circuit.ts';
 import type { CallPoolOptions } from './call-pool-options.ts';
 import { failedCall, newTask, STILL_PENDING, settledCall, type CallAnswer, type PoolCall, type Task } from './call.ts';
-import { deniedError, outageError, waitError, wrongAddressError } from './fatal-errors.ts';
+import { outageError, waitError, wrongAddressError } from './fatal-errors.ts';
 import { FirstContact } from './first-contact.ts';
 import { PendingAnswers } from './pending-answers.ts';
 import { Outage } from './outage.ts';
 import { WaitBudget } from './wait-budget.ts';
+import { RefusedKeys } from './refused-keys.ts';
 import { RetryQueue } from './retry-queue.ts';
-import { MAX_ATTEMPTS, retryDelayMs } from './retry-policy.ts';
+import { MAX_ATTEMPTS, MAX_UNFIT, retryDelayMs } from './retry-policy.ts';
 import { CallSlots } from './slots.ts';
 import { Timers } from './timers.ts';
 
@@ -36,6 +37,7 @@ export class CallPool {
   readonly #pending: PendingAnswers;
   readonly #waitBudget: WaitBudget;
   readonly #firstContact: FirstContact;
+  readonly #refusedKeys: RefusedKeys;
   #stopped = false;
   /** Calls that hold a slot and wait for a permit. */
   #waitingForPermit = 0;
@@ -50,6 +52,7 @@ export class CallPool {
     this.#auto = concurrency === 'auto' ? new AdaptiveConcurrency({ rpm, bounds: boundsWithin(mostAtOnce) }) : null;
     this.#slots = new CallSlots(this.#auto?.limit ?? Math.min(Number(concurrency), mostAtOnce));
     this.#firstContact = new FirstContact({ reached: options.hasAnswered, monotonicNow, maxOutageMs });
+    this.#refusedKeys = new RefusedKeys({ timers: this.#timers, renewKey: options.renewKey, isKnown: () => this.#firstContact.reached });
     this.#outage = new Outage({
       slots: this.#slots,
       timers: this.#timers,
@@ -130,6 +133,7 @@ export class CallPool {
     this.#retries.clear();
     this.#pending.clear();
     this.#answered?.resolve();
+    this.#refusedKeys.stop();
     await this.#options.limiter.stop();
     await this.#slots.whenDone();
   }
@@ -225,10 +229,7 @@ export class CallPool {
   #handle(task: Task, result: CallAnswer<unknown>): void {
     // A throttling service is up, but it has answered no lookup: a row of failures goes on.
     if (result.kind === 'throttled' ? this.#outage.open : result.kind !== 'retryable') this.#serviceIsUp();
-    if (result.kind !== 'throttled' && result.kind !== 'retryable') {
-      this.#waitBudget.answered();
-      this.#outage.answered();
-    }
+    if (result.kind !== 'throttled' && result.kind !== 'retryable') [this.#waitBudget, this.#outage].forEach((part) => part.answered());
     switch (result.kind) {
       case 'ok':
       case 'miss':
@@ -256,12 +257,11 @@ export class CallPool {
     }
   }
 
-  /** With a new API key the same lookup is sent again, without costing an attempt. */
-  async #denied(task: Task, { code, detail, keyVersion, meta }: CallResult<unknown> & { kind: 'denied' }): Promise<void> {
+  async #denied(task: Task, result: Denied): Promise<void> {
     if (this.#stopped) return;
-    const renewal = meta.status === 402 || keyVersion === undefined ? null : await this.#options.renewKey?.(keyVersion);
-    if (renewal?.isNew === true) this.#enqueue(task, 'first');
-    else this.#fatal(deniedError(meta.status, code, detail, renewal?.found));
+    const end = await this.#refusedKeys.judge(task, result);
+    if (end === null) this.#enqueue(task, 'first');
+    else this.#fatal(end);
   }
 
   /** The ticket is kept even by a pool that is stopped: the next run asks with it. */
@@ -290,10 +290,13 @@ export class CallPool {
     const { events, maxOutageMs, maxWaitMs, random } = this.#options;
     if (this.#outage.failed(task, result)) events.wentDown(result.code, result.detail, this.#outage.lastLookups !== null);
     const { open } = this.#outage;
-    // During an outage the service is at fault, not this lookup: its attempt does not count.
-    if (!open || this.#outage.costsAttempt(task, result)) task.attempts++;
-    if (task.attempts >= MAX_ATTEMPTS || task.call.givesUp?.(result) === true || this.#outage.givesUp(result)) {
-      task.call.settle(failedCall(result.meta, result.code, task.attempts));
+    const isUnfit = result.unfit === true;
+    if (isUnfit) task.unfit++;
+    // During an outage the service is at fault, not this lookup: its attempt does not count, unless it may be paid for.
+    if (!open || isUnfit || this.#outage.costsAttempt(task, result)) task.attempts++;
+    const isLast = task.attempts >= MAX_ATTEMPTS || task.unfit >= MAX_UNFIT;
+    if (isLast || task.call.givesUp?.(result) === true || this.#outage.givesUp(result)) {
+      task.call.settle(failedCall(result.meta, result.code, task.attempts, isUnfit));
       return;
     }
     const askedMs = result.retryAfterMs ?? 0;

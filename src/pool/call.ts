@@ -10,7 +10,10 @@ export type CallAnswer<T> = CallResult<T> | PendingAnswer;
 export type SettledCall<T> =
   | { readonly kind: 'ok'; readonly value: T; readonly attempts: number; readonly requestId: string | null }
   | { readonly kind: 'miss' | 'suppressed'; readonly status: number; readonly attempts: number; readonly requestId: string | null }
-  /** `rejected`: the service refused this request (4xx). Otherwise all attempts failed, or the service throttled it for too long. */
+  /**
+   * `rejected`: the service refused this request (4xx), or answered it in a shape that says nothing. Otherwise all attempts failed, or the
+   * service throttled it for too long.
+   */
   | {
       readonly kind: 'failed';
       readonly rejected: boolean;
@@ -52,6 +55,10 @@ export interface Task {
   readonly call: PoolCall<unknown>;
   /** Attempts that failed and count, since the latest pending answer. */
   attempts: number;
+  /** Answers of a shape that says nothing here: see `Retryable.unfit`. */
+  unfit: number;
+  /** How often the service has refused the API key of now for it. */
+  denials: number;
   /** How often it was sent since the latest pending answer. */
   sent: number;
   /** Its slowest attempt, milliseconds. */
@@ -71,6 +78,8 @@ export function newTask(call: PoolCall<unknown>): Task {
   return {
     call,
     attempts: 0,
+    unfit: 0,
+    denials: 0,
     sent: 0,
     slowestMs: 0,
     throttledSince: null,
@@ -95,7 +104,7 @@ export function settledCall(
   return { kind: result.kind, status, attempts, requestId };
 }
 
-/** @param rejected whether the service refused this request itself (4xx) */
+/** @param rejected see `SettledCall` */
 export function failedCall({ status, requestId }: CallMeta, code: string, attempts: number, rejected = false): FailedCall {
   return { kind: 'failed', rejected, status, code, attempts, requestId };
 }

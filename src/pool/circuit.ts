@@ -29,9 +29,13 @@ const SHORTEST_PROBE_MS = 100;
 /** The part of the longest outage in which the remaining lookups use up their attempts. */
 const TAIL_SHARE = 0.5;
 
-/** A gateway's status for a service that is down. 520 to 530 belong to the large CDNs; a redirect comes from a gateway too. */
+/**
+ * A gateway's status for a service that is down. 520 to 530 belong to the large CDNs. A redirect comes from a gateway too, and so does a
+ * 401, 403 or 404 that is tried again.
+ */
 function isGatewayStatus(status: number): boolean {
-  return (status >= 300 && status < 400) || (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
+  const isRefusal = status === 401 || status === 403 || status === 404;
+  return isRefusal || (status >= 300 && status < 400) || (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
 }
 
 /** Errors before a connection is open: nothing was sent. */

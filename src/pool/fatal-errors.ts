@@ -2,11 +2,15 @@
 import type { ConnectionFault } from '../client/connection-fault.ts';
 import { ConfigError, EXIT, MillraceError } from '../util/errors.ts';
 
+/** Some providers say so with another status than 402; a declared client then says it with this code. */
+export function isOutOfCredits(status: number, code: string): boolean {
+  return status === 402 || code === 'out_of_credits';
+}
+
 /** @param found the description of the key file when it was read again; null when the key came from no file */
 export function deniedError(status: number, code: string, detail: string, found: string | null = null): MillraceError {
   const message = `${status} ${code}${detail === '' ? '' : `: ${detail}`}`;
-  // Some providers say so with another status than 402; a declared client then says it with this code.
-  if (status === 402 || code === 'out_of_credits')
+  if (isOutOfCredits(status, code))
     return new MillraceError(EXIT.refused, 'out_of_credits', `the service says that the credits are used up (${message})`, {
       hint: 'Top up, then run the same command: the job resumes where it stopped.',
     });
@@ -16,6 +20,8 @@ export function deniedError(status: number, code: string, detail: string, found:
   });
 }
 
+const PERHAPS_THE_KEY = ' A firewall may also refuse the API key.';
+
 /** @param detail the request and the answer, where known; it may begin with the status or contain it */
 export function wrongAddressError(status: number, detail: string): MillraceError {
   const said = detail.includes(`answered ${status}`)
@@ -23,7 +29,7 @@ export function wrongAddressError(status: number, detail: string): MillraceError
     : `${status} ${detail.replace(new RegExp(`^HTTP ${status}\\b`), '')}`.replace(/ +/g, ' ').trim();
   const hint = detail.includes('/v1/v1/')
     ? 'Leave out /v1 at the end of --base-url: Millrace adds it.'
-    : 'Check --base-url: it is the part of the address before /v1.';
+    : `Check --base-url: it is the part of the address before /v1.${status === 401 || status === 403 ? PERHAPS_THE_KEY : ''}`;
   return new ConfigError('not_the_service', `this does not look like the data service: ${said}`, { hint });
 }
 

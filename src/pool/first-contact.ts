@@ -25,8 +25,8 @@ interface FirstContactOptions {
 
 /**
  * Decides whether the data service is at the address at all. Until the first real answer, five signs of a wrong address over ten seconds
- * end the run with exit code 78. Signs are a redirect (never followed), a refusal that is an HTML page, and a connection fault that waiting
- * does not mend. After that answer, the same signs come from a gateway and fail one attempt.
+ * end the run with exit code 78, and a 404 that is no miss does so at once. Signs are a redirect (never followed), a refusal that is an
+ * HTML page, and a connection fault that waiting does not mend. After that answer, all of these come from a gateway and fail one attempt.
  */
 export class FirstContact {
   #reached: boolean;
@@ -69,11 +69,13 @@ export class FirstContact {
         }
         return this.#doubt(asFailure(result), () => wrongAddressError(result.meta.status, `${result.detail} (an HTML page)`));
       case 'wrong_address':
-        if (result.meta.status >= 400) return usual;
+        if (result.meta.status >= 400 && !this.#reached) return usual;
         return this.#doubt(asFailure(result), () => wrongAddressError(result.meta.status, result.detail));
       case 'retryable': {
         const { fault, page, meta, detail } = result;
         if (fault !== undefined) return this.#doubt(result, () => unreachableError(fault, detail));
+        if (page === true && meta.status >= 400 && meta.status < 500)
+          return this.#doubt(result, () => wrongAddressError(meta.status, `${detail} (an HTML page)`));
         if (page === true && meta.status < 300) this.#pages++;
         else if (meta.status > 0 && page !== true) {
           this.#hasAnsweredWithoutPage = true;
@@ -83,6 +85,7 @@ export class FirstContact {
         return usual;
       }
       case 'denied':
+        return this.#reached && result.isForeign === true ? { result: asFailure(result), end: null } : usual;
       case 'throttled':
         return usual;
       default:

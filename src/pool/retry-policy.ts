@@ -2,6 +2,8 @@
 
 /** Attempts of a lookup, the first included. */
 export const MAX_ATTEMPTS = 5;
+/** Answers of a shape that says nothing here, before the lookup is given up: each of them may be paid for. */
+export const MAX_UNFIT = 2;
 const BASE_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 20_000;
 

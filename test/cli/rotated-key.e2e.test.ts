@@ -120,7 +120,7 @@ test('a refused API key that stays unchanged ends the run with 77 after it was r
     stderr: expect.stringContaining('its file was read again: it holds no other key'),
   });
   const asked = service.requests.length;
-  expect(asked).toBeLessThan(30 + 8);
+  expect(asked).toBeLessThan(30 + 2 * 8);
   service.script = (_asked, _response, reply, usual) => reply(usual());
   expect((await folder.run(command, { env })).code).toBe(0);
   expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ failed: 0 });

@@ -47,7 +47,7 @@ describe('a hostile service', () => {
       more();
     });
     const client = makeClient(url, { maxResponseBytes: 512 * 1024 * 1024 });
-    expect(await client.callEnrich(EMAIL_BODY)).toMatchObject({ kind: 'denied', code: 'http_403', detail: 'No' });
+    expect(await client.callEnrich(EMAIL_BODY)).toMatchObject({ kind: 'retryable', code: 'http_403', detail: 'No', page: true });
     expect(written).toBeLessThan(64 * 1024 * 1024);
   });
 

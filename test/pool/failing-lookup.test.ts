@@ -1,11 +1,37 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { stopTime } from '../limiter/virtual.ts';
-import { attemptsOf, HTTP_500, HTTP_503, OK, advance, readAll, testBed, CONNECTION_REFUSED } from './scripted.ts';
+import { attemptsOf, HTTP_500, HTTP_503, meta, OK, advance, readAll, testBed, CONNECTION_REFUSED, type Answer } from './scripted.ts';
 
 beforeEach(stopTime);
 afterEach(() => vi.useRealTimers());
 
 const MINUTE = 60_000;
+
+describe('an answer of a shape that says nothing', () => {
+  const UNFIT: Answer = { kind: 'retryable', code: 'bad_body', detail: 'not JSON', retryAfterMs: null, unfit: true, meta: meta(200) };
+
+  it.each([1, 3, 9])('costs a lookup two attempts, and begins no outage, when %d lookups get nothing else', async (lookups) => {
+    for (const hasAnswered of [true, false]) {
+      const bed = testBed(() => UNFIT, { hasAnswered });
+      for (let id = 0; id < lookups; id++) bed.submit(id);
+      await advance(MINUTE);
+      expect([...bed.settled.values()]).toEqual(
+        Array(lookups).fill(expect.objectContaining({ kind: 'failed', rejected: true, attempts: 2 })),
+      );
+      expect(bed.sent).toHaveLength(2 * lookups);
+      expect([bed.fatal, bed.events.includes('open')]).toEqual([[], false]);
+    }
+  });
+
+  it('costs a lookup two attempts while calls go one by one, until the service recovers', async () => {
+    const bed = testBed((_id, _attempt, at) => (at < 60_000 ? UNFIT : OK), { hasAnswered: true });
+    for (let id = 0; id < 200; id++) bed.submit(id);
+    await advance(10 * MINUTE);
+    expect(Math.max(...Array.from({ length: 200 }, (_, id) => attemptsOf(bed, id)))).toBe(2);
+    expect([...bed.settled.values()].filter(({ kind }) => kind === 'ok').length).toBeGreaterThan(100);
+    expect(bed.fatal).toEqual([]);
+  });
+});
 
 describe('a lookup that always fails', () => {
   it.each([1, 2, 16])('fails alone within seconds among four good ones, at any position (%d at once)', async (concurrency) => {

@@ -33,15 +33,15 @@ describe('wrongAddressError', () => {
 
 describe('an answer that ends the run', () => {
   it.each([
-    ['401', { kind: 'denied', code: 'unauthorized', detail: '', meta: meta(401) }, 77, 'key_refused'],
-    ['402', { kind: 'denied', code: 'insufficient_credits', detail: 'none left', meta: meta(402) }, 77, 'out_of_credits'],
-    ['a wrong address', { kind: 'wrong_address', detail: 'a page', meta: meta(404) }, 78, 'not_the_service'],
-  ] as const)('(%s) is reported once, and no other call leaves', async (_, answer, exitCode, code) => {
+    ['401', { kind: 'denied', code: 'unauthorized', detail: '', meta: meta(401) }, 77, 'key_refused', 5],
+    ['402', { kind: 'denied', code: 'insufficient_credits', detail: 'none left', meta: meta(402) }, 77, 'out_of_credits', 4],
+    ['a wrong address', { kind: 'wrong_address', detail: 'a page', meta: meta(404) }, 78, 'not_the_service', 4],
+  ] as const)('(%s) is reported once, and no other call leaves', async (_, answer, exitCode, code, sent) => {
     const bed = testBed((id) => (id === 0 ? answer : [answer, 50]));
     for (let id = 0; id < 50; id++) bed.submit(id);
     await advance(MINUTE);
     expect(bed.fatal).toEqual([expect.objectContaining({ exitCode, code })]);
-    expect(bed.sent).toHaveLength(4);
+    expect(bed.sent).toHaveLength(sent);
     expect(bed.settled.size).toBe(0);
   });
 });
@@ -89,6 +89,32 @@ describe('a refused API key', () => {
     });
     empty.submit(0);
     await advance(100);
-    expect([empty.fatal, renewals]).toEqual([[expect.objectContaining({ code: 'out_of_credits' })], [7]]);
+    expect([empty.fatal, renewals]).toEqual([[expect.objectContaining({ code: 'out_of_credits' })], [7, 7]]);
+  });
+
+  it.each([401, 403, 421])('ends no run by one odd refusal with status %d, and by two of one lookup after a second', async (status) => {
+    const denied = { kind: 'denied', code: 'forbidden', detail: '', meta: meta(status) } as const;
+    const odd = testBed((id, attempt) => (id === 20 && attempt === 1 ? denied : OK));
+    for (let id = 0; id < 50; id++) odd.submit(id);
+    await advance(MINUTE);
+    expect([odd.fatal, odd.settled.size, odd.settled.get(20)]).toMatchObject([[], 50, { kind: 'ok', attempts: 1 }]);
+    const revoked = testBed((id) => (id < 20 ? OK : denied));
+    for (let id = 0; id < 50; id++) revoked.submit(id);
+    await advance(900);
+    expect(revoked.fatal).toEqual([]);
+    await advance(200);
+    expect(revoked.fatal).toEqual([expect.objectContaining({ exitCode: 77, code: 'key_refused' })]);
+    // Calls that were refused keep their slots, so that no other call is refused as well.
+    expect(revoked.sent.length).toBeLessThanOrEqual(20 + 2 * 4);
+  });
+
+  it('does not keep a drained pool waiting', async () => {
+    const bed = testBed((id) => (id === 0 ? OK : { kind: 'denied', code: 'forbidden', detail: '', meta: meta(403) }));
+    bed.submit(0);
+    await advance(50);
+    bed.submit(1);
+    await advance(50);
+    await bed.pool.drain();
+    expect([bed.fatal, bed.settled.size]).toEqual([[], 1]);
   });
 });

@@ -15,6 +15,35 @@ const UNKNOWN_HOST: Answer = {
 } as Answer;
 const HTML_PAGE_405: Answer = { kind: 'rejected', code: 'http_405', detail: 'no', page: true, meta: meta(405) };
 
+const NOT_FOUND: Answer = { kind: 'wrong_address', detail: 'POST http://localhost/v1/enrich answered 404', meta: meta(404) };
+const PAGE_403: Answer = { kind: 'retryable', code: 'http_403', detail: 'Blocked', retryAfterMs: null, page: true, meta: meta(403) };
+const PLAIN_403: Answer = { kind: 'denied', code: 'http_403', detail: 'RBAC: access denied', isForeign: true, meta: meta(403) };
+
+describe.each([
+  ['a 404 that is no miss', NOT_FOUND, 'http_404'],
+  ['a 403 in HTML', PAGE_403, 'http_403'],
+  ['a 403 in plain text', PLAIN_403, 'http_403'],
+] as const)('%s', (_, odd, code) => {
+  it('costs one attempt when the service has already answered', async () => {
+    const bed = testBed((id, attempt) => (id === 30 || (id % 7 === 5 && attempt === 1) ? odd : OK));
+    for (let id = 0; id < 50; id++) bed.submit(id);
+    await advance(MINUTE);
+    expect(bed.fatal).toEqual([]);
+    expect(bed.settled.size).toBe(50);
+    expect(bed.settled.get(30)).toMatchObject({ kind: 'failed', rejected: false, code, attempts: 5 });
+    expect([...bed.settled.values()].filter(({ kind }) => kind === 'ok')).toHaveLength(49);
+  });
+
+  it('begins an outage when nothing else comes for a while, and costs no lookup its answer', async () => {
+    const bed = testBed((id, _attempt, at) => (id >= 10 && at < 60_000 ? odd : OK));
+    for (let id = 0; id < 50; id++) bed.submit(id);
+    await advance(10 * MINUTE);
+    expect(bed.fatal).toEqual([]);
+    expect([...bed.settled.values()].filter(({ kind }) => kind === 'ok')).toHaveLength(50);
+    expect(bed.events).toContain('open');
+  });
+});
+
 describe('a redirect', () => {
   it('costs one attempt when the service has already answered', async () => {
     const bed = testBed((id, attempt) => (id === 7 || (attempt === 1 && id % 4 === 1) ? REDIRECT : OK));
@@ -41,6 +70,7 @@ describe('an address that may be wrong', () => {
     ['redirects', REDIRECT],
     ['a host that does not exist', UNKNOWN_HOST],
     ['a refusal in HTML', HTML_PAGE_405],
+    ['a 403 in HTML', PAGE_403],
   ] as const)('ends the run within 10 to 15 s when all lookups meet %s, with any retry jitter', async (_, answer) => {
     for (const lookups of [1, 5, 10, 50]) {
       for (const jitter of [0, 0.5, 0.999]) {

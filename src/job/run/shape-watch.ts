@@ -41,10 +41,11 @@ export class ShapeWatch {
 
   #count(result: CallAnswer<unknown>, lookups: number): void {
     if (result.kind === 'ok') this.#inARow = 0;
-    if (result.kind !== 'rejected') return;
+    const isUnfit = result.kind === 'retryable' && result.unfit === true;
+    if (result.kind !== 'rejected' && !isUnfit) return;
     // Without a status no request was made: the definition is at fault, and not the answer.
     const isUnsent = result.meta.status === 0 && UNSENT.has(result.code);
-    if (!isUnsent && (result.meta.status === 0 || !UNEXPECTED.has(result.code))) return;
+    if (!isUnsent && !isUnfit && (result.meta.status === 0 || !UNEXPECTED.has(result.code))) return;
     if (this.#inARow === 0 && !this.#hasWarned) {
       this.#hasWarned = true;
       const what = isUnsent ? 'no request can be made of a lookup as' : 'an answer is not as';

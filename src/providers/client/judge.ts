@@ -1,6 +1,15 @@
 /** The meaning of an answer, by the rules of a definition and else by its status. */
 import { withBodyId, type Answer } from '../../client/answer.ts';
-import { badBody, classify, isPage, problemOf, retryAfter, type ClassifyOptions, type Unsuccessful } from '../../client/classify.ts';
+import {
+  badBody,
+  classify,
+  denied,
+  isPage,
+  problemOf,
+  retryAfter,
+  type ClassifyOptions,
+  type Unsuccessful,
+} from '../../client/classify.ts';
 import { oneLine } from '../../client/problem.ts';
 import type { ResponseHeaders } from '../../client/types.ts';
 import { isObject } from '../../util/is-object.ts';
@@ -79,8 +88,9 @@ export async function judge(rules: AnswerRules, said: Said, options: ClassifyOpt
       return { kind: 'denied', code: OUT_OF_CREDITS, detail: code.startsWith('http_') ? detail : oneLine(`${code}: ${detail}`), meta };
     }
     case 'denied':
+      return denied(answer, await words(rules, said, options), options);
     case 'refused':
-      return { kind: rule === 'denied' ? rule : 'rejected', ...(await words(rules, said, options)), meta };
+      return { kind: 'rejected', ...(await words(rules, said, options)), meta };
     case 'retry':
       return { kind: 'retryable', ...(await words(rules, said, options)), retryAfterMs: await waitMs(rules, input, answer, options), meta };
     case null:

@@ -4,7 +4,8 @@ import { specOf } from '../../steps/registry.ts';
 import { hasValue } from '../../util/has-value.ts';
 import { isObject } from '../../util/is-object.ts';
 import type { OperationName, ProviderOperation } from '../compiled-provider.ts';
-import { evaluate, inWords, Refusal } from './refusal.ts';
+import type { AnswerInput } from './judge.ts';
+import { evaluate, inWords, NotTaken, Refusal } from './refusal.ts';
 
 const IN_WORDS: Readonly<Record<FieldType, string>> = {
   text: 'text',
@@ -29,6 +30,19 @@ export async function mapRecord({ name, record }: ProviderOperation, input: unkn
   if (!isObject(mapped)) throw new Refusal('bad_shape', `${record.key}: expected an object, got ${inWords(mapped)}`);
   const checked = checkFields(record.key, fieldsOf(name, mapped), specOf(name).fields);
   return hasValue(checked) ? checked : null;
+}
+
+/**
+ * The record of a success of which no rule is true; null for a miss. With a rule for matches, or with one for misses and no record, the
+ * answer has a shape that the definition does not know. As a match or a miss nobody would notice it.
+ * @throws NotTaken; Refusal as `mapRecord`
+ */
+export async function undecidedRecord(operation: ProviderOperation, input: AnswerInput): Promise<MappedRecord | null> {
+  const { name, answers } = operation;
+  const record = answers.match === null ? await mapRecord(operation, input) : null;
+  if (record === null && (answers.match !== null || answers.miss !== null))
+    throw new NotTaken(`operations.${name}.answers: this ${input.status} is neither a match nor a miss`);
+  return record;
 }
 
 /** A company may be mapped as a person's is, under `company`. */

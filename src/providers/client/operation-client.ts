@@ -13,9 +13,9 @@ import type { CallWatch, Sender } from './call-watch.ts';
 import { quotaReader } from './declared-quota.ts';
 import { judge, readSaid, type Judgement, type Said } from './judge.ts';
 import type { LookupInput } from './lookup-text.ts';
-import { mapRecord, type MappedRecord } from './map-record.ts';
+import { mapRecord, undecidedRecord, type MappedRecord } from './map-record.ts';
 import { matchItems } from './match-items.ts';
-import { evaluate, inWords, Refusal } from './refusal.ts';
+import { evaluate, inWords, NotTaken, Refusal } from './refusal.ts';
 import { storedAnswer } from './stored-answer.ts';
 import type { RequestTemplate } from './request-template.ts';
 
@@ -185,20 +185,12 @@ export class OperationClient<T> {
   ): Promise<CallResult<T>> {
     if (judgement.kind !== 'match' && judgement.kind !== 'undecided') return judgement;
     const { meta } = said.answer;
-    const { name, answers } = this.operation;
-    // With rules for both, an answer that is neither has a shape that the definition does not know. As a miss nobody would notice it.
-    if (judgement.kind === 'undecided' && answers.match !== null && answers.miss !== null)
-      return this.#unfit(
-        new Refusal('bad_shape', `operations.${name}.answers: this ${said.input.status} is neither a match nor a miss`),
-        said,
-        text,
-      );
+    const isJudged = judgement.kind === 'match';
     try {
-      const record = await mapRecord(this.operation, said.input);
-      if (record === null && judgement.kind === 'undecided') return { kind: 'miss', meta };
-      return { kind: 'ok', value: this.#toValue(record ?? {}, said, text, lookup), meta };
+      const record = isJudged ? ((await mapRecord(this.operation, said.input)) ?? {}) : await undecidedRecord(this.operation, said.input);
+      return record === null ? { kind: 'miss', meta } : { kind: 'ok', value: this.#toValue(record, said, text, lookup), meta };
     } catch (error) {
-      return this.#unfit(error, said, text, true);
+      return this.#unfit(error, said, text, isJudged || !(error instanceof NotTaken));
     }
   }
 

@@ -23,6 +23,13 @@ export class Refusal extends Error {
   }
 }
 
+/** A success that no rule of the definition takes. */
+export class NotTaken extends Refusal {
+  constructor(message: string) {
+    super('bad_shape', message);
+  }
+}
+
 /** Undefined when the mapping finds nothing. @throws Refusal `bad_mapping` */
 export async function evaluate(mapping: Mapping, input: unknown): Promise<unknown> {
   try {

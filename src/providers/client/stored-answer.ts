@@ -6,8 +6,8 @@ import type { ResponseHeaders } from '../../client/types.ts';
 import { isObject } from '../../util/is-object.ts';
 import type { ProviderOperation } from '../compiled-provider.ts';
 import { firstTrue, type AnswerInput } from './judge.ts';
-import { mapRecord } from './map-record.ts';
-import { Refusal } from './refusal.ts';
+import { mapRecord, undecidedRecord } from './map-record.ts';
+import { NotTaken, Refusal } from './refusal.ts';
 
 /**
  * @param text the body as it came; null for an item of a batch
@@ -37,12 +37,9 @@ export async function recordOfStored(operation: ProviderOperation, text: string)
   const rule = await firstTrue(answers, input);
   if (rule === 'match') return (await mapRecord(operation, input)) ?? {};
   if (rule === 'miss') return null;
-  if (rule === null && (answers.match === null || answers.miss === null)) return mapRecord(operation, input);
-  throw new Refusal('bad_shape', `operations.${name}.answers: ${rule === null ? NEITHER : `a stored answer is ${rule}`}`);
+  if (rule === null) return undecidedRecord(operation, input);
+  throw new NotTaken(`operations.${name}.answers: a stored answer is ${rule}`);
 }
-
-/** The fault of a success that no rule takes, where there is a rule for both. */
-export const NEITHER = 'an answer is neither a match nor a miss';
 
 function oneLine(body: unknown): string {
   try {

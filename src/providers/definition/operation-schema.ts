@@ -39,7 +39,10 @@ const answersObject = z
     denied: rule('True when the API key is refused: the job stops.'),
     pending: rule('True when the answer comes later: see poll.'),
     match: rule('True when the answer has the record.'),
-    miss: rule('True when the provider knows no record. With match and miss, a success that is neither is refused as bad_shape.'),
+    miss: rule(
+      'True when the provider knows no record. A success that neither match nor miss takes is refused as bad_shape; ' +
+        'with miss alone, one that has no record.',
+    ),
     refused: rule('True when this lookup is refused, and asking again does not help.'),
     retry: rule('True when the provider failed and another attempt may help.'),
     waitSeconds: key(

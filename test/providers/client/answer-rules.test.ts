@@ -65,7 +65,7 @@ describe('a rule that is true decides', () => {
     const answers = { match: 'status = 207 and headers.`x-found` = "yes" and body.data' };
     const canned = { status: 207, headers: { 'X-Found': 'yes' }, body: { data: { a: 1 }, name: 'Ana' } };
     expect(await resultOf(canned, { answers })).toMatchObject({ kind: 'ok' });
-    expect(await resultOf({ ...canned, body: { data: {} } }, { answers })).toMatchObject({ kind: 'miss' });
+    expect(await resultOf({ ...canned, body: { data: {} } }, { answers })).toMatchObject({ kind: 'rejected', code: 'bad_shape' });
   });
 
   it('a success that is neither a match nor a miss is refused, where the definition has rules for both', async () => {
@@ -76,7 +76,6 @@ describe('a rule that is true decides', () => {
       code: 'bad_shape',
       detail: 'operations.enrich.answers: this 200 is neither a match nor a miss',
     });
-    expect(await resultOf(moved, { answers: { match: answers.match } })).toMatchObject({ kind: 'ok' });
     expect(await resultOf({ status: 404, body: {} }, { answers })).toMatchObject({ kind: 'miss' });
   });
 
@@ -91,7 +90,7 @@ describe('a rule that is true decides', () => {
     ['an empty list', '[]'],
     ['an empty object', '{}'],
   ])('%s is false', async (_what, rule) => {
-    expect(await resultOf({ status: 200, body: {} }, { answers: { match: rule } })).toMatchObject({ kind: 'miss' });
+    expect(await resultOf({ status: 200, body: {} }, { answers: { refused: rule } })).toMatchObject({ kind: 'miss' });
   });
 
   it.each([
@@ -135,7 +134,7 @@ describe('without a true rule', () => {
     [500, {}, { kind: 'retryable', code: 'http_500' }],
     [302, {}, { kind: 'wrong_address' }],
   ])('a %i with %j means the same as of the specification', async (status, body, expected) => {
-    expect(await resultOf({ status, body }, { answers: { match: 'false' } })).toMatchObject(expected);
+    expect(await resultOf({ status, body }, { answers: { refused: 'false' } })).toMatchObject(expected);
   });
 
   it('the words of the definition replace those with usual names', async () => {
@@ -187,6 +186,25 @@ describe('an answer that comes from something else than the provider', () => {
   ])('%s as a success is worth another attempt, whatever the rules say', async (_what, body, type, detail) => {
     const canned = { status: 200, headers: { 'content-type': type }, body };
     expect(await resultOf(canned, { answers: rules })).toMatchObject({ kind: 'retryable', code: 'bad_body', detail });
+  });
+
+  it('an answer that the rule for matches does not take is unfit, with a rule for misses and without one', async () => {
+    const suspended = { status: 200, body: { name: 'Ana', status: 'suspended' } };
+    for (const answers of [{ match: "body.status = 'ok'" }, { match: "body.status = 'ok'", miss: "body.status = 'unknown'" }]) {
+      const result = await resultOf(suspended, { answers });
+      expect(result).toMatchObject({ kind: 'rejected', code: 'bad_shape', detail: expect.stringContaining('neither a match nor a miss') });
+      expect(result).toHaveProperty('stored', expect.stringMatching(/"judged":false.*"body":\{"name":"Ana","status":"suspended"\}/));
+    }
+  });
+
+  it('an answer without a record that the only rule, for misses, does not take is unfit', async () => {
+    const answers = { miss: "body.status = 'unknown'" };
+    expect(await resultOf({ status: 200, body: { name: 'Ana' } }, { answers })).toMatchObject({ kind: 'ok' });
+    expect(await resultOf({ status: 200, body: { status: 'unknown' } }, { answers })).toMatchObject({ kind: 'miss' });
+    expect(await resultOf({ status: 200, body: { status: 'maintenance' } }, { answers, record: '{"name": body.name}' })).toMatchObject({
+      kind: 'rejected',
+      code: 'bad_shape',
+    });
   });
 
   it('a 404 that a rule for 404s does not take is tried again, and is no miss', async () => {

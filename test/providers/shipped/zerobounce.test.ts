@@ -33,7 +33,7 @@ describe('an answer that the pages show', () => {
     'verify: a batch with an unknown key or no credits': 'denied http_200',
     'verify: a batch without email_batch': 'refused http_400',
     'verify: too many requests (the page shows no body)': 'wait 60 s',
-    'verify: the API Shield refuses (the page shows no body)': 'denied http_403',
+    'verify: the API Shield refuses (the page shows no body)': 'retry http_403',
     'verify: an unknown path (the page shows no body)': 'wrong address',
     'verify: a wrong method (the page shows no body)': 'refused http_405',
   };

@@ -1,9 +1,11 @@
 /** The state of each provider of a job between runs. */
+import type { CompiledJob } from '../definition/compiled-job.ts';
+import type { Step } from '../steps/registry.ts';
 import type { SavedQuota } from '../limiter/saved-quota.ts';
 import type { QuarantineState } from '../lookup/miss-quarantine.ts';
 import { NO_TOTALS, type RunTotals } from './run-totals.ts';
 
-/** The same as a checkpoint has of the one service of a job without providers. */
+/** What a checkpoint has at its root of the one service in the simple form of a job. */
 export interface ProviderState extends QuarantineState {
   /** True once the provider has answered a lookup, which proves its address. */
   readonly answered: boolean;
@@ -29,3 +31,23 @@ export const NEW_PROVIDER: ProviderState = {
   creditsAtMost: 0,
   skipped: null,
 };
+
+/** The name under which a state has the quota of these operations. */
+export function channelName(steps: readonly Step[]): string {
+  return steps.join('+');
+}
+
+/** The keys of a checkpoint about providers. */
+interface Root extends QuarantineState, Pick<ProviderState, 'answered' | 'totals' | 'callsAtMost' | 'creditsAtMost'> {
+  readonly spent: SavedQuota | null;
+  readonly providers?: ProviderStates;
+}
+
+/** The state of a provider after the last run. The simple form has that of its service at the root of the checkpoint. */
+export function providerState(checkpoint: Root, job: Pick<CompiledJob, 'namesProviders' | 'steps'>, name: string): ProviderState {
+  if (job.namesProviders) return checkpoint.providers?.[name] ?? NEW_PROVIDER;
+  const { trusted, held, answered, totals, spent, callsAtMost, creditsAtMost } = checkpoint;
+  const known = { trusted, answered, ...(held === undefined ? {} : { held }) };
+  const quota = spent === null ? {} : { [channelName(job.steps)]: spent };
+  return { ...known, totals, spent: quota, callsAtMost, creditsAtMost, skipped: null };
+}

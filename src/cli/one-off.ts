@@ -9,7 +9,7 @@ import type { Invocation } from './invocation.ts';
 import { keysFrom } from './keys-from.ts';
 import { withStopSignals } from './signals.ts';
 import { recordTable, verdictTable } from './tables.ts';
-import { apiKeyFor, openService } from '../library/service-access.ts';
+import { openProvider, serviceKey } from '../library/provider-access.ts';
 import { warn } from './with-service.ts';
 
 type VerdictFields = Readonly<Record<string, unknown>>;
@@ -110,9 +110,9 @@ export async function askService(kind: Kind, invocation: Invocation, own: readon
     const notify = (text: string): void => void process.stderr.write(`millrace: ${text}\n`);
     // The warning of a default pace matters to long lists only.
     if (invocation.keys.includes('-')) warnings.forEach(notify);
-    const apiKey = await apiKeyFor(settings.service, invocation.env, warn);
+    const apiKey = await serviceKey(settings.service, invocation.env, warn);
     const { lookUpKeys } = await import('../job/commands/one-off.ts');
-    const service = await openService(settings.service, apiKey);
+    const service = await openProvider(settings.service, apiKey);
     try {
       await lookUpKeys(keys, {
         settings,

@@ -70,7 +70,7 @@ function matchRateOf(value: FlagValue | undefined): number | null {
 
 /** Refuses a job that several processes cannot share. */
 function checkShardable(
-  { input, output, providers }: CompiledJob,
+  { input, output, namesProviders }: CompiledJob,
   { shard, fresh }: RunOptions,
   Refusal: typeof UsageError | typeof ConfigError,
 ): void {
@@ -79,7 +79,7 @@ function checkShardable(
     throw new Refusal('not_in_shards', `${stream} cannot be shared by several shards`, {
       hint: 'Name a file that all of them see, or leave --shard out.',
     });
-  if (providers.length > 0)
+  if (namesProviders)
     throw new Refusal('not_in_shards', 'a job that names its providers runs in one piece', {
       hint: 'Leave --shard out: the quotas of the providers bound its speed, and one process keeps up with them.',
     });

@@ -1,6 +1,6 @@
 /** Shared by commands that call the service: reads job and key, listens to signals, and starts an embedded service. */
 import type { ExitCode } from '../util/errors.ts';
-import { openAccess, readKeys } from '../library/job-access.ts';
+import { openAccess, readKeys } from '../library/provider-access.ts';
 import type { CommandContext } from '../job/commands/run-command.ts';
 import type { CompiledJob, RunOptions } from '../definition/compiled-job.ts';
 import type { Invocation } from './invocation.ts';
@@ -19,17 +19,17 @@ export async function withService(command: 'run' | 'retry', invocation: Invocati
     const keys = await readKeys(job, invocation.env, warn);
     const webhookSecret = await readWebhookSecret(job, invocation.env);
     const work = await load();
-    const access = await openAccess(job, keys);
+    const { access, close } = await openAccess(job, keys);
     try {
       return await work(job, options, {
-        ...access.context,
+        access,
         signals,
         command: commandLine(command, invocation),
         webhookSecret,
         env: invocation.env,
       });
     } finally {
-      await access.close();
+      await close();
     }
   });
 }

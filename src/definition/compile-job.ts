@@ -9,8 +9,8 @@ import type { CompileContext, JobSources } from './compile-context.ts';
 import { missing } from './compile-context.ts';
 import { compileOutput, delimiterOf, warnOfIdleColumns } from './compile-output.ts';
 import { compileConditions } from './conditions.ts';
-import { compileProviders, definitionOf, keysOfAll } from './compile-providers.ts';
-import { compileService } from './compile-service.ts';
+import { compileProviders, definitionOf, keysOfAll, refuseRules } from './compile-providers.ts';
+import { compileService, serviceWaterfalls } from './compile-service.ts';
 import { expand, isDate, shiftDate } from './expand.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { envLayer, fileLayer, flagLayer } from './layers.ts';
@@ -94,15 +94,8 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
   const output = compileOutput(raw, context);
   const { names, rules } = readSteps(raw.steps);
   const steps = compileSteps(names, context.originOf('steps'));
-  if (Object.keys(raw.providers).length > 0) refuseService(context.originOf, context.paths);
-  const { providers, waterfalls } = compileProviders(raw, steps, rules, {
-    definitions: context.sources.definitions ?? new Map(),
-    originOf: context.originOf,
-    warnings: context.warnings,
-    env: context.sources.env,
-  });
-  const by = providers.length === 0 ? { enrich: raw.enrich.by, reveal: raw.reveal.by } : keysOfAll(waterfalls);
-  const service = compileService(raw, context.originOf, context.warnings);
+  const { namesProviders, providers, waterfalls } = compileWhomToAsk(raw, steps, rules, context);
+  const by = namesProviders ? keysOfAll(waterfalls) : { enrich: raw.enrich.by, reveal: raw.reveal.by };
   warnOfIdleColumns(output.fields, steps, context);
   warnOfIdleKeys(steps, by, raw.input.columns, context.warnings);
   const job = {
@@ -121,7 +114,7 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
     steps,
     providers,
     waterfalls,
-    service: { ...service, quota: compileQuota(raw.service.quota, context) },
+    namesProviders,
     enrich: { ...raw.enrich, by: by.enrich, required: raw.enrich.required.toSorted() },
     reveal: { by: by.reveal },
     verify: { when: raw.verify.when, patienceMs: raw.verify.patienceMs },
@@ -161,13 +154,27 @@ function compileInput(raw: RawJob, context: CompileContext): readonly string[] {
   return uris;
 }
 
-function compileQuota(uri: string | null, context: CompileContext): string | null {
-  const origin = context.originOf('service.quota');
-  if (uri === null || origin === null) return null;
-  const {
-    sources: { date, today, env },
-  } = context;
-  return expandRedisUri(uri, 'service.quota', origin, { date: date ?? today, env });
+/** The providers that a job names, or its one service as a provider. */
+function compileWhomToAsk(
+  raw: RawJob,
+  steps: readonly Step[],
+  rules: ReturnType<typeof readSteps>['rules'],
+  context: CompileContext,
+): Pick<CompiledJob, 'namesProviders' | 'providers' | 'waterfalls'> {
+  const { originOf, warnings, sources } = context;
+  const expandQuota = (uri: string, path: string): string => {
+    const origin = originOf(path);
+    return origin === null ? uri : expandRedisUri(uri, path, origin, { date: sources.date ?? sources.today, env: sources.env });
+  };
+  if (Object.keys(raw.providers).length > 0) {
+    refuseService(originOf, context.paths);
+    const definitions = sources.definitions ?? new Map();
+    return { namesProviders: true, ...compileProviders(raw, steps, rules, { definitions, originOf, warnings, expandQuota }) };
+  }
+  refuseRules(rules, context);
+  const service = compileService(raw, originOf, warnings);
+  const quota = service.quota === null ? null : expandQuota(service.quota, 'service.quota');
+  return { namesProviders: false, providers: [{ ...service, quota }], waterfalls: serviceWaterfalls(steps, raw) };
 }
 
 function compileSteps(steps: readonly Step[], origin: Origin | null): readonly Step[] {

@@ -10,7 +10,7 @@ import type { RawProvider } from './provider-schema.ts';
 import { checkPath } from './result-fields.ts';
 import type { RawJob } from './schema.ts';
 import { checkUrl } from './service-choice.ts';
-import { statedWindow } from './service-schema.ts';
+import { statedWindows } from './service-schema.ts';
 import type { StepRule } from './step-schema.ts';
 import type { EnrichKeyName, LookupKind, LookupKeyNames, RevealKeyName, Waterfall, Waterfalls } from './steps.ts';
 import type { Step } from '../steps/registry.ts';
@@ -20,7 +20,8 @@ interface ProviderContext {
   readonly definitions: ReadonlyMap<string, CompiledProvider>;
   readonly originOf: (path: string) => Origin | null;
   readonly warnings: string[];
-  readonly env: NodeJS.ProcessEnv;
+  /** The address of a shared quota after expansion. @throws ConfigError, UsageError */
+  readonly expandQuota: (uri: string, path: string) => string;
 }
 
 interface JobProviders {
@@ -34,6 +35,7 @@ export function definitionOf(name: string, { use }: { readonly use?: string | un
 }
 
 /**
+ * The providers that a job names.
  * @param steps in their order. @param rules what a job writes beside a step's name
  * @throws ConfigError, UsageError for a provider that cannot be used, or that no step uses
  */
@@ -43,13 +45,6 @@ export function compileProviders(
   rules: Readonly<Partial<Record<Step, StepRule>>>,
   context: ProviderContext,
 ): JobProviders {
-  const names = Object.keys(raw.providers);
-  const ruled = steps.find((step) => rules[step] !== undefined);
-  if (names.length === 0 && ruled !== undefined)
-    throw refuse(context, 'steps', 'no_providers', `the step ${ruled} has a rule, and the job names no providers`, {
-      hint: 'List them: providers: {millrace: {baseUrl: https://...}, pdl: {use: people-data-labs}}.',
-    });
-  if (names.length === 0) return { providers: [], waterfalls: {} };
   const providers = Object.entries(raw.providers).map(([name, written]) => compileProvider(name, written, context));
   const waterfalls: Partial<Record<Step, Waterfall>> = {};
   for (const step of steps) waterfalls[step] = compileWaterfall(step, rules[step] ?? null, raw, providers, context);
@@ -60,6 +55,15 @@ export function compileProviders(
         hint: `It can answer ${Object.keys(definition.operations).join(', ')}. Name it in the from of a step, or leave it out.`,
       });
   return { providers, waterfalls };
+}
+
+/** Refuses rules of steps in a job with one service. @throws ConfigError, UsageError */
+export function refuseRules(rules: Readonly<Partial<Record<Step, StepRule>>>, context: Pick<ProviderContext, 'originOf'>): void {
+  const [ruled] = Object.keys(rules);
+  if (ruled !== undefined)
+    throw refuse(context, 'steps', 'no_providers', `the step ${ruled} has a rule, and the job names no providers`, {
+      hint: 'List them: providers: {millrace: {baseUrl: https://...}, pdl: {use: people-data-labs}}.',
+    });
 }
 
 /** The keys of all providers, for the columns that the input must have. */
@@ -90,10 +94,9 @@ function compileProvider(name: string, written: RawProvider, context: ProviderCo
     baseUrl: baseUrl === null ? null : checkUrl(baseUrl, context.originOf(at), `${at}.baseUrl`),
     embedded,
     plan: choosePlan(at, written, definition, context),
-    windows:
-      written.windows === undefined
-        ? null
-        : written.windows.map(statedWindow).map(({ limit, per }) => ({ limit, periodMs: PERIODS_MS[per] })),
+    windows: compileWindows(written),
+    quota: written.quota === null ? null : context.expandQuota(written.quota, at),
+    domainField: compileDomainField(at, written, definition, context),
     concurrency: written.concurrency ?? definition.concurrency,
     timeoutMs: written.timeoutMs ?? definition.timeoutMs,
     onUnavailable: written.onUnavailable,
@@ -103,9 +106,23 @@ function compileProvider(name: string, written: RawProvider, context: ProviderCo
   };
 }
 
+/** Null: the plan's. */
+function compileWindows({ rpm, windows }: RawProvider): JobProvider['windows'] {
+  if (rpm === undefined && windows === undefined) return null;
+  return [...(rpm === undefined ? [] : [{ limit: rpm, periodMs: PERIODS_MS.minute }]), ...statedWindows(windows ?? [])];
+}
+
+function compileDomainField(at: string, { fields }: RawProvider, { client }: CompiledProvider, context: ProviderContext): string {
+  if (fields !== undefined && client !== 'built-in')
+    throw refuse(context, at, 'bad_value', `${at}.fields is for the definition millrace, whose field for a domain is left open`, {
+      hint: 'Write the field in the definition: operations.enrich.request.body.',
+    });
+  return fields?.domain ?? 'domain';
+}
+
 function choosePlan(
   at: string,
-  { plan, windows, embedded }: RawProvider,
+  { plan, rpm, windows, embedded }: RawProvider,
   definition: CompiledProvider,
   context: ProviderContext,
 ): string | null {
@@ -117,7 +134,7 @@ function choosePlan(
       hint: listed,
     });
   }
-  if (windows !== undefined || known.length === 0) return null;
+  if (rpm !== undefined || windows !== undefined || known.length === 0) return null;
   if (embedded && known.includes('enterprise')) return 'enterprise';
   if (definition.defaultPlan === null)
     throw refuse(context, at, 'no_plan', `${at} needs a plan, by which its requests are paced`, { hint: `Write ${at}.plan. ${listed}` });
@@ -202,7 +219,7 @@ function isMapped(record: string, field: string): boolean {
 /** The keys in the provider's own order, unless the job says which keys a step uses. */
 function keysOf(step: Step, provider: JobProvider | undefined, raw: RawJob, { originOf }: ProviderContext): readonly LookupKind[] {
   const { definition } = provider ?? {};
-  const own = (definition?.operations[step]?.keys ?? []).map(kindOf);
+  const own = definition === undefined ? [] : kindsOf(definition, step);
   if (step !== 'enrich' && step !== 'reveal') return own;
   const chosen: readonly string[] | null = originOf(`${step}.by`) === null ? null : raw[step].by;
   if (chosen !== null) return chosen.flatMap((name) => own.filter((kind) => kind === name || (name === 'name' && kind === 'company')));
@@ -220,11 +237,18 @@ const KINDS: Readonly<Record<ProviderKey, LookupKind>> = {
   domain: 'domain',
 };
 
-function kindOf(key: ProviderKey): LookupKind {
-  return KINDS[key];
+/** The kinds of keys that a provider takes at a step, in its own order. */
+export function kindsOf({ operations }: CompiledProvider, step: Step): readonly LookupKind[] {
+  return (operations[step]?.keys ?? []).map((key) => KINDS[key]);
 }
 
-function refuse({ originOf }: ProviderContext, path: string, code: string, message: string, { hint }: { readonly hint: string }): Error {
+function refuse(
+  { originOf }: Pick<ProviderContext, 'originOf'>,
+  path: string,
+  code: string,
+  message: string,
+  { hint }: { readonly hint: string },
+): Error {
   const origin = originOf(path);
   if (origin === null) return new ConfigError(code, message, { hint });
   const named = origin.layer === 'file' ? message : `${originName(origin)}: ${message}`;

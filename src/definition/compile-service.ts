@@ -1,34 +1,48 @@
-/** Compiles the section `service` of a job. */
-import { readCreditPrice } from './credit-price.ts';
+/** Compiles the section `service` of a job: sugar for one provider that uses the definition `millrace`. */
+import { BUILT_IN } from '../providers/definition/built-in.ts';
 import { PERIODS_MS } from '../util/periods.ts';
-import type { CompiledJob } from './compiled-job.ts';
+import type { JobProvider } from './compiled-job.ts';
+import { readCreditPrice } from './credit-price.ts';
 import type { Origin } from './origin.ts';
 import type { RawJob } from './schema.ts';
-import { chooseService, NO_SERVICE } from './service-choice.ts';
-import { statedWindow } from './service-schema.ts';
+import { chooseService } from './service-choice.ts';
+import { statedWindows } from './service-schema.ts';
+import type { Step } from '../steps/registry.ts';
+import { kindsOf } from './compile-providers.ts';
+import { usualKinds, type LookupKind, type Waterfalls } from './steps.ts';
 
-/** Chooses the one service, and the pace of its calls. */
+/** The provider's name within the program. No row, message or file shows it. */
+const NAME = 'service';
+
+/** @throws ConfigError, UsageError without exactly one service */
 export function compileService(
-  { service, providers }: RawJob,
+  { service }: Pick<RawJob, 'service'>,
   originOf: (path: string) => Origin | null,
   warnings: string[],
-): Omit<CompiledJob['service'], 'quota'> {
-  const hasProviders = Object.keys(providers).length > 0;
-  const { baseUrl, embedded, plan, rpm } = hasProviders ? NO_SERVICE : chooseService(service, originOf, warnings);
+): JobProvider {
+  const { baseUrl, embedded, plan, rpm } = chooseService(service, originOf, warnings);
+  const planned = rpm === null ? (BUILT_IN.quota.plans[plan ?? ''] ?? []) : [{ limit: rpm, periodMs: PERIODS_MS.minute }];
   return {
+    name: NAME,
+    definition: BUILT_IN,
     baseUrl,
     embedded,
-    rpm,
     plan,
+    windows: [...planned, ...statedWindows(service.windows)],
+    quota: service.quota,
+    domainField: service.fields.domain,
     concurrency: service.concurrency,
     timeoutMs: service.timeoutMs,
-    windows: compileWindows(service.windows),
+    onUnavailable: 'wait',
+    maxCalls: null,
+    maxCredits: null,
     creditPrice: readCreditPrice(service.creditPrice),
-    domainField: service.fields.domain,
   };
 }
 
-/** `50000/day` becomes `{limit: 50000, per: day}`. */
-function compileWindows(windows: RawJob['service']['windows']): CompiledJob['service']['windows'] {
-  return windows.map(statedWindow).map(({ limit, per }) => ({ limit, periodMs: PERIODS_MS[per] }));
+/** Every step asks the one service. */
+export function serviceWaterfalls(steps: readonly Step[], { enrich, reveal }: Pick<RawJob, 'enrich' | 'reveal'>): Waterfalls {
+  const by: Partial<Record<Step, readonly LookupKind[]>> = { enrich: enrich.by, reveal: usualKinds(reveal.by) };
+  const keysOf = (step: Step): readonly LookupKind[] => by[step] ?? kindsOf(BUILT_IN, step);
+  return Object.fromEntries(steps.map((step) => [step, { from: [NAME], keys: [keysOf(step)], until: [], fields: 'whole' }]));
 }

@@ -11,13 +11,6 @@ import type { Step } from '../steps/registry.ts';
 
 export type OutputFormat = 'csv' | 'tsv' | 'jsonl' | 'parquet';
 
-/** A quota window as a job states it. */
-export interface StatedWindow {
-  /** Requests. */
-  readonly limit: number;
-  readonly periodMs: number;
-}
-
 export interface JobInput {
   /** Paths, globs, directories, S3 objects, prefixes and globs, `-`: as configured, after expansion of {date} and {env:...}. */
   readonly uris: readonly string[];
@@ -46,6 +39,10 @@ export interface JobProvider {
   readonly plan: string | null;
   /** Quota windows that the job states in place of the plan's; null: the plan's. */
   readonly windows: readonly QuotaWindow[] | null;
+  /** The Redis server on which pods share the quota: `redis://` or `rediss://`, with its password. Null when the quota is not shared. */
+  readonly quota: string | null;
+  /** The field name under which /v1/enrich takes a domain: only for the typed client. */
+  readonly domainField: string;
   readonly concurrency: number | 'auto';
   readonly timeoutMs: number;
   readonly onUnavailable: 'wait' | 'skip';
@@ -58,28 +55,14 @@ export interface CompiledJob {
   readonly name: string;
   readonly input: JobInput;
   readonly steps: readonly Step[];
-  /** Empty: the steps ask `service`. */
+  /** At least one. */
   readonly providers: readonly JobProvider[];
+  /** Of each step. */
   readonly waterfalls: Waterfalls;
-  /** The service of a job without providers. */
-  readonly service: {
-    /** Origin and path prefix without a trailing slash; null when embedded. */
-    readonly baseUrl: string | null;
-    readonly embedded: boolean;
-    /** Requests a minute; null is unlimited. */
-    readonly rpm: number | null;
-    readonly plan: 'growth' | 'scale' | 'enterprise' | null;
-    readonly concurrency: number | 'auto';
-    readonly timeoutMs: number;
-    /** Quota windows that the service keeps beside the plan's minute. */
-    readonly windows: readonly StatedWindow[];
-    /** The Redis server on which pods share the quota: `redis://` or `rediss://`, with its password. Null when the quota is not shared. */
-    readonly quota: string | null;
-    /** Null when the job does not say what a credit costs. */
-    readonly creditPrice: CreditPrice | null;
-    /** The field name under which /v1/enrich takes a domain. */
-    readonly domainField: string;
-  };
+  /**
+   * False for the simple form, whose section `service` is the one provider. Then rows, checkpoint and report name no provider.
+   */
+  readonly namesProviders: boolean;
   readonly enrich: {
     readonly by: LookupKeyNames['enrich'];
     /** From 0 to 100. */

@@ -33,10 +33,7 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     'input.ifMissing': job.input.ifMissing,
     'input.where': job.input.where,
     steps: job.steps,
-    ...providersOf(job),
-    'service.baseUrl': job.service.baseUrl,
-    'service.embedded': job.service.embedded,
-    'service.fields.domain': job.service.domainField,
+    ...(job.namesProviders ? namedProviders(job) : theOneService(job)),
     'enrich.by': job.enrich.by,
     'enrich.minLikelihood': job.enrich.minLikelihood,
     'enrich.required': job.enrich.required,
@@ -61,13 +58,22 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
   };
 }
 
-/** The settings that decide the answers. Pace, limits and `onUnavailable` may change. Empty without providers. */
-function providersOf({ providers, waterfalls }: Pick<CompiledJob, 'providers' | 'waterfalls'>): Record<string, unknown> {
+function theOneService({ providers: [service] }: Pick<CompiledJob, 'providers'>): Record<string, unknown> {
+  return {
+    'service.baseUrl': service?.baseUrl ?? null,
+    'service.embedded': service?.embedded ?? false,
+    'service.fields.domain': service?.domainField ?? 'domain',
+  };
+}
+
+/** The settings that decide the answers. Pace, limits and `onUnavailable` may change. */
+function namedProviders({ providers, waterfalls }: Pick<CompiledJob, 'providers' | 'waterfalls'>): Record<string, unknown> {
   return Object.fromEntries([
-    ...providers.flatMap(({ name, definition, baseUrl, embedded }) => [
+    ...providers.flatMap(({ name, definition, baseUrl, embedded, domainField }) => [
       [`providers.${name}.use`, definition.name],
       [`providers.${name}.baseUrl`, baseUrl],
       [`providers.${name}.embedded`, embedded],
+      ...(domainField === 'domain' ? [] : [[`providers.${name}.fields.domain`, domainField]]),
       ...Object.keys(definition.operations).map((step) => [`providers.${name}, ${step} in its definition`, digestOf(definition, step)]),
     ]),
     ...Object.entries(waterfalls).flatMap(([step, { from, until, fields, keys }]) => [
@@ -76,6 +82,7 @@ function providersOf({ providers, waterfalls }: Pick<CompiledJob, 'providers' | 
       [`steps.${step}.fields`, fields],
       [`steps.${step}: keys`, keys],
     ]),
+    ...Object.entries(theOneService({ providers: [] })),
   ]);
 }
 

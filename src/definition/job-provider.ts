@@ -27,22 +27,32 @@ export function windowsOf({ plan, windows }: Pick<JobProvider, 'plan' | 'windows
   return windows ?? (plan === null ? undefined : quota.plans[plan]) ?? [];
 }
 
-/** A provider's settings in the form that a job's one service has, for the calls that go by this quota. */
-export function serviceSettings(provider: JobProvider, quota: ProviderQuota): CompiledJob['service'] {
+/** The pace that a quota sets. */
+export interface Pace {
+  /** Requests a minute; null is unlimited. */
+  readonly rpm: number | null;
+  /** Windows beside the minute. */
+  readonly windows: readonly QuotaWindow[];
+  /** Pods share `rpm`. */
+  readonly isShared: boolean;
+}
+
+/** The pace of the calls that go by this quota of a provider. */
+export function paceOf(provider: Pick<JobProvider, 'plan' | 'windows' | 'quota'>, quota: ProviderQuota): Pace {
   const windows = windowsOf(provider, quota);
-  const { baseUrl, embedded, concurrency, timeoutMs, creditPrice } = provider;
-  return {
-    baseUrl,
-    embedded,
-    rpm: windows.find(({ periodMs }) => periodMs === PERIODS_MS.minute)?.limit ?? null,
-    plan: null,
-    concurrency,
-    timeoutMs,
-    windows: windows.filter(({ periodMs }) => periodMs !== PERIODS_MS.minute),
-    quota: null,
-    creditPrice,
-    domainField: 'domain',
-  };
+  const minute = windows.find(({ periodMs }) => periodMs === PERIODS_MS.minute);
+  return { rpm: minute?.limit ?? null, windows: windows.filter((window) => window !== minute), isShared: provider.quota !== null };
+}
+
+/** The one service of a job in the simple form; null for a job that names its providers. */
+export function serviceOf({ namesProviders, providers: [first] }: Pick<CompiledJob, 'namesProviders' | 'providers'>): JobProvider | null {
+  return namesProviders ? null : (first ?? null);
+}
+
+/** The pace of the one service. Named providers have a pace each, and the run as a whole has none. */
+export function servicePace(job: Pick<CompiledJob, 'namesProviders' | 'providers'>): Pace {
+  const service = serviceOf(job);
+  return service === null ? { rpm: null, windows: [], isShared: false } : paceOf(service, service.definition.quota);
 }
 
 /** The operations of a provider that a job uses, by the quota that counts them. */

@@ -1,5 +1,5 @@
 /** The definition of a one-off call, from flags and environment alone: the service, its pace, and the limits on waiting. */
-import type { CompiledJob } from './compiled-job.ts';
+import type { CompiledJob, JobProvider } from './compiled-job.ts';
 import { compileService } from './compile-service.ts';
 import { mergeLayers, nestPaths } from './merge-layers.ts';
 import { SHORT_FLAGS } from './flags.ts';
@@ -9,7 +9,7 @@ import { jobSchema } from './schema.ts';
 import { dropReplacedChoices } from './service-choice.ts';
 
 export interface OneOffSettings {
-  readonly service: CompiledJob['service'];
+  readonly service: JobProvider;
   readonly limits: Pick<CompiledJob['limits'], 'maxCalls' | 'maxWaitMs' | 'maxOutageMs'>;
   readonly verify: Pick<CompiledJob['verify'], 'patienceMs'>;
 }

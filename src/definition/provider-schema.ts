@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { PRICE_TEXT } from './credit-price.ts';
 import { BOUNDS, key, uri } from './schema-key.ts';
-import { windowList } from './service-schema.ts';
+import { fieldName, windowList } from './service-schema.ts';
 
 const MOST_PROVIDERS = 16;
 /** As in a variable: `my-pdl` has its key in `MILLRACE_MY_PDL_API_KEY`. */
@@ -19,7 +19,16 @@ export const jobProvider = z
       .default(false)
       .describe('Ask a data service with the sample set inside the run, without an address: for millrace alone.'),
     plan: z.string().min(1).max(BOUNDS.column).optional().describe("A plan of the definition. Default: the definition's."),
+    rpm: z.int().min(1).max(BOUNDS.rpm).optional().describe("Requests a minute, in place of the plan's."),
     windows: windowList.optional().describe("Quota windows, in place of the plan's, such as [10/second, 5000/day]."),
+    quota: uri
+      .nullable()
+      .default(null)
+      .describe('The Redis server on which all runs with this provider and key share its requests a minute: redis://host:port/database.'),
+    fields: z
+      .strictObject({ domain: fieldName.default('domain') })
+      .optional()
+      .describe('The name under which /v1/enrich takes a domain, as service.fields.domain: for millrace alone.'),
     concurrency: z
       .union([z.literal('auto'), z.int().min(1).max(BOUNDS.concurrency)])
       .optional()

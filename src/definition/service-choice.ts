@@ -6,9 +6,6 @@ import type { Origin } from './origin.ts';
 import type { Layer, Sourced } from './layers.ts';
 import type { RawJob } from './schema.ts';
 
-/** Requests a minute of each plan (interface specification, section 8). Null is unlimited. */
-export const PLAN_RPM = { growth: 1000, scale: 5000, enterprise: null } as const;
-
 const SERVICE_KEYS = ['service.baseUrl', 'service.region', 'service.embedded'];
 const QUOTA_KEYS = ['service.plan', 'service.rpm'];
 const SERVICE_HINT =
@@ -46,7 +43,8 @@ function chosenTwice(layer: Layer, chosen: readonly string[], service: boolean):
   return first === undefined ? new ConfigError('two_quotas', message, { hint }) : refusal(first, 'two_quotas', message, hint);
 }
 
-export interface ServiceChoice {
+/** `plan` or `rpm`: the other one is null. */
+interface ServiceChoice {
   readonly baseUrl: string | null;
   readonly embedded: boolean;
   readonly plan: 'growth' | 'scale' | 'enterprise' | null;
@@ -66,9 +64,6 @@ export function refuseService(originOf: (path: string) => Origin | null, paths: 
     );
   }
 }
-
-/** The settings of `service` in a job that names its providers: nobody is asked by them. */
-export const NO_SERVICE: ServiceChoice = { baseUrl: null, embedded: false, plan: null, rpm: null };
 
 /** Exactly one service, at one pace. `originOf` returns the origin of a path's value. */
 export function chooseService(service: RawJob['service'], originOf: (path: string) => Origin | null, warnings: string[]): ServiceChoice {
@@ -93,12 +88,12 @@ export function chooseService(service: RawJob['service'], originOf: (path: strin
 
 function choosePace(service: RawJob['service'], warnings: string[]): Pick<ServiceChoice, 'plan' | 'rpm'> {
   if (service.rpm !== null) return { plan: null, rpm: service.rpm };
-  if (service.plan !== null) return { plan: service.plan, rpm: PLAN_RPM[service.plan] };
+  if (service.plan !== null) return { plan: service.plan, rpm: null };
   if (service.embedded) return { plan: 'enterprise', rpm: null };
   warnings.push(
     'Neither a plan nor rpm is given: taking the plan growth, 1,000 requests a minute. Say --plan scale or --rpm N to go faster.',
   );
-  return { plan: 'growth', rpm: PLAN_RPM.growth };
+  return { plan: 'growth', rpm: null };
 }
 
 /** Origin and path prefix without a trailing slash. A refused value is not shown, because its query or credentials may be secret. */

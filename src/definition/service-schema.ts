@@ -1,5 +1,7 @@
 /** The section `service` of a job file. */
 import { z } from 'zod';
+import type { QuotaWindow } from '../providers/compiled-provider.ts';
+import { PERIODS_MS } from '../util/periods.ts';
 import { PRICE_TEXT } from './credit-price.ts';
 import { BOUNDS, key, uri } from './schema-key.ts';
 
@@ -8,8 +10,13 @@ export const PERIODS = ['second', 'minute', 'hour', 'day', 'month'] as const;
 const windowObject = z.strictObject({ limit: z.int().min(1).max(BOUNDS.windowLimit), per: z.enum(PERIODS) });
 const WINDOW_TEXT = /^[1-9]\d{0,8}\/(?:second|minute|hour|day|month)$/;
 
+/** Windows as a job states them, such as `50000/day`. */
+export function statedWindows(windows: readonly (string | z.output<typeof windowObject>)[]): readonly QuotaWindow[] {
+  return windows.map(statedWindow).map(({ limit, per }) => ({ limit, periodMs: PERIODS_MS[per] }));
+}
+
 /** A window as an object, also when it is written `50000/day`. */
-export function statedWindow(window: string | z.output<typeof windowObject>): z.output<typeof windowObject> {
+function statedWindow(window: string | z.output<typeof windowObject>): z.output<typeof windowObject> {
   if (typeof window !== 'string') return window;
   const [limit, per] = window.split('/');
   return { limit: Number(limit), per: per as (typeof PERIODS)[number] };
@@ -20,6 +27,9 @@ export const windowList = z
   .array(z.union([windowObject, z.string().regex(WINDOW_TEXT)]))
   .max(PERIODS.length)
   .refine((windows) => new Set(windows.map((one) => statedWindow(one).per)).size === windows.length);
+
+/** The name of a field in a request. */
+export const fieldName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/);
 
 export const service = z.strictObject({
   baseUrl: key(
@@ -90,14 +100,7 @@ export const service = z.strictObject({
   ),
   fields: z
     .strictObject({
-      domain: key(
-        z
-          .string()
-          .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/)
-          .default('domain'),
-        'a field name: letters, digits and _',
-        'The name under which /v1/enrich takes a domain.',
-      ),
+      domain: key(fieldName.default('domain'), 'a field name: letters, digits and _', 'The name under which /v1/enrich takes a domain.'),
     })
     .prefault({})
     .describe('Names that the interface specification leaves open.'),

@@ -18,6 +18,11 @@ export const USUAL_KEYS: LookupKeyNames = { enrich: ['email', 'domain'], reveal:
 /** The keys of a provider. `name` is a name with a domain, `company` a name with the name of a company. */
 export type LookupKind = EnrichKeyName | 'company';
 
+/** The kinds of keys by which these names look a person up at one provider: it takes a name with the domain, else with the company. */
+export function usualKinds(by: readonly RevealKeyName[]): readonly LookupKind[] {
+  return by.flatMap((name): LookupKind[] => (name === 'name' ? ['name', 'company'] : [name]));
+}
+
 /** Which providers a step asks, one after the other, and when the next one is asked. */
 export interface Waterfall {
   /** Names of the job's providers, in order. */
@@ -33,5 +38,5 @@ export interface Waterfall {
   readonly fields: 'merge' | 'whole';
 }
 
-/** By step. Empty for a job that asks `service`. */
+/** By step. */
 export type Waterfalls = Readonly<Partial<Record<Step, Waterfall>>>;

@@ -1,4 +1,5 @@
 /** Shows a run to a program: each thing that a terminal would show is an event. */
+import { servicePace } from '../definition/job-provider.ts';
 import type { Reporter } from '../job/progress/reporter.ts';
 import { snapshots, type Snapshot } from '../job/progress/snapshot.ts';
 import { ownRpm } from '../job/shards/shard-job.ts';
@@ -19,7 +20,7 @@ export function eventReporter(emit: (event: JobEvent) => void): Reporter {
     warn: (code, message) => emit({ type: 'warning', code, message }),
     start: (parts) => {
       const { job, checkpoint, resumed } = parts;
-      const look = snapshots(parts, ownRpm(job, checkpoint), job.limits.limit, () => performance.now());
+      const look = snapshots(parts, ownRpm(servicePace(job), checkpoint), job.limits.limit, () => performance.now());
       emit({ type: 'started', job: job.name, run: checkpoint.run, resumed });
       timer = setInterval(() => emit({ type: 'progress', progress: progressOf(look()) }), PROGRESS_EVERY_MS);
     },

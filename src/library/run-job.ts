@@ -97,18 +97,18 @@ async function start(
     throw new ConfigError('stream_in_library', 'a job that a program runs cannot use standard input or output', { hint: 'Name a file.' });
   const warn = (message: string): void => emit({ type: 'warning', code: 'definition', message });
   for (const warning of warnings) warn(warning);
-  const { openAccess, readKeys } = await import('./job-access.ts');
+  const { openAccess, readKeys } = await import('./provider-access.ts');
   const keys = await readKeys(compiled, env, warn);
   const { readWebhookSecret } = await import('../job/notify/webhook-secret.ts');
   const webhookSecret = await readWebhookSecret(compiled, env);
   const [{ runCommand }, { eventReporter }] = await Promise.all([import('../job/commands/run-command.ts'), import('./event-reporter.ts')]);
-  const access = await openAccess(compiled, keys);
+  const { access, close } = await openAccess(compiled, keys);
   try {
     const signals = { drain, abort: new AbortController().signal };
     const reporter = eventReporter(emit);
-    return await runCommand(compiled, options, { ...access.context, signals, command: 'runJob', webhookSecret, env, reporter });
+    return await runCommand(compiled, options, { access, signals, command: 'runJob', webhookSecret, env, reporter });
   } finally {
-    await access.close();
+    await close();
   }
 }
 

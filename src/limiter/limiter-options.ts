@@ -1,6 +1,6 @@
 /** The limiter's options and arguments. Types only. */
 import type { QuotaReading } from '../client/quota/quota-reading.ts';
-import type { StatedWindow } from '../definition/compiled-job.ts';
+import type { QuotaWindow } from '../providers/compiled-provider.ts';
 import type { CallTicket } from './quota-rule.ts';
 import type { PauseCause, SavedQuota } from './saved-quota.ts';
 import type { SharedQuota } from './rules/shared/shared-quota.ts';
@@ -30,7 +30,7 @@ export interface LimiterOptions {
   /** This run's part of the plan, 0 < share <= 1, where several runs use the plan at once without a shared quota. */
   readonly share?: number;
   /** Windows that the job states beside the plan. A shard gets its part. */
-  readonly windows?: readonly StatedWindow[];
+  readonly windows?: readonly QuotaWindow[];
   /**
    * Keeps a permitted call from leaving, for example while the API key is read again; null when nothing does. Asked before each grant,
    * because calls that hold permits meanwhile would all start at once afterwards.

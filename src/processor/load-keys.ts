@@ -1,17 +1,14 @@
 import type { CompiledJob } from '../definition/compiled-job.ts';
-import type { LookupKind } from '../definition/steps.ts';
 import type { InputManifest } from '../formats/input-record.ts';
 import { keysFor, type KeyOrders, type KeyRule, type KeysOf } from './lookup-keys.ts';
 import { rowFilter } from './row-filter.ts';
 
 /** Loads the key rule of a job. */
 export async function loadKeys(
-  { steps, input, enrich, reveal, waterfalls }: Pick<CompiledJob, 'steps' | 'input' | 'enrich' | 'reveal' | 'waterfalls'>,
+  { steps, input, waterfalls }: Pick<CompiledJob, 'steps' | 'input' | 'waterfalls'>,
   manifest: InputManifest,
 ): Promise<KeysOf> {
-  // The service takes a name with the domain, else with the name of the company.
-  const usual = reveal.by.flatMap((by): LookupKind[] => (by === 'name' ? [by, 'company'] : [by]));
-  const rule = await loadRule(steps, { enrich: waterfalls.enrich?.keys ?? [enrich.by], reveal: waterfalls.reveal?.keys ?? [usual] });
+  const rule = await loadRule(steps, { enrich: waterfalls.enrich?.keys ?? [], reveal: waterfalls.reveal?.keys ?? [] });
   const isWanted = rowFilter(manifest, input.where);
   return (record) => (isWanted(record) ? rule(record) : 'skipped');
 }

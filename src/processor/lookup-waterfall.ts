@@ -7,7 +7,7 @@ import type { Lookups } from './lookup-keys.ts';
 import { fill, hasAll, ofOne, type SourcedRecord } from './merge-records.ts';
 import type { Step } from '../steps/registry.ts';
 
-/** The outcome of a step for a record. @param contributions absent for a job without providers */
+/** The outcome of a step for a record. @param contributions absent where the job names no providers */
 export type LookupDone<R> = (outcome: LookupOutcome<R>, key: string, contributions?: readonly Contribution[]) => void;
 
 /** A step as a record meets it: one provider or several. */
@@ -22,20 +22,6 @@ export interface LookupAsker<L, R> {
 /** The part of `LookupStep` that a waterfall calls. */
 interface OneProvider<L, R> {
   ask(lookup: L, done: (outcome: LookupOutcome<R>) => void, origin: RecordOrigin | null): void;
-}
-
-/** Asks the one service of a job. */
-export function oneService<L extends { readonly key: string }, R>(step: OneProvider<L, R>): LookupAsker<L, R> {
-  return {
-    ask: ([lookup], done, origin, retained) => {
-      if (lookup === null || lookup === undefined) throw new Error('a record without a key is not looked up');
-      const answered = (outcome: LookupOutcome<R>): void => {
-        if (outcome.kind === 'hit') retained?.(outcome.answer.text.length);
-        done(outcome, lookup.key);
-      };
-      step.ask(lookup, answered, origin);
-    },
-  };
 }
 
 /** A contribution whose fields are counted at the end of the step. */
@@ -63,16 +49,33 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
   readonly #step: Step;
   readonly #rule: Waterfall;
   readonly #providers: readonly OneProvider<L, R>[];
+  readonly #namesProviders: boolean;
 
-  /** @param providers in the order of `rule.from` */
-  constructor(step: Step, rule: Waterfall, providers: readonly OneProvider<L, R>[]) {
+  /** @param providers in the order of `rule.from`. @param namesProviders whether records and rows say whom they are from */
+  constructor(step: Step, rule: Waterfall, providers: readonly OneProvider<L, R>[], namesProviders: boolean) {
     this.#step = step;
     this.#rule = rule;
     this.#providers = providers;
+    this.#namesProviders = namesProviders;
   }
 
   ask(lookups: Lookups<L>, done: LookupDone<R>, origin: RecordOrigin | null, retained: (chars: number) => void = () => undefined): void {
+    if (!this.#namesProviders) {
+      this.#askFirst(lookups, done, origin, retained);
+      return;
+    }
     this.#next({ lookups, done, origin, retained, contributions: [], found: null, text: null, failure: null, key: '', chars: 0 }, 0);
+  }
+
+  /** Without names there is one provider, whose record stays as it is. */
+  #askFirst([lookup = null]: Lookups<L>, done: LookupDone<R>, origin: RecordOrigin | null, retained: (chars: number) => void): void {
+    const [provider] = this.#providers;
+    if (lookup === null || provider === undefined) throw new Error('a record without a key is not looked up');
+    const answered = (outcome: LookupOutcome<R>): void => {
+      if (outcome.kind === 'hit') retained(outcome.answer.text.length);
+      done(outcome, lookup.key);
+    };
+    provider.ask(lookup, answered, origin);
   }
 
   #next(progress: Progress<L, R>, from: number): void {

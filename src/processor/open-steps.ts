@@ -4,7 +4,7 @@ import type { StepLookup } from '../lookup/lookup-form.ts';
 import type { LookupStep } from '../lookup/lookup-step.ts';
 import type { StepContext } from '../lookup/step-context.ts';
 import type { EnrichLookup, RevealLookup } from './lookup-keys.ts';
-import { LookupWaterfall, oneService, type LookupAsker } from './lookup-waterfall.ts';
+import { LookupWaterfall, type LookupAsker } from './lookup-waterfall.ts';
 import { companyStep, enrichStep, revealStep } from './record-lookups.ts';
 import type { LookupScopes } from './scopes.ts';
 import { VERIFY_BATCH, verifyStep, type VerifyStep } from './verify.ts';
@@ -12,8 +12,8 @@ import type { Step } from '../steps/registry.ts';
 
 /** A provider as its steps need it. */
 export interface StepProvider {
-  /** The job's name for it; the one service of a job has none. */
-  readonly name: string | null;
+  /** The job's name for it. */
+  readonly name: string;
   /** Each operation may have a pool of its own. */
   readonly contextOf: (step: Step) => StepContext;
   readonly scopes: LookupScopes;
@@ -41,7 +41,7 @@ interface LookupsPending {
 
 /** A step at one provider, as the run watches it. */
 export interface StepPart {
-  readonly provider: string | null;
+  readonly provider: string;
   readonly step: {
     readonly callsPending: number;
     /** Lookups that wait for a request to fill up. */
@@ -60,12 +60,15 @@ export interface StepPart {
   };
 }
 
-export function openSteps(job: Pick<CompiledJob, 'steps' | 'verify' | 'waterfalls'>, providers: readonly StepProvider[]): Steps {
+export function openSteps(
+  job: Pick<CompiledJob, 'steps' | 'verify' | 'waterfalls' | 'namesProviders'>,
+  providers: readonly StepProvider[],
+): Steps {
   const parts: StepPart[] = [];
   const made = <S extends StepPart['step']>(step: Step, make: (provider: StepProvider) => S): readonly S[] | null => {
-    if (!job.steps.includes(step)) return null;
-    const from = job.waterfalls[step]?.from ?? [null];
-    return from.map((name) => {
+    const rule = job.waterfalls[step];
+    if (rule === undefined) return null;
+    return rule.from.map((name) => {
       const provider = providers.find((one) => one.name === name);
       if (provider === undefined) throw new Error(`the step ${step} asks a provider that is not open`);
       const one = make(provider);
@@ -75,9 +78,7 @@ export function openSteps(job: Pick<CompiledJob, 'steps' | 'verify' | 'waterfall
   };
   const asker = <L extends StepLookup, R>(step: Step, steps: readonly LookupStep<L, R>[] | null): LookupAsker<L, R> | null => {
     const rule = job.waterfalls[step];
-    const [first] = steps ?? [];
-    if (steps === null || first === undefined) return null;
-    return rule === undefined ? oneService(first) : new LookupWaterfall(step, rule, steps);
+    return rule === undefined || steps === null ? null : new LookupWaterfall(step, rule, steps, job.namesProviders);
   };
   const enrich = made('enrich', ({ contextOf, scopes }) => enrichStep(contextOf('enrich'), scopes.enrich));
   const verify = made('verify', ({ contextOf, scopes, verifyBatch = VERIFY_BATCH }) =>

@@ -175,9 +175,10 @@ function lookingUp(step: Exclude<Step, 'verify'>, steps: Steps): readonly Record
 }
 
 /** The verify step: its requests are filled in the order of the records. */
-function verifying({ waterfalls }: CompiledJob, { verify }: Steps, groups: VerifyGroups | null): readonly RecordStep[] {
-  if (verify === null) return [];
-  const turns = new VerifyWaterfall(verify, waterfalls.verify ?? null, groups);
+function verifying(job: CompiledJob, { verify }: Steps, groups: VerifyGroups | null): readonly RecordStep[] {
+  const rule = job.waterfalls.verify;
+  if (verify === null || rule === undefined) return [];
+  const turns = new VerifyWaterfall(verify, rule, job.namesProviders, groups);
   return [
     {
       step: 'verify',

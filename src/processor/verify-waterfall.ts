@@ -1,4 +1,5 @@
 /** The verify step over its providers: the next one gets the addresses that no verdict has settled. */
+import type { Waterfall } from '../definition/steps.ts';
 import type { VerificationResult } from '../client/types.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
 import { ReorderBuffer } from '../util/reorder-buffer.ts';
@@ -8,7 +9,7 @@ import type { VerifyLookup } from './verify.ts';
 
 type VerifyOutcome = LookupOutcome<VerificationResult>;
 
-/** @param contributions absent for a job without providers */
+/** @param contributions absent where the job names no providers */
 type VerifyDone = (outcome: VerifyOutcome, contributions?: readonly Contribution[]) => void;
 
 /** The part of `VerifyStep` that is called here. */
@@ -37,10 +38,7 @@ export interface VerifyGroups {
 }
 
 /** The providers of the step, and the verdicts that settle an address. */
-export interface VerifyRule {
-  readonly from: readonly string[];
-  readonly until: readonly string[];
-}
+type VerifyRule = Pick<Waterfall, 'from' | 'until'>;
 
 /** An address on its way through the providers. */
 interface Progress {
@@ -57,7 +55,8 @@ interface Place {
 
 export class VerifyWaterfall {
   readonly #providers: readonly VerifyProvider[];
-  readonly #rule: VerifyRule | null;
+  readonly #rule: VerifyRule;
+  readonly #namesProviders: boolean;
   readonly #groups: VerifyGroups | null;
   /**
    * By provider: records in input order, each with its turn or without one. Null where each address has a request of its own: an address
@@ -65,10 +64,11 @@ export class VerifyWaterfall {
    */
   readonly #turns: readonly (ReorderBuffer<Place> | null)[];
 
-  /** @param providers in the order of `rule.from` */
-  constructor(providers: readonly VerifyProvider[], rule: VerifyRule | null, groups: VerifyGroups | null) {
+  /** @param providers in the order of `rule.from`. @param namesProviders whether records say whom their verdict is from */
+  constructor(providers: readonly VerifyProvider[], rule: VerifyRule, namesProviders: boolean, groups: VerifyGroups | null) {
     this.#providers = providers;
     this.#rule = rule;
+    this.#namesProviders = namesProviders;
     this.#groups = groups;
     this.#turns = providers.map(({ isOrdered }) => (isOrdered ? new ReorderBuffer<Place>() : null));
   }
@@ -104,11 +104,12 @@ export class VerifyWaterfall {
   }
 
   #answered(number: number, index: number, progress: Progress, outcome: VerifyOutcome): void {
-    const rule = this.#rule;
-    if (rule === null) {
+    // Without names there is one provider, whose verdict stays as it is.
+    if (!this.#namesProviders) {
       progress.turn.done(outcome);
       return;
     }
+    const rule = this.#rule;
     this.#note(progress, rule.from[index] ?? '', outcome);
     const isOver = outcome.kind === 'suppressed' || (outcome.kind === 'hit' && rule.until.includes(outcome.answer.record.result));
     if (isOver || index + 1 === this.#providers.length) {

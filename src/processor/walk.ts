@@ -54,6 +54,5 @@ function addressToVerify({ keys, person }: RecordSoFar, { verify }: WalkRules): 
 /** The same lookup at each provider. */
 function atEach(step: Step, lookup: WalkLookup | null, { waterfalls }: WalkRules): Lookups<WalkLookup> | null {
   if (lookup === null) return null;
-  const from = waterfalls[step]?.from;
-  return from === undefined ? [lookup] : from.map(() => lookup);
+  return (waterfalls[step]?.from ?? []).map(() => lookup);
 }

@@ -1,5 +1,4 @@
 /** The columns that Millrace adds, and how each is read from a result. Pure. */
-import { type Waterfalls } from '../definition/steps.ts';
 import { COMPANY_FIELDS, type FieldType } from '../client/answer-fields.ts';
 import { isObject } from '../util/is-object.ts';
 import type { CompiledJob } from '../definition/compiled-job.ts';
@@ -64,11 +63,11 @@ interface ResultColumns {
 }
 
 /** The parts of a job that decide its columns: its steps and configured fields. */
-type Columns = Pick<CompiledJob, 'steps' | 'waterfalls'> & { readonly output: Pick<CompiledJob['output'], 'fields'> };
+type Columns = Pick<CompiledJob, 'steps' | 'namesProviders'> & { readonly output: Pick<CompiledJob['output'], 'fields'> };
 
 /** The names of the columns that a job adds. */
-export function resultColumnNames({ steps, waterfalls, output: { fields } }: Columns): readonly string[] {
-  return fields === null ? standardColumns(steps, waterfalls) : Object.keys(fields);
+export function resultColumnNames({ steps, namesProviders, output: { fields } }: Columns): readonly string[] {
+  return fields === null ? standardColumns(steps, namesProviders) : Object.keys(fields);
 }
 
 /** The configured columns, or the standard ones. @param columns of the input */
@@ -81,8 +80,8 @@ export function resultColumns(job: Columns, columns: readonly string[]): ResultC
 }
 
 /** The path of each column by its name. */
-function pathsOf({ steps, waterfalls, output: { fields } }: Columns): Readonly<Record<string, string>> {
-  return fields ?? Object.fromEntries(standardColumns(steps, waterfalls).map((name) => [name, name]));
+function pathsOf({ steps, namesProviders, output: { fields } }: Columns): Readonly<Record<string, string>> {
+  return fields ?? Object.fromEntries(standardColumns(steps, namesProviders).map((name) => [name, name]));
 }
 
 const TYPES: Readonly<Partial<Record<FieldType, ColumnType>>> = {
@@ -135,10 +134,10 @@ function toTyped(value: unknown, { type }: ColumnType): Cell {
   }
 }
 
-function standardColumns(steps: readonly Step[], waterfalls: Waterfalls): readonly string[] {
+function standardColumns(steps: readonly Step[], namesProviders: boolean): readonly string[] {
   const own = SPECS.flatMap(({ name, hasColumnsAlways }) => (hasColumnsAlways ? COLUMNS[name] : []));
   const others = steps.flatMap((step) => (specOf(step).hasColumnsAlways ? [] : COLUMNS[step]));
-  const sources = steps.flatMap((step) => (waterfalls[step] === undefined ? [] : [`${step}.source`]));
+  const sources = namesProviders ? steps.map((step) => `${step}.source`) : [];
   return ['result.outcome', 'result.error', ...own, ...others, ...sources];
 }
 

@@ -1,3 +1,4 @@
+import { BUILT_IN } from '../../src/providers/definition/built-in.ts';
 import { expect, test } from 'vitest';
 import { compileJob, describeDifference } from '../../src/definition/compile-job.ts';
 import { KEYS } from '../../src/definition/keys.ts';
@@ -19,22 +20,31 @@ test('the smallest job gets its defaults', () => {
       where: null,
     },
     steps: ['enrich', 'verify'],
-    service: {
-      baseUrl: null,
-      embedded: true,
-      rpm: null,
-      plan: 'enterprise',
-      concurrency: 'auto',
-      timeoutMs: 30_000,
-      windows: [],
-      quota: null,
-      domainField: 'domain',
-      creditPrice: null,
-    },
     enrich: { by: ['email', 'domain'], minLikelihood: 0, required: [] },
     reveal: { by: ['linkedin_url'] },
-    providers: [],
-    waterfalls: {},
+    namesProviders: false,
+    providers: [
+      {
+        name: 'service',
+        definition: BUILT_IN,
+        baseUrl: null,
+        embedded: true,
+        plan: 'enterprise',
+        windows: [],
+        quota: null,
+        domainField: 'domain',
+        concurrency: 'auto',
+        timeoutMs: 30_000,
+        onUnavailable: 'wait',
+        maxCalls: null,
+        maxCredits: null,
+        creditPrice: null,
+      },
+    ],
+    waterfalls: {
+      enrich: { from: ['service'], keys: [['email', 'domain']], until: [], fields: 'whole' },
+      verify: { from: ['service'], keys: [['email']], until: [], fields: 'whole' },
+    },
     verify: { when: 'always', patienceMs: 0 },
     output: {
       uri: 'out/leads.jsonl.gz',
@@ -230,9 +240,9 @@ test('quota windows are a list of objects in a file, and a text in a flag or a v
       ],
     },
   };
-  expect(compiled({ flags: LEAST, file: inFile }).service.windows).toEqual(windows);
-  expect(compiled({ flags: { ...LEAST, 'service.windows': '10/second, 50000/day' } }).service.windows).toEqual(windows);
-  expect(compiled({ flags: LEAST, env: { MILLRACE_SERVICE_WINDOWS: '10/second,50000/day' } }).service.windows).toEqual(windows);
+  expect(compiled({ flags: LEAST, file: inFile }).providers[0]?.windows).toEqual(windows);
+  expect(compiled({ flags: { ...LEAST, 'service.windows': '10/second, 50000/day' } }).providers[0]?.windows).toEqual(windows);
+  expect(compiled({ flags: LEAST, env: { MILLRACE_SERVICE_WINDOWS: '10/second,50000/day' } }).providers[0]?.windows).toEqual(windows);
 });
 
 test.each(['10/week', '0/day', '10', '10/day,20/day', '1e3/hour'])('the quota windows %j are refused', (text) => {

@@ -63,7 +63,7 @@ test('the sample job is found by name', async () => {
   expect(job).toMatchObject({
     name: 'sample',
     steps: ['enrich', 'verify'],
-    service: { embedded: true, rpm: 1000 },
+    providers: [{ embedded: true, windows: [{ limit: 1000, periodMs: 60_000 }] }],
     output: { uri: 'out/leads.enriched.csv' },
   });
   expect(warnings).toEqual([]);

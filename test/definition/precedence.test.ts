@@ -1,3 +1,4 @@
+import { servicePace } from '../../src/definition/job-provider.ts';
 import * as fc from '../support/fast-check.ts';
 import { describe, expect, test } from 'vitest';
 import { compileJob } from '../../src/definition/compile-job.ts';
@@ -147,7 +148,7 @@ describe('a flag wins over the environment, which wins over the file', () => {
       env: { MILLRACE_SERVICE_REGIONS_EU: 'https://eu.example.com/', MILLRACE_REGION: 'eu', MILLRACE_RPM: '5' },
       flags: rest,
     });
-    expect(job.service.baseUrl).toBe('https://eu.example.com');
+    expect(job.providers[0]?.baseUrl).toBe('https://eu.example.com');
   });
 
   test('null resets a value, and an empty variable counts as unset', () => {
@@ -183,7 +184,7 @@ describe('names', () => {
 
   test('unknown variables are ignored; the dotted form of a short flag gives a warning', () => {
     const { job, warnings } = compileJob(sources({ env: { MILLRACE_PORT: 'tcp://10.0.0.1:80', MILLRACE_SERVICE_RPM: '7' }, flags: LEAST }));
-    expect(job.service.rpm).toBeNull();
+    expect(servicePace(job).rpm).toBeNull();
     expect(warnings).toEqual(['MILLRACE_SERVICE_RPM is ignored: the variable is MILLRACE_RPM']);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { compileJob, describeDifference } from '../../src/definition/compile-job.ts';
 import type { CompiledJob } from '../../src/definition/compiled-job.ts';
-import { keyVariable, providerChannels, serviceSettings } from '../../src/definition/job-provider.ts';
+import { keyVariable, providerChannels, paceOf } from '../../src/definition/job-provider.ts';
 import { compileProvider } from '../../src/providers/definition/compile-provider.ts';
 import type { CompiledProvider } from '../../src/providers/compiled-provider.ts';
 import { refusalOf, sources, type Flags } from './support.ts';
@@ -118,13 +118,28 @@ describe('a job that names its providers', () => {
     ]);
   });
 
+  it('may say what a service may: its rate, a shared quota, the field of a domain', () => {
+    const settings = { embedded: true, rpm: 90, windows: ['5/second'], quota: 'redis://localhost:6379/1', fields: { domain: 'website' } };
+    const { job: made, warnings } = job({ providers: { millrace: settings }, steps: ['enrich'] });
+    const [provider] = made.providers;
+    expect(provider).toMatchObject({ plan: null, quota: 'redis://localhost:6379/1', domainField: 'website' });
+    if (provider === undefined) throw new Error('the job has a provider');
+    expect(paceOf(provider, provider.definition.quota)).toEqual({ rpm: 90, windows: [{ limit: 5, periodMs: 1_000 }], isShared: true });
+    expect(made.fingerprint).toMatchObject({ 'providers.millrace.fields.domain': 'website' });
+    expect(warnings).toEqual([]);
+    const refused = (own: object): string => refusalOf(() => job({ providers: own, steps: ['enrich'] })).message;
+    expect(refused({ acme: { fields: { domain: 'website' } } })).toContain('providers.acme.fields is for the definition millrace');
+    expect(refused({ acme: { quota: 'http://localhost' } })).toContain('is no address of a Redis server');
+    expect(refused({ acme: { quota: 'redis://:secret@localhost' } })).toContain('a password does not belong into a flag or a job file');
+  });
+
   it('takes windows of the plan, or those of the job in their place', () => {
     const of = (settings: object): unknown => {
       const { job: made } = job({ providers: { acme: settings }, steps: ['enrich'] });
       const [provider] = made.providers;
       const [channel] = provider === undefined ? [] : providerChannels(provider, made);
       if (provider === undefined || channel === undefined) throw new Error('the provider has a channel');
-      const { rpm, windows } = serviceSettings(provider, channel.quota);
+      const { rpm, windows } = paceOf(provider, channel.quota);
       return [rpm, windows];
     };
     expect(of({})).toEqual([60, [{ limit: 1000, periodMs: 86_400_000 }]]);

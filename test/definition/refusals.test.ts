@@ -327,36 +327,41 @@ describe('a refusal names the value and has the exit code of its layer', () => {
 
 describe("a higher layer's choice replaces that of lower layers", () => {
   test('between rpm and plan', () => {
-    expect(compiled({ file: { ...INPUT, service: { embedded: true, plan: 'scale' } }, flags: { rpm: '70' } }).service).toMatchObject({
-      rpm: 70,
+    expect(compiled({ file: { ...INPUT, service: { embedded: true, plan: 'scale' } }, flags: { rpm: '70' } }).providers[0]).toMatchObject({
+      windows: [{ limit: 70, periodMs: 60_000 }],
       plan: null,
     });
-    expect(compiled({ file: { ...INPUT, service: { embedded: true, rpm: 70 } }, env: { MILLRACE_PLAN: 'scale' } }).service).toMatchObject({
-      rpm: 5000,
+    expect(
+      compiled({ file: { ...INPUT, service: { embedded: true, rpm: 70 } }, env: { MILLRACE_PLAN: 'scale' } }).providers[0],
+    ).toMatchObject({
+      windows: [{ limit: 5000, periodMs: 60_000 }],
       plan: 'scale',
     });
   });
 
   test('between embedded and an address', () => {
-    expect(compiled({ file: { ...INPUT, service: { baseUrl: 'http://a.test' } }, flags: { embedded: true } }).service).toMatchObject({
+    expect(compiled({ file: { ...INPUT, service: { baseUrl: 'http://a.test' } }, flags: { embedded: true } }).providers[0]).toMatchObject({
       baseUrl: null,
       embedded: true,
     });
     expect(
-      compiled({ file: { ...INPUT, service: { embedded: true } }, flags: { 'base-url': 'http://a.test/prefix/' } }).service,
+      compiled({ file: { ...INPUT, service: { embedded: true } }, flags: { 'base-url': 'http://a.test/prefix/' } }).providers[0],
     ).toMatchObject({
       baseUrl: 'http://a.test/prefix',
       embedded: false,
     });
-    expect(compiled({ file: { ...INPUT, service: { baseUrl: 'http://a.test' } }, flags: { embedded: false } }).service.baseUrl).toBe(
+    expect(compiled({ file: { ...INPUT, service: { baseUrl: 'http://a.test' } }, flags: { embedded: false } }).providers[0]?.baseUrl).toBe(
       'http://a.test',
     );
   });
 
   test('without plan and rpm, embedded means enterprise, and any other service growth with a warning', () => {
-    expect(compileJob(sources({ flags: LEAST }))).toMatchObject({ job: { service: { plan: 'enterprise', rpm: null } }, warnings: [] });
+    expect(compileJob(sources({ flags: LEAST }))).toMatchObject({
+      job: { providers: [{ plan: 'enterprise', windows: [] }] },
+      warnings: [],
+    });
     const { job, warnings } = compileJob(sources({ flags: { ...NO_SERVICE, 'base-url': 'http://a.test' } }));
-    expect(job.service).toMatchObject({ plan: 'growth', rpm: 1000 });
+    expect(job.providers[0]).toMatchObject({ plan: 'growth', windows: [{ limit: 1000, periodMs: 60_000 }] });
     expect(warnings).toEqual([expect.stringMatching(/growth, 1,000 requests a minute/)]);
   });
 });

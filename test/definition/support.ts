@@ -41,3 +41,9 @@ export function refusalOf(work: () => unknown): MillraceError {
   }
   throw new Error('it was not refused');
 }
+
+/** The parts of a job that say how fast its one service is asked. @param rpm requests a minute; null is unlimited */
+export function paced(rpm: number | null): Pick<CompiledJob, 'namesProviders' | 'providers'> {
+  const { namesProviders, providers } = compiled({ flags: rpm === null ? LEAST : { ...LEAST, rpm: String(rpm) } });
+  return { namesProviders, providers };
+}

@@ -116,7 +116,7 @@ async function run(
     } as const;
     return {
       code: await runCommand(job, options, {
-        service: { baseUrl: service.url, apiKey: new RotatingKey(API_KEY) },
+        access: new Map([['service', { baseUrl: service.url, apiKey: new RotatingKey(API_KEY) }]]),
         command: 'millrace run',
         signals: { drain: stop.signal, abort: new AbortController().signal },
         env: {},

@@ -168,7 +168,7 @@ check.each(folders)('%s: the job in the ConfigMap is one, for the day that the n
   for (const uri of [job.output.uri, job.checkpoint.uri, job.ledger.uri]) expect(uri).toMatch(durable);
   // Concurrent pods share the plan and the paid answers. No manifest contains the password.
   const redis = cronJob(folder).jobTemplate.spec?.completionMode === 'Indexed' ? 'redis://:secret@redis.millrace.svc:6379/0' : null;
-  expect(job.service.quota).toBe(redis);
+  expect(job.providers[0]?.quota).toBe(redis);
   if (redis !== null) expect(job.ledger.uri).toBe(redis);
 });
 

@@ -1,4 +1,6 @@
 /** The steps in front of a pool that a test answers by hand, and a ledger in memory. */
+import { serviceWaterfalls } from '../../src/definition/compile-service.ts';
+import type { RawJob } from '../../src/definition/schema.ts';
 import { AttemptClient, type EnrichAnswer, type VerifyAnswer } from '../../src/client/attempt-client.ts';
 import type { BatchItem, LookupOptions, ProviderClient } from '../../src/client/provider-client.ts';
 import type { CallMeta, CallResult, VerificationResult } from '../../src/client/types.ts';
@@ -246,5 +248,9 @@ export function record(email: string, domain = '', bad: string | null = null, li
 }
 
 export function job(steps: readonly Step[], when: 'always' | 'unverified' = 'always'): CompiledJob {
-  return { steps, waterfalls: {}, providers: [], verify: { when, patienceMs: 0 } } as unknown as CompiledJob;
+  const waterfalls = serviceWaterfalls(steps, {
+    enrich: { by: ['email', 'domain'] },
+    reveal: { by: ['linkedin_url'] },
+  } as unknown as RawJob);
+  return { steps, waterfalls, namesProviders: false, verify: { when, patienceMs: 0 } } as unknown as CompiledJob;
 }

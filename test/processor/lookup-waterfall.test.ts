@@ -33,6 +33,7 @@ function ask(answers: readonly (Outcome | null)[], rule: Partial<Waterfall> = {}
         done(answer ?? MISS);
       },
     })),
+    true,
   );
   const told: Told[] = [];
   const lookups = answers.map((answer, index) => (answer === null ? null : { key: `key ${names[index]}` }));
@@ -92,7 +93,7 @@ describe('a lookup over several providers', () => {
     const open: ((outcome: Outcome) => void)[] = [];
     const rule: Waterfall = { from: ['a', 'b', 'c'], keys: [], until: ['title'], fields: 'merge' };
     const provider = { ask: (_: unknown, done: (outcome: Outcome) => void) => void open.push(done) };
-    const waterfall = new LookupWaterfall<{ readonly key: string }, AnyRecord>('enrich', rule, [provider, provider, provider]);
+    const waterfall = new LookupWaterfall<{ readonly key: string }, AnyRecord>('enrich', rule, [provider, provider, provider], true);
     const heldAtTheEnd: number[] = [];
     const lookup = { key: 'k' };
     for (const last of [MISS, { kind: 'suppressed' } as const]) {

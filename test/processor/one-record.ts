@@ -26,7 +26,12 @@ const isFree = (domain: string): boolean => domain === 'free.example';
 
 export function makeProcessor(steps: readonly Step[], when: 'always' | 'unverified' = 'always', batch?: number): Bed {
   const bench = makeBench();
-  const provider = { name: null, contextOf: () => bench.context, scopes: SCOPES, ...(batch === undefined ? {} : { verifyBatch: batch }) };
+  const provider = {
+    name: 'service',
+    contextOf: () => bench.context,
+    scopes: SCOPES,
+    ...(batch === undefined ? {} : { verifyBatch: batch }),
+  };
   const open = openSteps(job(steps, when), [provider]);
   return { bench, verify: open.verify?.[0] ?? null, processor: new RecordProcessor(job(steps, when), open, keysFor(steps, isFree)) };
 }

@@ -5,7 +5,8 @@ import type { InputRecord } from '../../src/formats/input-record.ts';
 import type { Contribution } from '../../src/processor/contribution.ts';
 import type { VerifyLookup } from '../../src/processor/verify.ts';
 import type { LookupOutcome } from '../../src/lookup/lookup-outcome.ts';
-import { VerifyWaterfall, type VerifyRule } from '../../src/processor/verify-waterfall.ts';
+import type { Waterfall } from '../../src/definition/steps.ts';
+import { VerifyWaterfall } from '../../src/processor/verify-waterfall.ts';
 
 type Verdict = 'deliverable' | 'undeliverable' | 'risky' | 'unknown' | 'failed' | 'away' | 'suppressed';
 
@@ -38,7 +39,7 @@ class Bed {
 
   constructor(
     providers: number,
-    rule: Partial<VerifyRule> | null = {},
+    rule: Partial<Waterfall> | null = {},
     groups: { rows: number; before: number } | null = null,
     isOrdered = true,
   ) {
@@ -51,8 +52,8 @@ class Bed {
       },
       flush: () => void this.flushes.push(provider),
     }));
-    const full = rule === null ? null : { from: this.#names, until: ['deliverable', 'undeliverable', 'risky'], ...rule };
-    this.waterfall = new VerifyWaterfall(steps, full, groups);
+    const full = { from: this.#names, until: ['deliverable', 'undeliverable', 'risky'], ...rule };
+    this.waterfall = new VerifyWaterfall(steps, full, rule !== null, groups);
   }
 
   take(number: number, email: string | null): void {

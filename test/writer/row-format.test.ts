@@ -292,10 +292,9 @@ describe('the cells of a result', () => {
 });
 
 describe('rows of a job that names its providers', () => {
-  const RULE = { from: ['pdl'], keys: [], until: [], fields: 'merge' } as const;
   const job = (format: 'csv' | 'jsonl'): CompiledJob => ({
     ...jobFor({ format }, ['enrich', 'verify', 'company']),
-    waterfalls: { enrich: RULE, verify: RULE, company: RULE },
+    namesProviders: true,
   });
   const enriched = {
     email: 'a@b.example',

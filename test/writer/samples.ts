@@ -117,8 +117,7 @@ export function manifestOf(columns: readonly string[]): InputManifest {
 export function jobFor(output: Partial<CompiledJob['output']>, steps: CompiledJob['steps'] = ['enrich', 'verify']): CompiledJob {
   return {
     steps,
-    waterfalls: {},
-    providers: [],
+    namesProviders: false,
     output: { uri: 'out', format: 'csv', compression: 'none', fields: null, escapeFormulas: false, ...output },
   } as unknown as CompiledJob;
 }

@@ -5,7 +5,7 @@ import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { Invocation } from '../invocation.ts';
 import { readJob } from '../read-job.ts';
 import { withStopSignals } from '../signals.ts';
-import { readKeys } from '../../library/job-access.ts';
+import { readKeys } from '../../library/provider-access.ts';
 import { warn } from '../with-service.ts';
 
 /** Checks everything and calls nothing. It needs no API key, and says so where `millrace run` would miss one. */
@@ -22,8 +22,8 @@ export async function plan(invocation: Invocation): Promise<ExitCode> {
 /** For a job that names its providers: of all of them. */
 async function apiKeyState(job: CompiledJob, env: NodeJS.ProcessEnv): Promise<ApiKeyState> {
   try {
-    const { service, providers } = await readKeys(job, env, warn);
-    return { state: [service, ...providers.values()].every((key) => key === null) ? 'not_needed' : 'set' };
+    const keys = await readKeys(job, env, warn);
+    return { state: [...keys.values()].every((key) => key === null) ? 'not_needed' : 'set' };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { state: error.code === 'no_api_key' ? 'missing' : 'unusable', problem: error.message, hint: error.hint ?? '' };

@@ -2,7 +2,7 @@
 import type { JobProvider } from '../../definition/compiled-job.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { Money } from '../../definition/credit-price.ts';
-import { providerChannels, serviceSettings } from '../../definition/job-provider.ts';
+import { providerChannels, paceOf } from '../../definition/job-provider.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { ledgerOrigin } from '../lifecycle/service-origin.ts';
 import { matchRatesBy, type CreditForecast } from './plan-credits.ts';
@@ -76,7 +76,7 @@ export async function forecastProviders(
 function timesOf(provider: JobProvider, job: CompiledJob, requests: Readonly<Partial<Record<Step, number>>>): PlanTimes {
   return longest(
     providerChannels(provider, job).map(({ quota, steps }) => {
-      const { rpm, windows } = serviceSettings(provider, quota);
+      const { rpm, windows } = paceOf(provider, quota);
       return planTimes(
         steps.reduce((sum, step) => sum + (requests[step] ?? 0), 0),
         rpm,

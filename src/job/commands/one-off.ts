@@ -5,6 +5,8 @@
 import { hash, randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AttemptClient } from '../../client/attempt-client.ts';
+import { paceOf } from '../../definition/job-provider.ts';
 import type { OneOffSettings } from '../../definition/one-off-choice.ts';
 import { Ledger } from '../../ledger/ledger.ts';
 import { FileLedger, type RunLedger } from '../../ledger/run-ledger.ts';
@@ -99,7 +101,8 @@ class KeyLoop {
   constructor(options: OneOffOptions, ledger: RunLedger) {
     this.#options = options;
     const { settings, service, signals, notify } = options;
-    const { rpm, windows, domainField, timeoutMs } = settings.service;
+    const { timeoutMs, domainField } = settings.service;
+    const { rpm, windows } = paceOf(settings.service, settings.service.definition.quota);
     const state = new RunState(signals);
     state.stopping.addEventListener('abort', () => {
       this.#onStop();
@@ -112,8 +115,10 @@ class KeyLoop {
     const counters = new Counters(null, monotonicNow);
     this.#state = state;
     this.#calls = openCalls({
-      settings,
-      service,
+      provider: settings.service,
+      limits: settings.limits,
+      access: service,
+      makeClient: (connections) => new AttemptClient({ ...service, timeoutMs, domainField, connections }),
       counters,
       budget: new CallBudget({
         maxCalls: settings.limits.maxCalls,

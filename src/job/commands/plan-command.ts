@@ -1,3 +1,4 @@
+import { serviceOf, servicePace } from '../../definition/job-provider.ts';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { currentHolder } from '../../lock/job-lock.ts';
@@ -113,13 +114,15 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
   const { job, start } = await howItWouldStart(whole, paths, options);
   await adoptSpool(paths, null);
   const { manifest } = start.checkpoint;
-  const origin = ledgerOrigin(job.service.baseUrl, start.checkpoint);
+  const service = serviceOf(job);
+  const pace = servicePace(job);
+  const origin = ledgerOrigin(service?.baseUrl ?? null, start.checkpoint);
   const place = ledgerLocation(job.ledger.uri, isShared(job.ledger.uri) ? join(scratch, 'ledger') : paths.ledger);
   const ledger =
     job.ledger.uri === '' ? null : await openReadOnlyLedger(place, { ...ledgerRights(job, start.checkpoint), tell: silentTeller });
   const seen = new KeySet(join(scratch, 'keys'));
   try {
-    const waterfalls = job.providers.length === 0 ? null : new WaterfallCounting(job, start.checkpoint, seen, ledger);
+    const waterfalls = service !== null ? null : new WaterfallCounting(job, start.checkpoint, seen, ledger);
     const counting = new PlanCounting(job, await loadKeys(job, manifest), seen, ledger, origin, waterfalls);
     // A retry has as many records as its output has rows.
     const limit = start.checkpoint.retry?.before.result.tally.total ?? job.limits.limit ?? Infinity;
@@ -132,7 +135,7 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
       }
     }
     const finished = start.kind === 'done' || start.kind === 'finish';
-    const rpm = ownRpm(job, start.checkpoint);
+    const rpm = ownRpm(pace, start.checkpoint);
     const forecast =
       waterfalls === null ? null : await forecastProviders(job, start.checkpoint, finished ? {} : waterfalls.counts, options.matchRate);
     const { unique, fromLedger } = waterfalls ?? counting;
@@ -164,11 +167,11 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
               counting.paid,
               options.matchRate === null && ledger !== null ? await ledgerMatchRates(job, origin) : {},
               options.matchRate,
-              job.service,
+              service?.creditPrice ?? null,
             ),
       rpm,
       ...(forecast?.times ??
-        planTimes(requests.total, rpm, start.checkpoint.shard === null || job.service.quota !== null, ownWindows(job, start.checkpoint))),
+        planTimes(requests.total, rpm, start.checkpoint.shard === null || pace.isShared, ownWindows(pace, start.checkpoint))),
       ...(ends === null ? {} : { ends }),
       apiKey: apiKey.state,
       ...(job.input.where === null ? {} : { skipped: counting.skipped }),
@@ -220,10 +223,10 @@ function describeStart({ start, heldBy, ends }: RunForecast): string {
 
 function describe(
   plan: RunForecast,
-  job: Pick<CompiledJob, 'steps' | 'service' | 'limits' | 'providers' | 'waterfalls'>,
+  job: Pick<CompiledJob, 'steps' | 'limits' | 'providers' | 'waterfalls' | 'namesProviders'>,
   apiKey: ApiKeyState,
 ): string {
-  const { steps, service, limits } = job;
+  const { steps, limits } = job;
   const { requests, lookups, surplus, providers, orders = {} } = plan;
   const atMost = providers === undefined ? '' : 'at most ';
   const rows: [string, string][] = [
@@ -254,7 +257,12 @@ function describe(
     ['already in the ledger', count(lookups.fromLedger)],
     ['requests needed', `${atMost}${count(requests.total)} (${steps.map((step) => `${step} ${count(requests[step])}`).join(', ')})`],
     ['credits', creditsText(providers === undefined ? plan.credits : { ...plan.credits, from: null }, limits.maxCredits)],
-    ['time', providers === undefined ? formatPlanTimes(plan, requests.total, plan.rpm, service.embedded, service.windows) : timeOf(plan)],
+    [
+      'time',
+      providers === undefined
+        ? formatPlanTimes(plan, requests.total, plan.rpm, serviceOf(job)?.embedded === true, servicePace(job).windows)
+        : timeOf(plan),
+    ],
     ['millrace run', 'problem' in apiKey ? `would end with ${EXIT.config}: ${printable(apiKey.problem)}` : describeStart(plan)],
     ...('problem' in apiKey ? [['', apiKey.hint] satisfies [string, string]] : []),
   ];

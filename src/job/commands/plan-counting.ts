@@ -1,4 +1,5 @@
 /** Counts the requests that a run would send, without a request. */
+import { serviceOf } from '../../definition/job-provider.ts';
 import type { LedgerAnswer } from '../../ledger/ledger.ts';
 import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
 import type { KeysOf, RecordKeys } from '../../processor/lookup-keys.ts';
@@ -51,7 +52,11 @@ export class PlanCounting {
     this.#keysOf = keysOf;
     this.#seen = seen;
     this.#ledger = ledger;
-    this.#scopes = lookupScopes((step, options) => ledger?.scope(origin, step, options) ?? -1, job.service.domainField, job);
+    this.#scopes = lookupScopes(
+      (step, options) => ledger?.scope(origin, step, options) ?? -1,
+      serviceOf(job)?.domainField ?? 'domain',
+      job,
+    );
   }
 
   /** Fetches the answers for all lookups of these records from the ledger, then those of the lookups that follow from them. */

@@ -1,7 +1,7 @@
 /** The credits that a run will cost, by the share of lookups that match. */
 import { openContents } from '../../ledger/open-contents.ts';
 import type { ScopeStats } from '../../ledger/stats.ts';
-import { costOf, moneyText, type Money } from '../../definition/credit-price.ts';
+import { costOf, moneyText, type CreditPrice, type Money } from '../../definition/credit-price.ts';
 import { ledgerLocation } from '../../definition/ledger-location.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { count } from '../../util/display.ts';
@@ -39,7 +39,7 @@ export function forecastCredits(
   { asked, verifyFound }: PaidLookups,
   known: MatchRates,
   stated: number | null,
-  { creditPrice }: Pick<CompiledJob['service'], 'creditPrice'>,
+  creditPrice: CreditPrice | null,
 ): CreditForecast {
   const rates: MatchRates = stated === null ? known : { enrich: stated, company: stated, reveal: stated };
   const needed = LOOKUPS.filter((step) => asked[step] > 0);

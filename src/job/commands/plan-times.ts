@@ -1,6 +1,6 @@
 /** How long a run's requests take at the plan's rate, with and without a burst at the start. Pure. */
 import { describeWindow } from '../../limiter/inference/long-window.ts';
-import type { StatedWindow } from '../../definition/compiled-job.ts';
+import type { QuotaWindow } from '../../providers/compiled-provider.ts';
 import { count, duration } from '../../util/display.ts';
 
 export interface PlanTimes {
@@ -15,7 +15,7 @@ export interface PlanTimes {
  * @param mayBurst false: the run paces itself from the first request on, as a shard does.
  * @param windows that the job states: the tightest one counts
  */
-export function planTimes(requests: number, rpm: number | null, mayBurst: boolean, windows: readonly StatedWindow[] = []): PlanTimes {
+export function planTimes(requests: number, rpm: number | null, mayBurst: boolean, windows: readonly QuotaWindow[] = []): PlanTimes {
   // All windows but the last must pass.
   const leastSeconds = Math.max(
     0,
@@ -33,7 +33,7 @@ export function formatPlanTimes(
   requests: number,
   rpm: number | null,
   embedded: boolean,
-  windows: readonly StatedWindow[] = [],
+  windows: readonly QuotaWindow[] = [],
 ): string {
   const plain = planTimes(requests, rpm, false).seconds ?? 0;
   if (requests > 0 && seconds !== null && seconds > plain)
@@ -48,8 +48,8 @@ export function formatPlanTimes(
   return `${burst} when the key's bucket is full${atOnce}, else ${duration(seconds * 1_000)}${secondsWithBurst === 0 ? ` ${rate}` : ''}`;
 }
 
-function tightest(requests: number, windows: readonly StatedWindow[]): string {
-  const periods = ({ limit, periodMs }: StatedWindow): number => Math.floor((requests - 1) / limit) * periodMs;
+function tightest(requests: number, windows: readonly QuotaWindow[]): string {
+  const periods = ({ limit, periodMs }: QuotaWindow): number => Math.floor((requests - 1) / limit) * periodMs;
   const [first] = windows.toSorted((one, other) => periods(other) - periods(one));
   return first === undefined ? '' : `the ${describeWindow(first)}`;
 }

@@ -1,4 +1,5 @@
 /** From the last row to a finished job. Each step is durable before the next, so that a crash between two steps can be repaired. */
+import { servicePace } from '../../definition/job-provider.ts';
 import { writeCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../../storage/fence.ts';
 import { InputError } from '../../util/errors.ts';
@@ -67,7 +68,7 @@ export async function putInPlace(
   await commit();
   const result = await inPlace(paths, checkpoint.result);
   if (job.output.split !== null && result !== null) await splitOutput(job, paths.output, checkpoint.manifest, result, fence);
-  const report = buildReport(checkpoint, job, ownRpm(job, checkpoint));
+  const report = buildReport(checkpoint, job, ownRpm(servicePace(job), checkpoint));
   await writeReports(paths, report, reportPage(pageData(checkpoint, report)), fence);
   await writeMarker(paths, checkpoint, job.output.uri, fence);
   await writeCheckpoint(paths.checkpoint, { ...checkpoint, state: 'finished', retry: null, result }, fence);

@@ -1,4 +1,4 @@
-/** Where the ledger keeps the answers of a provider that a job names. */
+/** Where the ledger keeps the answers of a provider. */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 import { declaredScopes, lookupScopes, type LookupScopes } from '../../processor/scopes.ts';
@@ -6,12 +6,13 @@ import { ledgerOrigin } from './service-origin.ts';
 
 /** @param scopeOf the number of a scope in the ledger */
 export function providerScopes(
-  provider: Pick<JobProvider, 'baseUrl' | 'definition'>,
+  provider: Pick<JobProvider, 'baseUrl' | 'definition' | 'domainField'>,
   job: Pick<CompiledJob, 'enrich' | 'reveal'>,
   checkpoint: Pick<Checkpoint, 'ledgerKey'>,
   scopeOf: (origin: string, step: string, options: string) => number,
 ): LookupScopes {
   const origin = ledgerOrigin(provider.baseUrl, checkpoint);
   const own = (step: string, options: string): number => scopeOf(origin, step, options);
-  return provider.definition.client === 'built-in' ? lookupScopes(own, 'domain', job) : declaredScopes(own, provider.definition, job);
+  const { definition, domainField } = provider;
+  return definition.client === 'built-in' ? lookupScopes(own, domainField, job) : declaredScopes(own, definition, job);
 }

@@ -1,9 +1,9 @@
 /** The names of a service: for its quota, and for its answers in a ledger. Pure. */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import type { CompiledJob } from '../../definition/compiled-job.ts';
+import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 
 /** The address of a service; null for the embedded one, which has one name, because its port changes. */
-type BaseUrl = CompiledJob['service']['baseUrl'];
+type BaseUrl = JobProvider['baseUrl'];
 
 /** The origin, by which a quota is shared. */
 export function serviceOrigin(baseUrl: BaseUrl): string {
@@ -19,13 +19,13 @@ export function ledgerOrigin(baseUrl: BaseUrl, { ledgerKey }: Pick<Checkpoint, '
 }
 
 /** For the checkpoint of a new run, where an address has a path. */
-export function newLedgerKey({ service, providers }: Pick<CompiledJob, 'service' | 'providers'>): Pick<Checkpoint, 'ledgerKey'> {
-  return [service, ...providers].some(({ baseUrl }) => pathOf(baseUrl) !== '') ? { ledgerKey: 'path' } : {};
+export function newLedgerKey({ providers }: Pick<CompiledJob, 'providers'>): Pick<Checkpoint, 'ledgerKey'> {
+  return providers.some(({ baseUrl }) => pathOf(baseUrl) !== '') ? { ledgerKey: 'path' } : {};
 }
 
 /** Addresses whose answers an earlier version may have stored under the origin alone. */
-export function addressesWithPath({ service, providers }: Pick<CompiledJob, 'service' | 'providers'>): readonly string[] {
-  return [service, ...providers].flatMap(({ baseUrl }) => (baseUrl !== null && pathOf(baseUrl) !== '' ? [baseUrl] : []));
+export function addressesWithPath({ providers }: Pick<CompiledJob, 'providers'>): readonly string[] {
+  return providers.flatMap(({ baseUrl }) => (baseUrl !== null && pathOf(baseUrl) !== '' ? [baseUrl] : []));
 }
 
 function pathOf(baseUrl: BaseUrl): string {

@@ -74,9 +74,9 @@ async function someRows(rows: WrittenRows): Promise<Buffer[]> {
 }
 
 /** The cells of the verdict's column. Those of the input stand before those of the result. */
-function cellsAt({ steps, waterfalls, output }: CompiledJob, manifest: InputManifest): (rows: readonly Buffer[]) => Promise<string[]> {
-  const at = manifest.columns.length + columnOf({ steps, waterfalls, output });
-  const { delimiter } = outputTable(output, manifest);
+function cellsAt(job: CompiledJob, manifest: InputManifest): (rows: readonly Buffer[]) => Promise<string[]> {
+  const at = manifest.columns.length + columnOf(job);
+  const { delimiter } = outputTable(job.output, manifest);
   return async (rows) => {
     const texts = rows.map((row) => row.toString('utf8').replace(/\r?\n$/, ''));
     const cells = await readQuoted(
@@ -89,7 +89,7 @@ function cellsAt({ steps, waterfalls, output }: CompiledJob, manifest: InputMani
 }
 
 /** The place of the verdict among the columns that the job adds. */
-function columnOf(job: Pick<CompiledJob, 'steps' | 'waterfalls' | 'output'>): number {
+function columnOf(job: Pick<CompiledJob, 'steps' | 'namesProviders' | 'output'>): number {
   const { fields } = job.output;
   return fields === null ? resultColumnNames(job).indexOf('verify.result') : Object.values(fields).indexOf('verify.result');
 }

@@ -1,4 +1,5 @@
 /** The view of a run that a monitor shows. It is taken when a request comes, and nothing runs by itself. */
+import { servicePace } from '../../definition/job-provider.ts';
 import type { Meter } from '../run/meter.ts';
 import type { ProviderView } from '../run/channel-views.ts';
 import type { StoredSlots } from '../../checkpoint/call-slots.ts';
@@ -55,7 +56,7 @@ export function viewsOf(source: RunParts, now: () => number, wallNow: () => numb
   const { counters, job, limiter, loop, pool, providers = [] } = source;
   const creditsBefore = new Map(providers.map((provider) => [provider.name, provider.counters.credits]));
   const { manifest, mark } = source.checkpoint;
-  const look = snapshots(source, ownRpm(job, source.checkpoint), job.limits.limit, now);
+  const look = snapshots(source, ownRpm(servicePace(job), source.checkpoint), job.limits.limit, now);
   let snapshot = look();
   let lookedAt = now();
   const begun = {
@@ -78,8 +79,8 @@ export function viewsOf(source: RunParts, now: () => number, wallNow: () => numb
       snapshot: { ...snapshot, ...counts },
       meter: counters.meter,
       pool,
-      rpm: job.service.rpm,
-      ownRpm: ownRpm(job, source.checkpoint),
+      rpm: servicePace(job).rpm,
+      ownRpm: ownRpm(servicePace(job), source.checkpoint),
       quota: limiter.stated ?? { limit: null, remaining: null },
       heldUp: counts.heldUp,
       heldUpUntilMs: counts.heldUp === null || counts.heldUp.leftMs === null ? null : wallNow() + counts.heldUp.leftMs,

@@ -1,3 +1,4 @@
+import { servicePace } from '../../definition/job-provider.ts';
 import { previewRows } from '../commands/preview.ts';
 import type { Reporter } from './reporter.ts';
 import { ownRpm } from '../shards/shard-job.ts';
@@ -44,7 +45,7 @@ export function barReporter(job: CompiledJob, out: Terminal, env: NodeJS.Process
     start: (parts) => {
       const { checkpoint, resumed } = parts;
       if (resumed) say(`Resuming ${job.name} after ${soFar(checkpoint.mark.tally.total, checkpoint.totals.lookups.unique)}.`);
-      const snapshot = snapshots(parts, ownRpm(parts.job, parts.checkpoint), parts.job.limits.limit, () => performance.now());
+      const snapshot = snapshots(parts, ownRpm(servicePace(parts.job), parts.checkpoint), parts.job.limits.limit, () => performance.now());
       draw = () => {
         const now = snapshot();
         if (!live) {

@@ -1,3 +1,4 @@
+import { servicePace } from '../../definition/job-provider.ts';
 import { openJsonLog } from '../../telemetry/json-log.ts';
 import type { Reporter } from './reporter.ts';
 import { ownRpm } from '../shards/shard-job.ts';
@@ -20,7 +21,7 @@ export function logReporter(job: CompiledJob, level: string): Reporter {
     info: (event, text) => logger.info({ event, job: job.name }, text),
     warn: (event, text) => logger.warn({ event, job: job.name }, text),
     start: (parts) => {
-      const snapshot = snapshots(parts, ownRpm(parts.job, parts.checkpoint), parts.job.limits.limit, () => performance.now());
+      const snapshot = snapshots(parts, ownRpm(servicePace(parts.job), parts.checkpoint), parts.job.limits.limit, () => performance.now());
       const { checkpoint, resumed } = parts;
       logger.info(
         {

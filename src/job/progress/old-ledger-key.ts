@@ -6,7 +6,7 @@ import type { Reporter } from './reporter.ts';
 
 /** Warns of answers that an earlier version stored without the path of the address: they are asked anew. */
 export function warnOfOldLedgerKeys(
-  job: Pick<CompiledJob, 'service' | 'providers'>,
+  job: Pick<CompiledJob, 'providers'>,
   checkpoint: Pick<Checkpoint, 'ledgerKey'>,
   ledger: Pick<RunLedger, 'hasScopesOf'>,
   reporter: Pick<Reporter, 'warn'>,

@@ -48,11 +48,11 @@ export type ReportedProviders = Readonly<Record<string, ReportedProvider>>;
 
 /** Null for a job with one service. */
 export function providerFigures(
-  { providers, waterfalls }: Pick<CompiledJob, 'providers' | 'waterfalls'>,
+  { providers, waterfalls, namesProviders }: Pick<CompiledJob, 'providers' | 'waterfalls' | 'namesProviders'>,
   { providers: states = {} }: Pick<Checkpoint, 'providers'>,
   tally: ProviderTally = {},
 ): ReportedProviders | null {
-  if (providers.length === 0) return null;
+  if (!namesProviders) return null;
   return Object.fromEntries(
     providers.map((provider) => [provider.name, figuresOf(provider, states[provider.name] ?? NEW_PROVIDER, waterfalls, tally)]),
   );

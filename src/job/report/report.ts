@@ -1,3 +1,4 @@
+import { serviceOf, servicePace } from '../../definition/job-provider.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { RunTotals, Throttled } from '../../checkpoint/run-totals.ts';
 import type { PreviousRun } from '../../checkpoint/previous-run.ts';
@@ -94,12 +95,12 @@ export interface Report extends Figures {
 }
 
 /** The parts of a job that its report names. */
-export type ReportedJob = Pick<CompiledJob, 'output' | 'checkpoint' | 'service' | 'steps' | 'providers' | 'waterfalls'>;
+export type ReportedJob = Pick<CompiledJob, 'output' | 'checkpoint' | 'steps' | 'providers' | 'waterfalls' | 'namesProviders'>;
 
 const MINUTE_MS = 60_000;
 
 /** @param rpm the run's own requests a minute: see `ownRpm` */
-export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: number | null = job.service.rpm): Report {
+export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: number | null = servicePace(job).rpm): Report {
   const { mark, totals, result, previous, manifest } = checkpoint;
   const { uri } = job.output;
   const tally = result?.tally ?? mark.tally;
@@ -107,7 +108,7 @@ export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: numbe
   const counted = { records, verification: tally.verification, activeMs: totals.activeMs };
   const runs = totals.runs ?? NO_RUNS;
   const providers = providerFigures(job, checkpoint, tally.providers);
-  const cost = costFor(totals.credits, job.service, providers);
+  const cost = costFor(totals.credits, job, providers);
   const latency = new LatencyHistogram(totals.latency);
   const calls = Object.values(totals.calls).reduce((sum, count) => sum + count, 0);
   return {
@@ -153,12 +154,9 @@ export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: numbe
   };
 }
 
-function costFor(
-  credits: number,
-  { creditPrice }: Pick<CompiledJob['service'], 'creditPrice'>,
-  providers: ReportedProviders | null,
-): Money | null {
+function costFor(credits: number, job: ReportedJob, providers: ReportedProviders | null): Money | null {
   if (providers !== null) return costOfProviders(providers);
+  const creditPrice = serviceOf(job)?.creditPrice ?? null;
   return creditPrice === null ? null : costOf(credits, creditPrice);
 }
 
@@ -168,15 +166,16 @@ function recordsOf({ fingerprint }: Checkpoint, { total, outcomes }: Tally): Rep
 }
 
 /** The service and the steps of the run. A status may be asked for with other flags. */
-function askedBy({ fingerprint }: Checkpoint, { service, steps }: ReportedJob): Pick<Report, 'service' | 'steps'> {
+function askedBy({ fingerprint }: Checkpoint, job: ReportedJob): Pick<Report, 'service' | 'steps'> {
+  const service = serviceOf(job);
   const { 'service.baseUrl': url, 'service.embedded': embedded, steps: asked } = fingerprint;
   return {
     service: {
-      url: typeof url === 'string' || url === null ? url : service.baseUrl,
-      embedded: typeof embedded === 'boolean' ? embedded : service.embedded,
-      plan: service.plan,
+      url: typeof url === 'string' || url === null ? url : (service?.baseUrl ?? null),
+      embedded: typeof embedded === 'boolean' ? embedded : (service?.embedded ?? false),
+      plan: service?.plan ?? null,
     },
-    steps: Array.isArray(asked) ? asked.filter((step) => typeof step === 'string') : steps,
+    steps: Array.isArray(asked) ? asked.filter((step) => typeof step === 'string') : job.steps,
   };
 }
 

@@ -1,8 +1,8 @@
 /** Client, limiters and pools: they carry the calls to one provider, for a run or a list of keys. */
-import { AttemptClient } from '../../client/attempt-client.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
 import type { RotatingKey } from '../../client/rotating-key.ts';
-import type { CompiledJob, StatedWindow } from '../../definition/compiled-job.ts';
+import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
+import type { QuotaWindow } from '../../providers/compiled-provider.ts';
 import { Limiter } from '../../limiter/limiter.ts';
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
 import type { SharedQuota } from '../../limiter/rules/shared/shared-quota.ts';
@@ -31,14 +31,11 @@ export interface ServiceAccess {
 }
 
 interface CallsOptions {
-  readonly settings: Pick<CompiledJob, 'service'> & {
-    readonly limits: Pick<CompiledJob['limits'], 'maxWaitMs' | 'maxOutageMs'>;
-    /** Absent for one-off lookups, which have no options. */
-    readonly enrich?: CompiledJob['enrich'];
-  };
-  readonly service: ServiceAccess;
-  /** Makes the client of another provider than the specification's service. @param connections at most */
-  readonly makeClient?: (connections: number) => ProviderClient;
+  readonly provider: Pick<JobProvider, 'concurrency' | 'embedded'>;
+  readonly limits: Pick<CompiledJob['limits'], 'maxWaitMs' | 'maxOutageMs'>;
+  readonly access: ServiceAccess;
+  /** @param connections at most */
+  readonly makeClient: (connections: number) => ProviderClient;
   /** One for each quota that the provider counts by itself. */
   readonly channels: readonly ChannelOptions[];
   readonly counters: CallCounters;
@@ -65,7 +62,7 @@ export interface ChannelOptions {
   readonly rpm: number | null;
   /** Requests a minute that are this run's own. */
   readonly ownRpm: number | null;
-  readonly windows: readonly StatedWindow[];
+  readonly windows: readonly QuotaWindow[];
   /** The quota that several pods share; null: this run alone has its quota. */
   readonly quota: SharedQuota | null;
   /** The part of the plan that is this run's: 1 is all of it. */
@@ -91,22 +88,16 @@ export interface Calls {
 
 /** @throws StorageError when the process may not open enough files */
 export function openCalls(options: CallsOptions): Calls {
-  const { settings, service, notices, abort } = options;
-  const { concurrency, timeoutMs, domainField, embedded } = settings.service;
+  const {
+    provider: { concurrency, embedded },
+    notices,
+    abort,
+  } = options;
   const wanted = (concurrency === 'auto' ? AUTO_BOUNDS.max : concurrency) * options.channels.length;
   const maxConnections = connectionsAllowed(embedded);
   if (maxConnections < wanted) notices.fewFiles(maxConnections, concurrency);
   const connections = Math.min(wanted, maxConnections);
-  const client =
-    options.makeClient?.(connections) ??
-    new AttemptClient({
-      baseUrl: service.baseUrl,
-      apiKey: service.apiKey,
-      timeoutMs,
-      domainField,
-      ...(settings.enrich === undefined ? {} : { enrich: settings.enrich }),
-      connections,
-    });
+  const client = options.makeClient(connections);
   const channels = options.channels.map((channel) => openChannel(channel, options, maxConnections));
   const cancel = (): void => void client.destroy();
   abort.addEventListener('abort', cancel, { once: true });
@@ -126,11 +117,11 @@ export function openCalls(options: CallsOptions): Calls {
 }
 
 function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnections: number): Channel {
-  const { settings, service, counters, budget, notices, onFatal } = options;
+  const { provider, limits, access, counters, budget, notices, onFatal } = options;
   const monotonicNow = (): number => performance.now();
   // A key that is being read again comes first, then the ledger's claims, then the job's own limit.
   const mayCall = (call: CallSize): MayCall => {
-    if (service.apiKey.reading !== null) return service.apiKey.reading;
+    if (access.apiKey.reading !== null) return access.apiKey.reading;
     const claimed = options.mayCall();
     return claimed === true ? budget.ask(call) : claimed;
   };
@@ -153,16 +144,16 @@ function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnecti
   });
   const pool = new CallPool({
     limiter,
-    concurrency: settings.service.concurrency,
+    concurrency: provider.concurrency,
     maxConnections,
     rpm: channel.ownRpm,
     mayCall,
-    renewKey: (version) => renewKey(service.apiKey, version, notices),
+    renewKey: (version) => renewKey(access.apiKey, version, notices),
     limitReached: (call) => budget.reached(call),
     hasAnswered: options.hasAnswered,
     isRetryRun: options.isRetry,
-    maxWaitMs: settings.limits.maxWaitMs,
-    maxOutageMs: settings.limits.maxOutageMs,
+    maxWaitMs: limits.maxWaitMs,
+    maxOutageMs: limits.maxOutageMs,
     events: {
       sent: (call) => counters.sent(call),
       answered: (call, result) => counters.answered(call, result),

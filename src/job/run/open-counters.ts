@@ -1,6 +1,7 @@
 import { CallSeries } from '../../checkpoint/call-series.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
+import { servicePace } from '../../definition/job-provider.ts';
 import { smallestClaimedWindow } from '../../limiter/rules/quota-windows.ts';
 import { ownWindows, shareOfPlan } from '../shards/shard-job.ts';
 import { CallBudget } from './call-budget.ts';
@@ -20,11 +21,11 @@ export function openCounters(
   { job, checkpoint, destination }: RunToCount,
   saveTotals: () => Promise<void>,
 ): { readonly counters: Counters; readonly budget: CallBudget } {
-  const { rpm } = job.service;
+  const pace = servicePace(job);
   const now = (): number => performance.now();
   const series = new CallSeries({
     from: checkpoint.totals.series,
-    rpm: rpm === null ? null : rpm * shareOfPlan(checkpoint),
+    rpm: pace.rpm === null ? null : pace.rpm * shareOfPlan(checkpoint),
     nowMs: now(),
     wallMs: Date.now(),
   });
@@ -32,7 +33,7 @@ export function openCounters(
   const budget = new CallBudget({
     maxCalls: job.limits.maxCalls,
     maxCredits: job.limits.maxCredits,
-    windowCalls: smallestClaimedWindow(ownWindows(job, checkpoint)),
+    windowCalls: smallestClaimedWindow(ownWindows(pace, checkpoint)),
     counters,
     // Calls and credits that the last run had claimed, and may have spent before it was killed.
     uncounted: {

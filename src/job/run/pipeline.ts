@@ -17,7 +17,6 @@ import { inputMapping, mappingText } from '../lifecycle/input-mapping.ts';
 import { ledgerRights } from '../lifecycle/ledger-rights.ts';
 import type { RetrySource } from '../lifecycle/retried-records.ts';
 import { firstRowNotices } from '../progress/first-row-notices.ts';
-import { Notices } from '../progress/notices.ts';
 import { warnOfOldLedgerKeys } from '../progress/old-ledger-key.ts';
 import type { Reporter } from '../progress/reporter.ts';
 import { expectedOf } from '../progress/snapshot.ts';
@@ -25,18 +24,16 @@ import type { RunDestination } from './destination.ts';
 import { RecordLoop } from './loop.ts';
 import type { ServiceAccess } from './open-calls.ts';
 import { openCounters } from './open-counters.ts';
-import { namedParts, servicePart } from './provider-parts.ts';
+import { providerParts } from './provider-parts.ts';
 import { RunCheckpoints } from './run-checkpoints.ts';
 import { RunProviders } from './run-providers.ts';
 import { RunState } from './run-state.ts';
-import { openRunQuota } from './shared-quota.ts';
 import { watchRun } from './wait-sources.ts';
 
-/** A command's service and signals, for each of its runs. */
+/** A command's providers and signals, for each of its runs. */
 export interface RunContext {
-  readonly service: ServiceAccess;
-  /** By the job's names; left out for a job with one service. */
-  readonly providers?: ReadonlyMap<string, ServiceAccess>;
+  /** By the names of the job's providers. */
+  readonly access: ReadonlyMap<string, ServiceAccess>;
   /** Include the loss of the job lock, where the run has one. */
   readonly signals: StopSignals;
   /** The command line, without secrets, for the report. */
@@ -77,7 +74,7 @@ async function showMapping({ job, checkpoint: { manifest }, reporter }: Pipeline
  * @throws MillraceError the first reason to stop: a signal (75), a lost lock (75), or the failure; the checkpoint is written by then
  */
 export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
-  const { job, retry, service, destination, signals, reporter, waits } = options;
+  const { job, retry, destination, signals, reporter, waits } = options;
   const state = new RunState(signals);
   const stopFor = (error: unknown): void => state.stopFor(error);
   const opened = new AsyncDisposableStack();
@@ -98,15 +95,17 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
 
     // Limiters and pools
     const { counters, budget } = openCounters({ job, checkpoint, destination }, () => saved.saveTotals());
-    // Null unless runs share a quota over Redis.
-    const quota = opened.adopt(await openRunQuota(job, service.apiKey, reporter, checkpoint), (part) => part?.close());
-    const notices = new Notices(reporter, job.limits.maxOutageMs, () => performance.now());
-    const run = { job, checkpoint, wasKilled: options.wasKilled, counters, budget, reporter };
-    const saveClaims = destination.saveCheckpoint === null ? null : (): Promise<void> => saved.saveTotals();
-    const parts =
-      job.providers.length === 0
-        ? [servicePart(run, service, quota, notices)]
-        : await namedParts(run, options.providers ?? new Map(), saveClaims);
+    const parts = await providerParts({
+      job,
+      checkpoint,
+      wasKilled: options.wasKilled,
+      counters,
+      budget,
+      reporter,
+      access: options.access,
+      saveTotals: destination.saveCheckpoint === null ? null : () => saved.saveTotals(),
+      closeLater: (quota) => opened.adopt(quota, (part) => part?.close()),
+    });
     const providers = opened.adopt(
       new RunProviders(parts, {
         state,

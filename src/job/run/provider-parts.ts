@@ -1,16 +1,14 @@
-/** The parts that a run opens for each provider: for the one service of a job, or for those that it names. */
-import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import { NEW_PROVIDER, type ProviderState } from '../../checkpoint/provider-state.ts';
-import { providerChannels, serviceSettings } from '../../definition/job-provider.ts';
-import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
+/** What a run opens for each of its providers. */
+import { AttemptClient } from '../../client/attempt-client.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
+import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import { channelName, providerState } from '../../checkpoint/provider-state.ts';
+import { paceOf, providerChannels } from '../../definition/job-provider.ts';
+import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 import { smallestClaimedWindow } from '../../limiter/rules/quota-windows.ts';
 import type { SharedQuota } from '../../limiter/rules/shared/shared-quota.ts';
-import { lookupScopes } from '../../processor/scopes.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
-import type { DeclaredClient } from '../../providers/client/declared-client.ts';
 import { providerScopes } from '../lifecycle/provider-scopes.ts';
-import { ledgerOrigin } from '../lifecycle/service-origin.ts';
 import { Notices } from '../progress/notices.ts';
 import type { RunMessages } from '../progress/run-messages.ts';
 import { ownRpm, ownWindows, shareOfPlan } from '../shards/shard-job.ts';
@@ -18,8 +16,9 @@ import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
 import { inProvider, isUnavailable, providerLimit, tellerOf } from './in-provider.ts';
 import type { CallCounters, ServiceAccess } from './open-calls.ts';
-import { channelName, type ProviderPart } from './run-provider.ts';
+import type { ChannelOfSteps, ProviderPart } from './run-provider.ts';
 import { ShapeWatch } from './shape-watch.ts';
+import { openRunQuota } from './shared-quota.ts';
 import { spentBefore } from './spent-before.ts';
 
 interface RunOfProviders {
@@ -29,95 +28,63 @@ interface RunOfProviders {
   readonly counters: Counters;
   readonly budget: CallBudget;
   readonly reporter: RunMessages;
+  /** By the job's names. */
+  readonly access: ReadonlyMap<string, ServiceAccess>;
+  /** Writes a checkpoint with the claims of every budget; null when the run keeps none. */
+  readonly saveTotals: (() => Promise<void>) | null;
+  /** Closes a shared quota with the run. */
+  readonly closeLater: (quota: SharedQuota | null) => SharedQuota | null;
 }
 
-/** The one service of a job: its counters, budget and trust are those of the run. */
-export function servicePart(
-  { job, checkpoint, wasKilled, counters, budget }: RunOfProviders,
-  access: ServiceAccess,
-  quota: SharedQuota | null,
-  notices: Notices,
-): ProviderPart {
-  const origin = ledgerOrigin(job.service.baseUrl, checkpoint);
-  return {
-    name: null,
-    job,
-    access,
-    channels: [
-      {
-        steps: job.steps,
-        rpm: job.service.rpm,
-        ownRpm: ownRpm(job, checkpoint),
-        windows: ownWindows(job, checkpoint),
-        quota,
-        share: shareOfPlan(checkpoint),
-        spent: spentBefore(job, checkpoint, wasKilled, Date.now()),
-      },
-    ],
-    known: checkpoint,
-    counters,
-    callCounters: counters,
-    budget,
-    notices,
-    scopes: (ledger) => lookupScopes((step, scope) => ledger.scope(origin, step, scope), job.service.domainField, job),
-    verifyBatch: VERIFY_BATCH,
-    isFallback: false,
-    maySkip: () => false,
-    inWords: (error) => error,
-  };
-}
-
-/** A provider with a name, and its own budget for the checkpoint. */
-export interface NamedPart extends ProviderPart {
-  readonly name: string;
-  readonly own: CallBudget;
-}
-
-/**
- * The providers that a job names.
- * @param saveTotals writes a checkpoint with the claims of every budget; null when the run keeps none
- */
-export async function namedParts(
-  run: RunOfProviders,
-  access: ReadonlyMap<string, ServiceAccess>,
-  saveTotals: (() => Promise<void>) | null,
-): Promise<NamedPart[]> {
-  // Loaded on demand: JSONata takes a while, and a job with one service does without.
-  const { DeclaredClient: Client } = await import('../../providers/client/declared-client.ts');
+/** The parts of all providers of the job. */
+export async function providerParts(run: RunOfProviders): Promise<ProviderPart[]> {
   // Back-pressure is that of the first channel: the provider that records meet first.
   const first = run.job.waterfalls[run.job.steps[0] ?? 'enrich']?.from[0];
   const inOrder = run.job.providers.toSorted((one, other) => Number(other.name === first) - Number(one.name === first));
-  return inOrder.map((provider) => {
-    const own = access.get(provider.name);
-    if (own === undefined) throw new Error(`nothing says how to reach the provider ${provider.name}`);
-    return namedPart(run, provider, own, saveTotals, (options) => new Client(options));
-  });
+  const parts: ProviderPart[] = [];
+  for (const provider of inOrder) parts.push(await partOf(provider, run));
+  return parts;
 }
 
-type ClientOptions = ConstructorParameters<typeof DeclaredClient>[0];
-
-function namedPart(
-  run: RunOfProviders,
-  provider: JobProvider,
-  access: ServiceAccess,
-  saveTotals: (() => Promise<void>) | null,
-  declared: (options: ClientOptions) => ProviderClient,
-): NamedPart {
-  const { job, checkpoint, wasKilled, reporter } = run;
+async function partOf(provider: JobProvider, run: RunOfProviders): Promise<ProviderPart> {
+  const { job, checkpoint } = run;
   const { name, definition } = provider;
-  const state: ProviderState = checkpoint.providers?.[name] ?? NEW_PROVIDER;
-  const channels = providerChannels(provider, job);
-  const settings = channels.map(({ quota }) => serviceSettings(provider, quota));
-  const [first] = settings;
-  if (first === undefined) throw new Error(`no step asks the provider ${name}`);
-  const ownJob = { ...job, service: first };
-  const ownCheckpoint = { ...checkpoint, callsAtMost: state.callsAtMost, creditsAtMost: state.creditsAtMost };
+  const access = run.access.get(name);
+  if (access === undefined) throw new Error(`nothing says how to reach the provider ${name}`);
+  const { trusted, answered, held } = providerState(checkpoint, job, name);
+  return {
+    provider,
+    limits: job.limits,
+    access,
+    makeClient: await clientMaker(provider, access, job),
+    channels: await channelsOf(provider, access, run),
+    known: { trusted, answered, ...(held === undefined ? {} : { held }) },
+    ...(job.namesProviders ? ownParts(provider, run) : sharedParts(run)),
+    scopes: (ledger) => providerScopes(provider, job, checkpoint, (...scope) => ledger.scope(...scope)),
+    verifyBatch: definition.client === 'built-in' ? VERIFY_BATCH : (definition.operations.verify?.batch?.size ?? 1),
+    isFallback: isFallback(job, name),
+    maySkip: (error) => provider.onUnavailable === 'skip' && isUnavailable(error),
+  };
+}
+
+type OwnParts = Pick<ProviderPart, 'counters' | 'callCounters' | 'budget' | 'own' | 'notices' | 'inWords' | 'watch'>;
+
+/** Counters, budget and words of the simple form's service are those of the run. */
+function sharedParts({ job, counters, budget, reporter }: RunOfProviders): OwnParts {
+  const notices = new Notices(reporter, job.limits.maxOutageMs, () => performance.now());
+  return { counters, callCounters: counters, budget, own: null, notices, inWords: (error) => error, watch: null };
+}
+
+function ownParts(provider: JobProvider, run: RunOfProviders): OwnParts {
+  const { job, checkpoint, reporter, saveTotals } = run;
+  const { name, definition } = provider;
+  const state = providerState(checkpoint, job, name);
   const creditsEach = Object.fromEntries(job.steps.map((step) => [step, definition.operations[step]?.creditsAtMost ?? 1]));
   const counters = new Counters(state.totals, () => performance.now(), null, creditsEach);
   const own = new CallBudget({
     maxCalls: provider.maxCalls,
     maxCredits: provider.maxCredits,
-    windowCalls: smallestClaimedWindow(settings.flatMap(({ windows }) => windows)),
+    windowCalls: smallestClaimedWindow(providerChannels(provider, job).flatMap(({ quota }) => paceOf(provider, quota).windows)),
     counters,
     uncounted: {
       calls: Math.max(0, state.callsAtMost - counters.allCalls),
@@ -126,51 +93,54 @@ function namedPart(
     record: saveTotals,
   });
   const watch = new ShapeWatch(definition.file);
-  const known = { trusted: state.trusted, answered: state.answered, ...(state.held === undefined ? {} : { held: state.held }) };
   return {
-    name,
-    own,
-    job: ownJob,
-    access,
-    ...(definition.client === 'built-in'
-      ? {}
-      : {
-          makeClient: (connections: number) =>
-            declared({
-              provider: definition,
-              baseUrl: access.baseUrl,
-              isReplaced: provider.baseUrl !== definition.baseUrl,
-              apiKey: access.apiKey,
-              timeoutMs: provider.timeoutMs,
-              connections,
-              lookups: { minLikelihood: job.enrich.minLikelihood, required: job.enrich.required },
-            }),
-        }),
-    channels: channels.map(({ steps }, index) => {
-      const channelJob = { ...job, service: settings[index] ?? first };
-      const channelCheckpoint = { ...ownCheckpoint, spent: state.spent[channelName(steps)] ?? null };
-      return {
-        steps,
-        rpm: channelJob.service.rpm,
-        ownRpm: ownRpm(channelJob, checkpoint),
-        windows: ownWindows(channelJob, checkpoint),
-        quota: null,
-        share: shareOfPlan(checkpoint),
-        spent: spentBefore(channelJob, channelCheckpoint, wasKilled, Date.now()),
-      };
-    }),
-    known,
     counters,
     callCounters: both(run.counters, counters, watch),
     budget: bothBudgets(run.budget, own, name),
+    own,
     notices: new Notices(tellerOf(reporter, name), job.limits.maxOutageMs, () => performance.now()),
-    scopes: (ledger) => providerScopes(provider, job, checkpoint, (...scope) => ledger.scope(...scope)),
-    verifyBatch: definition.client === 'built-in' ? VERIFY_BATCH : (definition.operations.verify?.batch?.size ?? 1),
-    isFallback: isFallback(job, name),
-    maySkip: (error) => provider.onUnavailable === 'skip' && isUnavailable(error),
     inWords: (error) => inProvider(error, name),
     watch,
   };
+}
+
+/** One channel for each quota of the provider. */
+async function channelsOf(provider: JobProvider, access: ServiceAccess, run: RunOfProviders): Promise<ChannelOfSteps[]> {
+  const { job, checkpoint, wasKilled, reporter, closeLater } = run;
+  const state = providerState(checkpoint, job, provider.name);
+  const channels: ChannelOfSteps[] = [];
+  for (const { quota, steps } of providerChannels(provider, job)) {
+    const pace = paceOf(provider, quota);
+    const last = { spent: state.spent[channelName(steps)] ?? null, callsAtMost: state.callsAtMost, shard: checkpoint.shard };
+    const channel = channels.length === 0 ? '' : channelName(steps);
+    channels.push({
+      steps,
+      rpm: pace.rpm,
+      ownRpm: ownRpm(pace, checkpoint),
+      windows: ownWindows(pace, checkpoint),
+      quota: closeLater(await openRunQuota({ provider, access, rpm: pace.rpm, channel }, reporter, checkpoint)),
+      share: shareOfPlan(checkpoint),
+      spent: spentBefore(job, pace, last, wasKilled, Date.now()),
+    });
+  }
+  return channels;
+}
+
+/** The typed client of the specification's service, or the client that follows a definition. */
+async function clientMaker(
+  provider: JobProvider,
+  { baseUrl, apiKey }: ServiceAccess,
+  { enrich }: Pick<CompiledJob, 'enrich'>,
+): Promise<(connections: number) => ProviderClient> {
+  const { definition, timeoutMs, domainField } = provider;
+  if (definition.client === 'built-in')
+    return (connections) => new AttemptClient({ baseUrl, apiKey, timeoutMs, domainField, enrich, connections });
+  // Loaded on demand: JSONata takes a while, and most jobs do without.
+  const { DeclaredClient } = await import('../../providers/client/declared-client.ts');
+  const { minLikelihood, required } = enrich;
+  const isReplaced = provider.baseUrl !== definition.baseUrl;
+  const options = { provider: definition, baseUrl, isReplaced, apiKey, timeoutMs, lookups: { minLikelihood, required } };
+  return (connections) => new DeclaredClient({ ...options, connections });
 }
 
 /** Counters that count each call for the run and for its provider. */
@@ -219,5 +189,6 @@ function bothBudgets(run: CallBudget, own: CallBudget, name: string): ProviderPa
 
 /** Whether each lookup step that asks the provider asks another one before it: it gets only what others did not know. */
 function isFallback({ waterfalls: { enrich, company, reveal } }: Pick<CompiledJob, 'waterfalls'>, name: string): boolean {
-  return [enrich, company, reveal].every((lookup) => lookup?.from[0] !== name);
+  const asking = [enrich, company, reveal].filter((lookup) => lookup?.from.includes(name));
+  return asking.length > 0 && asking.every((lookup) => lookup?.from[0] !== name);
 }

@@ -1,8 +1,8 @@
 /** One provider of a run: its client, limiters, pools, counters and trust. It may be skipped when it stays away. */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import type { ProviderState } from '../../checkpoint/provider-state.ts';
+import { channelName, type ProviderState } from '../../checkpoint/provider-state.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
-import type { CompiledJob } from '../../definition/compiled-job.ts';
+import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 import type { RunLedger } from '../../ledger/run-ledger.ts';
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
 import { MissQuarantine } from '../../lookup/miss-quarantine.ts';
@@ -26,12 +26,10 @@ export interface ChannelOfSteps extends ChannelOptions {
 
 /** A provider that is to be opened. */
 export interface ProviderPart {
-  /** The job's name for it; null for the one service of a job. */
-  readonly name: string | null;
-  /** The job, with the settings of this provider as its service. */
-  readonly job: CompiledJob;
+  readonly provider: JobProvider;
+  readonly limits: CompiledJob['limits'];
   readonly access: ServiceAccess;
-  readonly makeClient?: (connections: number) => ProviderClient;
+  readonly makeClient: (connections: number) => ProviderClient;
   readonly channels: readonly ChannelOfSteps[];
   /** Knowledge of the provider from the last run. */
   readonly known: Pick<Checkpoint, 'trusted' | 'held' | 'answered'>;
@@ -39,6 +37,8 @@ export interface ProviderPart {
   /** Told of each call: the provider's own counters, and those of the run. */
   readonly callCounters: CallCounters;
   readonly budget: Pick<CallBudget, 'ask' | 'reached'>;
+  /** The budget of a named provider, which its state in the checkpoint has; null where the run's is all there is. */
+  readonly own: CallBudget | null;
   readonly notices: Notices;
   readonly scopes: (ledger: Pick<RunLedger, 'scope'>) => LookupScopes;
   /** Addresses in a full verify request. */
@@ -49,8 +49,8 @@ export interface ProviderPart {
   readonly maySkip: (error: unknown) => boolean;
   /** The error in words that name the provider. */
   readonly inWords: (error: unknown) => unknown;
-  /** Absent for the specification's service, whose records may have any field. */
-  readonly watch?: ShapeWatch;
+  /** Null for the one service of a job. */
+  readonly watch: ShapeWatch | null;
 }
 
 /** The parts of the run that its providers share. */
@@ -68,7 +68,7 @@ export interface SharedParts {
 }
 
 export class RunProvider {
-  readonly name: string | null;
+  readonly name: string;
   readonly calls: Calls;
   readonly counters: Counters;
   readonly quarantine: MissQuarantine;
@@ -81,10 +81,10 @@ export class RunProvider {
 
   /** @throws StorageError when the process may not open enough files */
   constructor(part: ProviderPart, shared: SharedParts) {
-    const { job, known, notices, counters } = part;
+    const { provider, limits, known, notices, counters } = part;
     this.#part = part;
     this.#shared = shared;
-    this.name = part.name;
+    this.name = provider.name;
     this.counters = counters;
     const doubt = new ServiceDoubt({
       state: inWords(shared.state, part),
@@ -95,17 +95,18 @@ export class RunProvider {
     this.doubt = doubt;
     this.quarantine = new MissQuarantine({
       held: known.held,
-      trusted: known.trusted || job.limits.trustMisses,
+      trusted: known.trusted || limits.trustMisses,
       onDistrust: (answers, kind) => this.#distrust(answers, kind),
     });
-    if (part.watch !== undefined) {
+    if (part.watch !== null) {
       part.watch.onChange = (error) => this.#fatal(error);
       part.watch.onFirst = (text) => notices.unfit(text);
     }
     this.calls = openCalls({
-      settings: job,
-      service: part.access,
-      ...(part.makeClient === undefined ? {} : { makeClient: part.makeClient }),
+      provider,
+      limits,
+      access: part.access,
+      makeClient: part.makeClient,
       channels: part.channels,
       counters: part.callCounters,
       budget: part.budget,
@@ -122,7 +123,7 @@ export class RunProvider {
 
   /** The provider as its steps need it. */
   forSteps(): StepProvider {
-    const { job, scopes, verifyBatch, notices, counters } = this.#part;
+    const { provider, scopes, verifyBatch, notices, counters } = this.#part;
     const { ledger, checkpoint, onSettled, saveTotals, state } = this.#shared;
     const ownSeed = keySeed(checkpoint);
     return {
@@ -141,7 +142,7 @@ export class RunProvider {
         paceOf: (largest, isProven) =>
           requestPace({
             step,
-            timeoutMs: job.service.timeoutMs,
+            timeoutMs: provider.timeoutMs,
             largest,
             isProven,
             counters,
@@ -162,8 +163,13 @@ export class RunProvider {
   channelOf(step: Step): Channel {
     const index = this.#part.channels.findIndex(({ steps }) => steps.includes(step));
     const channel = this.calls.channels[index];
-    if (channel === undefined) throw new Error(`the provider ${this.name ?? ''} has no calls for ${step}`);
+    if (channel === undefined) throw new Error(`the provider ${this.name} has no calls for ${step}`);
     return channel;
+  }
+
+  /** The budget of a named provider; null in the simple form. */
+  get own(): CallBudget | null {
+    return this.#part.own;
   }
 
   /** Why the run goes on without it; null while it is asked. */
@@ -212,11 +218,6 @@ export class RunProvider {
       this.#shared.state.stopFor(failure);
     }
   }
-}
-
-/** The name under which a checkpoint has the quota of these operations. */
-export function channelName(steps: readonly Step[]): string {
-  return steps.join('+');
 }
 
 /** The run's state for a doubt about one provider. */

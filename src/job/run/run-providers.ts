@@ -3,7 +3,6 @@ import type { ProviderState, ProviderStates } from '../../checkpoint/provider-st
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
 import type { MissQuarantine } from '../../lookup/miss-quarantine.ts';
 import type { Steps } from '../../processor/open-steps.ts';
-import type { NamedPart } from './provider-parts.ts';
 import { RunProvider, type ProviderPart, type SharedParts } from './run-provider.ts';
 import type { Counters } from './counters.ts';
 import { allChannels, type ChannelView, type ProviderView, type RunLimiter, type RunPool } from './channel-views.ts';
@@ -26,15 +25,17 @@ export class RunProviders {
   readonly views: readonly ProviderView[];
   /** Null for a job with one service, whose state is the checkpoint's own. */
   readonly checkpoints: ProviderCheckpoints | null;
-  readonly #named: readonly NamedPart[];
+  readonly #named: readonly RunProvider[];
 
   /** @throws StorageError when the process may not open enough files */
-  constructor(parts: readonly ProviderPart[] | readonly NamedPart[], shared: SharedParts) {
-    this.#named = (parts as readonly ProviderPart[]).filter((part): part is NamedPart => part.name !== null);
+  constructor(parts: readonly ProviderPart[], shared: SharedParts) {
     this.all = parts.map((part) => new RunProvider(part, shared));
-    this.channels = this.all.flatMap(({ name, calls }) => calls.channels.map((channel) => ({ name, ...channel })));
+    this.#named = this.all.filter(({ own }) => own !== null);
+    this.channels = this.all.flatMap(({ name, own, calls }) =>
+      calls.channels.map((channel) => ({ name: own === null ? null : name, ...channel })),
+    );
     ({ limiter: this.limiter, pool: this.pool } = allChannels(this.channels));
-    this.views = this.all.flatMap((provider) => (provider.name === null ? [] : [viewOf(provider, provider.name)]));
+    this.views = this.#named.map(viewOf);
     this.checkpoints =
       this.#named.length === 0 ? null : { states: (isRunning) => this.#states(isRunning), claimed: (states) => this.#claimed(states) };
   }
@@ -68,7 +69,7 @@ export class RunProviders {
   /** Knowledge of the service for the checkpoint's own keys. Named providers have theirs beside it. */
   get known(): ReturnType<RunProvider['knownNow']> {
     const [first] = this.all;
-    if (first !== undefined && first.name === null) return first.knownNow();
+    if (first !== undefined && first.own === null) return first.knownNow();
     return { trusted: true, held: [], answered: this.all.some((provider) => provider.knownNow().answered) };
   }
 
@@ -103,13 +104,13 @@ export class RunProviders {
 
   #states(isRunning: boolean): ProviderStates {
     return Object.fromEntries(
-      this.#named.map(({ name, own, counters }, index): [string, ProviderState] => {
-        const provider = this.all[index];
-        if (provider === undefined) throw new Error(`the provider ${name} is not open`);
+      this.#named.flatMap((provider): [string, ProviderState][] => {
+        const { name, own, counters, skipped } = provider;
+        if (own === null) return [];
         const claims = isRunning ? own.claim() : own.spent;
         const spent = Object.fromEntries(Object.entries(provider.spent).map(([channel, quota]) => [channel, { ...quota, sent: own.sent }]));
         const totals = { ...counters.totals({ lookups: 0, reused: 0 }), creditsBy: { ...counters.creditsBy } };
-        return [name, { ...provider.knownNow(), totals, spent, ...claims, skipped: provider.skipped }];
+        return [[name, { ...provider.knownNow(), totals, spent, ...claims, skipped }]];
       }),
     );
   }
@@ -117,13 +118,13 @@ export class RunProviders {
   #claimed(states: ProviderStates): void {
     for (const { name, own } of this.#named) {
       const state = states[name];
-      if (state !== undefined) own.claimedUpTo(state);
+      if (state !== undefined) own?.claimedUpTo(state);
     }
   }
 }
 
-function viewOf(provider: RunProvider, name: string): ProviderView {
-  const { counters, calls } = provider;
+function viewOf(provider: RunProvider): ProviderView {
+  const { name, counters, calls } = provider;
   return {
     name,
     counters,

@@ -1,4 +1,5 @@
 /** A run whose output is a file: under the job lock, with checkpoints, from wherever the job stopped. */
+import { servicePace } from '../../definition/job-provider.ts';
 import { dirname } from 'node:path';
 import { writeCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { isShared } from '../../definition/ledger-location.ts';
@@ -50,7 +51,7 @@ export async function runToFile(
   const named = jobPaths(job, options);
   const { fresh } = options;
   const reportDone = ({ checkpoint, because, isNew = false }: Start & { kind: 'done' }): ExitCode => {
-    reporter.done(buildReport(checkpoint, job, ownRpm(job, checkpoint)), named, because, isNew);
+    reporter.done(buildReport(checkpoint, job, ownRpm(servicePace(job), checkpoint)), named, because, isNew);
     return exitCodeOf(checkpoint);
   };
   const locking = { signals: context.signals, reporter };
@@ -186,7 +187,7 @@ function jobFiles(
       reporter.finished(report, paths);
     },
     reportStop: async (latest) => {
-      if ((await lock.loss()) === null) reporter.stopped(buildReport(latest, job, ownRpm(job, latest)));
+      if ((await lock.loss()) === null) reporter.stopped(buildReport(latest, job, ownRpm(servicePace(job), latest)));
     },
   };
 }

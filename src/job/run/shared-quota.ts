@@ -1,27 +1,33 @@
-import type { RotatingKey } from '../../client/rotating-key.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { openSharedQuota } from '../../limiter/rules/shared/open-shared-quota.ts';
 import type { SharedQuota } from '../../limiter/rules/shared/shared-quota.ts';
 import { withoutSecret } from '../../redis/uri.ts';
 import type { RunMessages } from '../progress/run-messages.ts';
 import { serviceOrigin } from '../lifecycle/service-origin.ts';
-import type { CompiledJob } from '../../definition/compiled-job.ts';
+import type { JobProvider } from '../../definition/compiled-job.ts';
+import type { ServiceAccess } from './open-calls.ts';
+
+interface QuotaToShare {
+  readonly provider: Pick<JobProvider, 'quota' | 'baseUrl'>;
+  readonly access: Pick<ServiceAccess, 'apiKey'>;
+  readonly rpm: number | null;
+  /** Tells the quotas of one provider apart; empty for the first. */
+  readonly channel: string;
+}
 
 /**
- * Opens the quota that this run shares with other pods; null where the job shares none, or the plan is unlimited.
+ * Opens a quota that this run shares with other pods; null where the job shares none, or the plan is unlimited.
  * @param checkpoint of the run: at least its shards share the plan
  */
 export async function openRunQuota(
-  job: CompiledJob,
-  apiKey: RotatingKey,
+  { provider: { quota, baseUrl }, access: { apiKey }, rpm, channel }: QuotaToShare,
   reporter: Pick<RunMessages, 'info' | 'warn'>,
   checkpoint: Pick<Checkpoint, 'run' | 'shard'>,
 ): Promise<SharedQuota | null> {
-  const { quota, rpm } = job.service;
   if (quota === null || rpm === null) return null;
   return openSharedQuota({
     uri: quota,
-    account: `${serviceOrigin(job.service.baseUrl)}\n${apiKey.value ?? ''}`,
+    account: [serviceOrigin(baseUrl), apiKey.value ?? '', ...(channel === '' ? [] : [channel])].join('\n'),
     rpm,
     workload: podNameOf(checkpoint),
     podsAtLeast: checkpoint.shard?.of ?? 1,

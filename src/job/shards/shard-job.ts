@@ -4,7 +4,8 @@ import { ConfigError } from '../../util/errors.ts';
 import type { InputRange } from '../../reader/split-points.ts';
 import { SHARD_MARK } from '../lifecycle/paths.ts';
 import type { CompiledJob, Shard } from '../../definition/compiled-job.ts';
-import type { StatedWindow } from '../../definition/compiled-job.ts';
+import type { Pace } from '../../definition/job-provider.ts';
+import type { QuotaWindow } from '../../providers/compiled-provider.ts';
 
 /** A finished run that its shards continue with a higher limit: from its checkpoint. */
 export type RunBeforeShards = Pick<
@@ -71,16 +72,13 @@ function shareOf(job: CompiledJob, sharing: Sharing, index: number, name: 'maxCa
   return share(upTo(index + 1)) - share(upTo(index));
 }
 
-/** Requests a minute that are a run's own: a shard gets its part of the plan unless `service.quota` shares it. Null when unlimited. */
-export function ownRpm({ service: { rpm, quota } }: Pick<CompiledJob, 'service'>, { shard }: Pick<Checkpoint, 'shard'>): number | null {
-  return rpm === null || shard === null || quota !== null ? rpm : Math.max(1, Math.floor(rpm / shard.of));
+/** Requests a minute that are a run's own: a shard gets its part of the plan unless pods share it. Null when unlimited. */
+export function ownRpm({ rpm, isShared }: Pick<Pace, 'rpm' | 'isShared'>, { shard }: Pick<Checkpoint, 'shard'>): number | null {
+  return rpm === null || shard === null || isShared ? rpm : Math.max(1, Math.floor(rpm / shard.of));
 }
 
-/** The windows that the job states; a shard gets its part. Each run counts its own calls: `service.quota` shares only the plan's minute. */
-export function ownWindows(
-  { service: { windows } }: Pick<CompiledJob, 'service'>,
-  { shard }: Pick<Checkpoint, 'shard'>,
-): readonly StatedWindow[] {
+/** The windows that the job states; a shard gets its part. Each run counts its own calls: pods share only the plan's minute. */
+export function ownWindows({ windows }: Pick<Pace, 'windows'>, { shard }: Pick<Checkpoint, 'shard'>): readonly QuotaWindow[] {
   return shard === null ? windows : windows.map(({ limit, periodMs }) => ({ limit: Math.max(1, Math.floor(limit / shard.of)), periodMs }));
 }
 

@@ -8,7 +8,7 @@
  * With both, and no other client, the larger number counts: either alone keeps to the window. Pure: time is passed in, monotonic
  * milliseconds.
  */
-import type { StatedWindow } from '../../definition/compiled-job.ts';
+import type { QuotaWindow } from '../../providers/compiled-provider.ts';
 import type { WindowReading } from '../../client/quota/quota-reading.ts';
 import type { Wait } from '../../util/waits.ts';
 import type { CallLog } from '../call-log.ts';
@@ -22,7 +22,7 @@ import { SpentSlots } from './spent-slots.ts';
 const SOON_OVER_MS = 60_000;
 
 /** Requests of the smallest window whose calls are claimed before they are sent; null without such a window. */
-export function smallestClaimedWindow(windows: readonly StatedWindow[]): number | null {
+export function smallestClaimedWindow(windows: readonly QuotaWindow[]): number | null {
   const limits = windows.flatMap(({ limit, periodMs }) => (periodMs > SOON_OVER_MS ? [limit] : []));
   return limits.length === 0 ? null : Math.min(...limits);
 }
@@ -77,7 +77,7 @@ export class QuotaWindows implements QuotaRule {
   #answers = 0;
 
   /** @param stated the windows that the job states */
-  constructor(stated: readonly StatedWindow[], log: CallLog, latencies: Latencies) {
+  constructor(stated: readonly QuotaWindow[], log: CallLog, latencies: Latencies) {
     this.#log = log;
     this.#latencies = latencies;
     for (const { limit, periodMs } of stated) this.#windows.set(periodMs, { ...newWindow(periodMs, true, -Infinity), limit });

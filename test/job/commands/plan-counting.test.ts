@@ -9,7 +9,9 @@ it('a lookup that a stopped run was asking for counts as one to ask, not as an a
   const job = {
     steps: ['enrich'],
     verify: { when: 'always' },
-    service: { domainField: 'domain' },
+    namesProviders: false,
+    providers: [{ domainField: 'domain' }],
+    waterfalls: { enrich: { from: ['service'], keys: [['email']], until: [], fields: 'whole' } },
     enrich: { by: ['email'], minLikelihood: 0, required: [] },
     reveal: { by: [] },
   } as unknown as CompiledJob;

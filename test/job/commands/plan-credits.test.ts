@@ -7,7 +7,7 @@ const paid = (asked: Partial<PaidLookups['asked']>, verifyFound = 0): PaidLookup
   verifyFound,
 });
 const forecast = (lookups: PaidLookups, rates = {}, stated: number | null = null, creditPrice: typeof EUR | null = null) =>
-  forecastCredits(lookups, rates, stated, { creditPrice });
+  forecastCredits(lookups, rates, stated, creditPrice);
 
 describe('the forecast of credits', () => {
   it('counts a match as one credit, a miss as none, and a verdict as one', () => {

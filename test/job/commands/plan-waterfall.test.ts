@@ -148,7 +148,7 @@ function run({ job, ledger, scopes, records }: Bed, matches: (step: Step, place:
       ask: (lookup: { by?: 'email' | 'domain'; key: string }, done: (outcome: LookupOutcome<object>) => void) =>
         done(outcomeOf(step, place, step === 'company' ? own.company : own.enrich[lookup.by ?? 'email'], lookup.key)),
     }));
-    return new LookupWaterfall(step, rule, providers);
+    return new LookupWaterfall(step, rule, providers, true);
   };
   const verify = scopes.map((own, place) => ({
     ask: ({ key }: { key: string }, done: (outcome: unknown) => void) => done(outcomeOf('verify', place, own.verify, key)),

@@ -20,8 +20,8 @@ describe('the name of a service', () => {
   });
 
   it('the checkpoint of a new run has the form of the key only where an address has a path', () => {
-    const job = (...[service = null, ...providers]: (string | null)[]): CompiledJob =>
-      ({ service: { baseUrl: service }, providers: providers.map((baseUrl) => ({ baseUrl })) }) as unknown as CompiledJob;
+    const job = (...urls: (string | null)[]): CompiledJob =>
+      ({ providers: urls.map((baseUrl) => ({ baseUrl })) }) as unknown as CompiledJob;
     expect(newLedgerKey(job('http://127.0.0.1:8080'))).toEqual({});
     expect(newLedgerKey(job(null, 'https://a.example'))).toEqual({});
     expect(newLedgerKey(job(WITH_PATH))).toEqual({ ledgerKey: 'path' });

@@ -1,3 +1,4 @@
+import { paced } from '../../definition/support.ts';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, createServer, type AddressInfo } from 'node:net';
@@ -10,7 +11,7 @@ import { openMonitor, type Monitor } from '../../../src/job/monitor/open-monitor
 import { PAGE } from '../../../src/job/monitor/page.ts';
 import { parseExposition } from '../../telemetry/parse-exposition.ts';
 
-const JOB = { name: 'night "ly"\n', service: { rpm: 1_000 }, limits: { limit: null }, output: { uri: 'out.csv' } } as CompiledJob;
+const JOB = { name: 'night "ly"\n', ...paced(1_000), limits: { limit: null }, output: { uri: 'out.csv' } } as unknown as CompiledJob;
 
 async function open(address: MonitorAddress = { host: '127.0.0.1', port: 0 }): Promise<Monitor> {
   const monitor = await openMonitor(JOB, address);
@@ -192,7 +193,7 @@ test('the monitor is ready while the run lasts, and passes reporter events on', 
   };
   const checkpoint = { retry: null, manifest: { files: [] }, mark: { position: null } };
   watched.start({
-    job: { output: { uri: 'out' }, service: { rpm: null }, limits: { limit: null } },
+    job: { output: { uri: 'out' }, ...paced(null), limits: { limit: null } },
     counters,
     checkpoint,
     pool: { outage: null },

@@ -1,3 +1,4 @@
+import { paced } from '../../definition/support.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { barReporter } from '../../../src/job/progress/bar-reporter.ts';
 import { Counters } from '../../../src/job/run/counters.ts';
@@ -15,7 +16,7 @@ describe('the bar', () => {
   const job = {
     name: 'nightly',
     steps: ['enrich'],
-    service: { rpm: null },
+    ...paced(null),
     limits: { limit: null },
     input: { columns: {} },
     output: { format: 'csv' },

@@ -1,3 +1,4 @@
+import { paced } from '../../definition/support.ts';
 import type * as pinoModule from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Counters } from '../../../src/job/run/counters.ts';
@@ -19,7 +20,7 @@ vi.mock('pino', async (original) => {
   return { pino: logger };
 });
 
-const job = { name: 'nightly', steps: ['enrich'], service: { rpm: 600 }, limits: { limit: null } } as unknown as CompiledJob;
+const job = { name: 'nightly', steps: ['enrich'], ...paced(600), limits: { limit: null } } as unknown as CompiledJob;
 const REPORT = buildReport(CHECKPOINT, reportedJob(), 600);
 const parsed = (): Record<string, unknown>[] => lines.map((text) => JSON.parse(text) as Record<string, unknown>);
 

@@ -117,7 +117,7 @@ async function make(emails: readonly string[]): Promise<Made> {
           isResumed: false,
           wasKilled,
           retry: null,
-          service: { baseUrl: service.url, apiKey: new RotatingKey(API_KEY) },
+          access: new Map([['service', { baseUrl: service.url, apiKey: new RotatingKey(API_KEY) }]]),
           command: 'millrace run',
           signals: { drain, abort: new AbortController().signal },
           destination: {

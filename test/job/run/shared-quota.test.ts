@@ -27,9 +27,10 @@ await describeWith('redis', 'a run that shares a quota', (facts) => {
       vi.mocked(hostname).mockReturnValue(at);
       const job = compiled({ flags: { ...LEAST, output: `/${folder}/out.csv`, plan: 'null', rpm: '600', 'service.quota': uri } });
       const shared = Promise.withResolvers<void>();
+      const [provider] = job.providers;
+      if (provider === undefined) throw new Error('a job has a provider');
       const quota = await openRunQuota(
-        job,
-        new RotatingKey(apiKey),
+        { provider, access: { apiKey: new RotatingKey(apiKey) }, rpm: 600, channel: '' },
         { info: () => shared.resolve(), warn: (_event, why) => shared.reject(new Error(why)) },
         { ...CHECKPOINT, ...checkpoint },
       );

@@ -1,3 +1,4 @@
+import { servicePace } from '../../../src/definition/job-provider.ts';
 import * as fc from '../../support/fast-check.ts';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint-file.ts';
@@ -33,7 +34,7 @@ it.each(['enterprise', 'scale'])(
       callsAtMost: 1_700,
       spent: { minute: [[0, 90]], savedAtMs: 0, sent: 1_200, windows: [window] },
     };
-    expect(spentBefore(job, checkpoint, true, 0)?.windows).toEqual([
+    expect(spentBefore(job, servicePace(job), checkpoint, true, 0)?.windows).toEqual([
       {
         ...window,
         spent: [
@@ -42,7 +43,7 @@ it.each(['enterprise', 'scale'])(
         ],
       },
     ]);
-    expect(spentBefore(job, checkpoint, false, 0)?.windows).toEqual([window]);
+    expect(spentBefore(job, servicePace(job), checkpoint, false, 0)?.windows).toEqual([window]);
   },
 );
 
@@ -84,8 +85,8 @@ class Job {
   }
 
   async run({ ms, isKilled, awayMs }: Run): Promise<void> {
-    const restored = spentBefore(this.#job, this.#checkpoint, this.#checkpoint.state === 'running', Date.now());
-    const limiter = makeLimiter(this.#job.service.rpm, { restored });
+    const restored = spentBefore(this.#job, servicePace(this.#job), this.#checkpoint, this.#checkpoint.state === 'running', Date.now());
+    const limiter = makeLimiter(servicePace(this.#job).rpm, { restored });
     const taking = (async () => {
       for (let ticket = await limiter.take(); ticket !== 0; ticket = await limiter.take()) this.#send(limiter, ticket);
     })();

@@ -21,13 +21,15 @@ test('the limits of the shards add up to those of the job', () => {
       (records, limit, maxCalls, rpm) => {
         const job = compiled({ flags: LEAST });
         const all = records.reduce((sum, n) => sum + n, 0);
-        const shards = shardsOf({ ...job, service: { ...job.service, rpm }, limits: { ...job.limits, limit, maxCalls } }, records);
+        const shards = shardsOf({ ...job, limits: { ...job.limits, limit, maxCalls } }, records);
         const sum = (of: (shard: CompiledJob) => number | null): number => shards.reduce((total, shard) => total + (of(shard) ?? 0), 0);
         expect(sum(({ limits }) => limits.limit)).toBe(Math.min(all, limit ?? Infinity));
         expect(shards.every(({ limits }, i) => (limits.limit ?? Infinity) <= (records[i] ?? 0))).toBe(true);
         if (maxCalls === null) expect(shards.every(({ limits }) => limits.maxCalls === null)).toBe(true);
         else expect(sum(({ limits }) => limits.maxCalls)).toBe(Math.min(all, limit ?? Infinity) === 0 ? 0 : maxCalls);
-        const own = shards.map((shard, index) => ownRpm(shard, { shard: { index, of: shards.length, from: null, before: 0, records: 0 } }));
+        const own = shards.map((_, index) =>
+          ownRpm({ rpm, isShared: false }, { shard: { index, of: shards.length, from: null, before: 0, records: 0 } }),
+        );
         if (rpm === null) expect(own.every((part) => part === null)).toBe(true);
         else expect(own.reduce<number>((total, part) => total + (part ?? 0), 0)).toBeLessThanOrEqual(rpm);
       },
@@ -47,22 +49,19 @@ test('each shard has its own files and the shared ledger, and accepts any number
 });
 
 test('the rate of a shard is its part of the plan, unless a shared quota divides the plan', () => {
-  const { service } = compiled({ flags: { ...LEAST, rpm: '1000' } });
+  const pace = { rpm: 1_000, isShared: false };
   const shard = { index: 0, of: 4, from: null, before: 0, records: 0 };
-  expect(ownRpm({ service }, { shard: null })).toBe(1_000);
-  expect(ownRpm({ service }, { shard })).toBe(250);
-  expect(ownRpm({ service: { ...service, quota: 'redis://localhost' } }, { shard })).toBe(1_000);
+  expect(ownRpm(pace, { shard: null })).toBe(1_000);
+  expect(ownRpm(pace, { shard })).toBe(250);
+  expect(ownRpm({ ...pace, isShared: true }, { shard })).toBe(1_000);
 });
 
-test('a shard keeps to its part of a stated window, also where Redis shares the plan: no other shard counts what it sends', () => {
+test('a shard keeps to its part of a stated window: no other shard counts what it sends', () => {
   const windows = [
     { limit: 50, periodMs: 1_000 },
     { limit: 300, periodMs: 86_400_000 },
   ];
-  const service = { ...compiled({ flags: LEAST }).service, windows };
   const shard = { index: 1, of: 4, from: null, before: 0, records: 0 };
-  for (const quota of [null, 'redis://localhost']) {
-    expect(ownWindows({ service: { ...service, quota } }, { shard }).map(({ limit }) => limit)).toEqual([12, 75]);
-    expect(ownWindows({ service: { ...service, quota } }, { shard: null })).toEqual(windows);
-  }
+  expect(ownWindows({ windows }, { shard }).map(({ limit }) => limit)).toEqual([12, 75]);
+  expect(ownWindows({ windows }, { shard: null })).toEqual(windows);
 });

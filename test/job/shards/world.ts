@@ -87,7 +87,7 @@ export class InProcess {
 
   #context(stop: AbortSignal): CommandContext {
     return {
-      service: { baseUrl: this.service.url, apiKey: new RotatingKey(API_KEY) },
+      access: new Map([['service', { baseUrl: this.service.url, apiKey: new RotatingKey(API_KEY) }]]),
       signals: { drain: stop, abort: stop },
       command: 'millrace run',
       env: {},

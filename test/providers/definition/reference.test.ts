@@ -2,7 +2,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { parseDocument } from '../../../src/documents/parse-document.ts';
-import { PROVIDER_DEFINITION } from '../../../src/providers/definition/load-provider.ts';
+import { BUILT_IN, builtInText } from '../../../src/providers/definition/built-in.ts';
+import { compileProvider } from '../../../src/providers/definition/compile-provider.ts';
+import { loadProvider, PROVIDER_DEFINITION } from '../../../src/providers/definition/load-provider.ts';
 import { providerSchemaText } from '../../../src/providers/definition/reference.ts';
 import { LEAST } from './support.ts';
 
@@ -13,6 +15,17 @@ const isValid = (text: string): boolean => validate(parseDocument(text, 'x.yaml'
 // After a change of the schema run: node src/providers/definition/write-schema.ts
 test('docs/provider.schema.json is current', async () => {
   expect(await readFile(new URL('docs/provider.schema.json', root), 'utf8')).toBe(providerSchemaText());
+});
+
+test('the definition of the service is compiled as jobs/providers/millrace.yaml has it', async () => {
+  const text = await readFile(new URL('src/providers/definition/millrace.json', root), 'utf8');
+  expect(text).toBe(builtInText(compileProvider(await loadProvider('millrace'))));
+});
+
+test('a mapping of the compiled definition gives what the loaded one gives', async () => {
+  const answer = { status: 404, headers: {}, body: { code: 'no_match' } };
+  for (const definition of [BUILT_IN, compileProvider(await loadProvider('millrace'))])
+    expect(await definition.operations.enrich?.answers.miss?.evaluate(answer)).toBe(true);
 });
 
 test('the JSON schema takes what the command takes, and refuses unknown keys', () => {

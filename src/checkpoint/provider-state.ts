@@ -5,7 +5,7 @@ import type { SavedQuota } from '../limiter/saved-quota.ts';
 import type { QuarantineState } from '../lookup/miss-quarantine.ts';
 import { NO_TOTALS, type RunTotals } from './run-totals.ts';
 
-/** What a checkpoint has at its root of the one service in the simple form of a job. */
+/** The state of a provider. In the simple form of a job the root of the checkpoint has it. */
 export interface ProviderState extends QuarantineState {
   /** True once the provider has answered a lookup, which proves its address. */
   readonly answered: boolean;

@@ -57,7 +57,7 @@ export interface CompiledJob {
   readonly steps: readonly Step[];
   /** At least one. */
   readonly providers: readonly JobProvider[];
-  /** Of each step. */
+  /** One for each step. */
   readonly waterfalls: Waterfalls;
   /**
    * False for the simple form, whose section `service` is the one provider. Then rows, checkpoint and report name no provider.

@@ -29,6 +29,22 @@ await describeWith('redis', 'one quota for several processes', () => {
     }
   });
 
+  test('a provider that a job names shares its quota as the one service does', async () => {
+    const [{ folder, service }, redis] = await Promise.all([makeWorld('email\nada@works.example\n'), RedisServer.start()]);
+    onTestFinished(() => redis.end());
+    const quota = `redis://127.0.0.1:${redis.port}/0`;
+    const job = {
+      input: { uri: 'in.csv' },
+      output: { uri: 'out.csv' },
+      steps: ['enrich'],
+      providers: { millrace: { baseUrl: service.url, rpm: 60, quota } },
+    };
+    await writeFile(folder.at('job.yaml'), JSON.stringify(job));
+    const ended = await folder.run(['run', 'job.yaml', '--progress', 'log']);
+    expect([ended.code, service.requests.length]).toEqual([0, 1]);
+    expect(ended.stderr).toContain(`"msg":"millrace: the quota is shared at ${quota}`);
+  });
+
   test('two runs with a shared quota cause no 429, also when one is killed; without Redis each keeps to a fixed share', async () => {
     const [folder, service, redis] = await Promise.all([makeFolder(), startService(), RedisServer.start()]);
     onTestFinished(() => redis.end());

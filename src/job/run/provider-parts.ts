@@ -1,4 +1,4 @@
-/** What a run opens for each of its providers. */
+/** The parts that a run opens for each of its providers. */
 import { AttemptClient } from '../../client/attempt-client.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
@@ -106,7 +106,8 @@ function ownParts(provider: JobProvider, run: RunOfProviders): OwnParts {
 
 /** One channel for each quota of the provider. */
 async function channelsOf(provider: JobProvider, access: ServiceAccess, run: RunOfProviders): Promise<ChannelOfSteps[]> {
-  const { job, checkpoint, wasKilled, reporter, closeLater } = run;
+  const { job, checkpoint, wasKilled, closeLater } = run;
+  const reporter = job.namesProviders ? tellerOf(run.reporter, provider.name) : run.reporter;
   const state = providerState(checkpoint, job, provider.name);
   const channels: ChannelOfSteps[] = [];
   for (const { quota, steps } of providerChannels(provider, job)) {

@@ -2,16 +2,17 @@ import { globSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 import { needsOwnWorker } from './test/support/own-worker.ts';
-// Draws a random seed before the workers start, so that all have the same.
-import './test/support/seed.ts';
+import { SEED } from './test/support/seed.ts';
 
 const files = globSync('test/**/*.test.ts', { cwd: import.meta.dirname })
   .map((file) => file.replaceAll(sep, '/'))
   .toSorted();
 const alone = new Set(files.filter((file) => needsOwnWorker(join(import.meta.dirname, file))));
 
-/** Workers, and the commands that tests start, inherit this: each module is compiled once a machine. */
+/** Workers and the commands that tests start inherit both: a run has one seed, even a random one, and a machine compiles a module once. */
+process.env['SEED'] = String(SEED);
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'millrace-test-compiled');
 
 /** Files that are run alike. The set-up below is the whole run's, so that both kinds have the same servers. */
@@ -41,8 +42,8 @@ export default defineConfig({
     globalSetup: ['test/services/bundle.ts', 'test/services/services.ts'],
     // Two cores are enough for five: half of the time of most files is waiting for leases, outages and servers.
     maxWorkers: 5,
+    sequence: { sequencer: LongestFirst },
     reporters: ['default', './test/support/closing-line.ts'],
-    // In this order: the longest are those with a worker of their own.
     projects: [
       project('alone', true, [...alone]),
       project(

@@ -1,5 +1,11 @@
 /** Set-up of all test files. A hook in a helper would run only in the first of the files that share a worker. */
-import { afterEach } from 'vitest';
+import { afterEach, vi } from 'vitest';
 import { cleanUpNow } from './clean-up.ts';
 
-afterEach(cleanUpNow);
+afterEach(async () => {
+  try {
+    await cleanUpNow();
+  } finally {
+    vi.restoreAllMocks();
+  }
+});

@@ -14,7 +14,5 @@ export function seedOf(text: string | undefined): number {
   const seed = text === 'random' ? Math.floor(Math.random() * LIMIT) : Number(text);
   if (!Number.isInteger(seed) || seed < 0 || seed >= LIMIT)
     throw new RangeError(`SEED is "${text}"; give a whole number below ${LIMIT}, or random`);
-  // Workers and commands inherit it, so that one run has one seed.
-  process.env['SEED'] = String(seed);
   return seed;
 }

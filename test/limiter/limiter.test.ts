@@ -145,6 +145,22 @@ describe('Limiter', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it.each([0, 1, 2, 3, 4])('serves a caller whose permit comes after %d readings of the clock', async (readings) => {
+    let behind = 0;
+    const monotonicNow = (): number => (behind-- > 0 ? performance.now() - 500 : performance.now());
+    const limiter = makeLimiter(60, { monotonicNow });
+    const first = limiter.take();
+    await vi.advanceTimersByTimeAsync(10);
+    limiter.observe(fine(await first));
+    // One more permit is leased, and may be used by now.
+    await vi.advanceTimersByTimeAsync(1_300);
+    behind = readings;
+    const next = Promise.resolve(limiter.take());
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await isPending(next)).toBe(false);
+    await stop(limiter);
+  });
+
   it('has no gate on an unlimited plan', () => {
     const limiter = makeLimiter(null);
     for (let i = 1; i <= 10_000; i++) expect(limiter.take()).toBe(i);

@@ -190,6 +190,23 @@ describe('the page of the report', () => {
     expect(text).toMatch(/the service said "later" .* 1 s together.*the service was down, 1 s together.*below the axis/s);
   });
 
+  it('counts the pauses that the service asked for by their cause, in words, and names no cause that it does not know', () => {
+    const costOf = (throttled: PageData['report']['throttled']): string =>
+      sectionsOf(reportPage({ ...PLAIN, report: { ...PLAIN.report, throttled } }))['Cost'] ?? '';
+    const causes = { retry_after: 1_200, used_up: 3, unstated: 41 };
+    const rows = costOf({ events: 1_244, waitedMs: 65_000, causes }).matchAll(
+      /<td>of them ([^\n]*?)<\/td><td data-of="throttled\.causes\.(\w+)">([\d,]+)<\/td>/g,
+    );
+    expect([...rows].map(([, words, cause, n]) => [cause, n, words])).toEqual([
+      ['retry_after', '1,200', 'as long as <code>Retry-After</code> said'],
+      ['used_up', '3', 'until the reset of a quota that was used up'],
+      ['unstated', '41', 'where the service did not say for how long'],
+    ]);
+    expect(costOf({ events: 1, waitedMs: 5_000, causes: { unstated: 1 } }).match(/throttled\.causes/g)).toHaveLength(1);
+    // A checkpoint of an earlier version has none.
+    expect(costOf({ events: 7, waitedMs: 65_000 })).not.toContain('throttled.causes');
+  });
+
   it('compares outcomes, verdicts and rates with the last run', () => {
     const records = { total: 10, matched: 6, no_match: 4, invalid: 0, suppressed: 0, failed: 0 };
     const previous = {

@@ -40,8 +40,8 @@ function project(name: string, isolate: boolean, include: readonly string[]): Te
 export default defineConfig({
   test: {
     globalSetup: ['test/services/bundle.ts', 'test/services/services.ts'],
-    // Two cores are enough for five: half of the time of most files is waiting for leases, outages and servers.
-    maxWorkers: 5,
+    // Two cores are enough for seven: most of the time of a file is waiting for leases, outages and servers.
+    maxWorkers: 7,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', './test/support/closing-line.ts'],
     projects: [

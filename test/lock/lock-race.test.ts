@@ -2,6 +2,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { seeded } from '../support/leads.ts';
+import { casesOf } from '../support/sample.ts';
 import { acquire, deadHolder, disk, JobLock, place, put, STOPPED } from './lock-bed.ts';
 
 vi.mock('node:fs/promises', async (original) => (await import('./mocks.ts')).mockFiles(await original()));
@@ -9,7 +10,7 @@ vi.mock('node:timers/promises', async () => (await import('./mocks.ts')).mockTim
 
 /** The order in which the disk answers depends on the seed. */
 describe('runs that race for one job', () => {
-  const SEEDS = 40;
+  const SEEDS = casesOf(10, 40);
   const RUNS = 4;
 
   async function race(seed: number, links: boolean): Promise<JobLock[]> {

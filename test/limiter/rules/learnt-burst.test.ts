@@ -3,6 +3,7 @@ import type { Limiter, LimiterOptions } from '../../../src/limiter/limiter.ts';
 import type { SavedQuota } from '../../../src/limiter/saved-quota.ts';
 import { PERIODS_MS } from '../../../src/util/periods.ts';
 import { seeded } from '../../support/leads.ts';
+import { sampleOf } from '../../support/sample.ts';
 import { Bucket } from '../services.ts';
 import { makeLimiter, quotaOf, stopTime } from '../virtual.ts';
 
@@ -72,7 +73,7 @@ const MATRIX = Object.keys(JOBS).flatMap((job) =>
 );
 
 describe('LearntBurst', { timeout: 120_000 }, () => {
-  it.each(MATRIX)(
+  it.each(sampleOf(MATRIX, 6))(
     'a service without headers is used to 90 %, and refuses under 1 %, after ten seconds ($job, burst $burst, Retry-After $retryAfterMs)',
     async ({ job, burst, retryAfterMs }) => {
       for (const network of burst === 1 ? [NEAR, FAR] : [NEAR, FAR, UNEVEN]) {

@@ -272,7 +272,7 @@ describe('several quota windows at once', () => {
           expect(service.taken.length).toBeGreaterThan(0);
         },
       ),
-      { numRuns: casesOf(20, 100) },
+      { numRuns: casesOf(10, 100) },
     );
   });
 

@@ -1,6 +1,7 @@
 import * as fc from '../../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { normalise, words } from '../../../src/service/records/normalise.ts';
+import { casesOf } from '../../support/sample.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'B', '7', ' ', ' ', '.', '~', '\t', '\x7f', 'é', 'ß', '\u00a0') });
 
@@ -52,6 +53,6 @@ it('normalising a text twice changes nothing', () => {
         expect(normalise(normalise(given))).toBe(normalise(given));
       },
     ),
-    { numRuns: 20_000 },
+    { numRuns: casesOf(2_000, 20_000) },
   );
 });

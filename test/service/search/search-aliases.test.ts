@@ -16,6 +16,7 @@ import { temporaryFolder } from '../harness.ts';
 import { load } from '../loading.ts';
 import { PlainCompanies } from './plain-companies.ts';
 import { meetsAll, type Employee } from './plain-filters.ts';
+import { casesOf } from '../../support/sample.ts';
 import { toEnd } from '../../support/steps.ts';
 
 const DOMAINS = Array.from({ length: 7 }, (_, n) => `d${n}.example`);
@@ -259,7 +260,7 @@ describe('people at an alias of a company', () => {
           .filter(({ person: one, company: at }) => at['domain'] !== undefined && at['domain'] !== one['company_domain']).length;
         store.close();
       }),
-      { numRuns: 25 },
+      { numRuns: casesOf(12, 100) },
     );
     // Without a person at an alias the property tests nothing.
     expect(atAliases).toBeGreaterThan(0);

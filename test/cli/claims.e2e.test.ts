@@ -30,7 +30,7 @@ async function startTogether({ folder, service }: World, runs: readonly string[]
   const usual = service.script;
   service.script = (...call) => held.push(() => usual(...call));
   const started = runs.map((run) => folder.start(run));
-  await expect.poll(() => holders(folder.at(ledger)), { timeout: 30_000 }).toBe(runs.length);
+  await expect.poll(() => holders(folder.at(ledger))).toBe(runs.length);
   service.script = usual;
   for (const go of held) go();
   return started;

@@ -133,7 +133,7 @@ test('a retry asks again for what failed, and keeps every other value', async ()
   expect(await readFile(folder.at('out.parquet'))).toEqual(await readFile(folder.at('other.parquet')));
 });
 
-test('a pilot and the rest give the bytes of one run, and calls are paid once', { timeout: 120_000 }, async () => {
+test('a pilot and the rest give the bytes of one run, and calls are paid once', async () => {
   const { folder, service, args } = await makeWorld();
   await writeFile(folder.at('in.parquet'), leadsIn(12_000, 5_000));
   const job = { input: 'in.parquet', steps: 'verify', 'max-errors': '100%' };

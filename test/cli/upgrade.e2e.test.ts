@@ -150,7 +150,7 @@ it('a successor takes over under load without a refused, lost, free or twice cha
   expect(charged).toEqual({ free: told.free.get(200), narrow: told.narrow.get(200) });
   expect(charged.narrow).toBeLessThanOrEqual(RPM + Math.ceil(RPM * minutes));
   await expect
-    .poll(async () => (await send(url, free.key, { method: 'GET', path: job })).json, { timeout: 30_000 })
+    .poll(async () => (await send(url, free.key, { method: 'GET', path: job })).json)
     .toMatchObject({ state: 'completed', counts: { succeeded: LINES }, credits_charged: LINES });
   const [, second] = lines(served) as [Line, Line];
   expect(second).toEqual({ url, pid: expect.any(Number) as number });

@@ -190,7 +190,7 @@ it('every event is put into the outbox once, after kills before commits of the s
   const serve = ['serve', '--store', 'w.sqlite', '--port', '0', '--development', '--no-smtp'];
   for (const nth of sampleOf([1, 2, 3, 4, 5, 6], 3)) await killedAt(nth, serve, 'w.books.sqlite COMMIT');
   const ended = folder.start(serve);
-  await expect.poll(() => Object.values(events(path)).length, { timeout: 60_000 }).toBe(10);
+  await expect.poll(() => Object.values(events(path)).length).toBe(10);
   ended.child.kill('SIGTERM');
   await ended.ended;
   expect(new Set(Object.values(events(path)))).toEqual(new Set([1]));

@@ -191,7 +191,6 @@ describe.each(['begins', 'resumes'])(`a request of a job that %s (SEED=${SEED})`
 
   test.each(['throttled', 'cut', 'stall'] as const)(
     'each request that meets "%s" once succeeds at the next attempt: the same bytes, and exit 0',
-    { timeout: 120_000 },
     async (trouble) => {
       fresh.idleMs = trouble === 'stall' ? 60 : 10_000;
       cleanUp(() => void (fresh.idleMs = 10_000));

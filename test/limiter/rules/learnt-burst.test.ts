@@ -72,7 +72,7 @@ const MATRIX = Object.keys(JOBS).flatMap((job) =>
   [1, 5, 25, 50].flatMap((burst) => [null, second].map((retryAfterMs) => ({ job, burst, retryAfterMs }))),
 );
 
-describe('LearntBurst', { timeout: 120_000 }, () => {
+describe('LearntBurst', () => {
   it.each(sampleOf(MATRIX, 6))(
     'a service without headers is used to 90 %, and refuses under 1 %, after ten seconds ($job, burst $burst, Retry-After $retryAfterMs)',
     async ({ job, burst, retryAfterMs }) => {

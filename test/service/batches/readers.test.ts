@@ -47,7 +47,7 @@ it('the connection of a reader that stalls for too long is closed, and makes roo
     transfersPerKey: 1,
   });
   const reader = await readNothing();
-  await expect.poll(async () => (await jobs.send('GET', `/${id}/results?set=failed`)).status, { timeout: 30_000 }).toBe(200);
+  await expect.poll(async () => (await jobs.send('GET', `/${id}/results?set=failed`)).status).toBe(200);
   // The reader gets the bytes that were sent, but not the end.
   expect(await text(reader)).not.toContain('"line":1000,');
   expect(await text(read())).toMatch(/"line":1000,.*\r\n0\r\n\r\n$/s);

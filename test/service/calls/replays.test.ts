@@ -250,9 +250,7 @@ class Story {
     });
     expect((await this.call('POST', '/v1/enrich', { id: 'pe_3' })).json).toMatchObject({ title: 'Janitor', email: 'pe_3@moved.example' });
     // It costs a credit when its turn comes.
-    await expect
-      .poll(async () => (await this.call('GET', `/v1/batches/${this.#made.full}`)).json['state'], { timeout: 60_000 })
-      .toBe('completed');
+    await expect.poll(async () => (await this.call('GET', `/v1/batches/${this.#made.full}`)).json['state']).toBe('completed');
     expect((await this.call('DELETE', `/v1/webhooks/${this.#made.webhook}`)).status).toBe(204);
   }
 

@@ -9,7 +9,7 @@ test('gives the exit code and both outputs of a process, and leaves the same fil
   const apart = await makeWorld(people(5));
   const refuse = (): void => {
     for (const { service } of [here, apart])
-      service.script = ({ keys }, _response, reply, usual) => reply(keys[0]?.includes('3') === true ? { status: 403, body: '' } : usual());
+      service.script = ({ keys }, _response, reply, usual) => reply(keys[0]?.includes('3') === true ? { status: 402, body: '' } : usual());
   };
   refuse();
   const line = ({ args }: typeof here): string[] => args({ steps: 'enrich', concurrency: '1' });

@@ -28,7 +28,7 @@ operations:
   enrich:
     keys: [email]
     request: {path: "/people/{email}", query: {min_likelihood: min_likelihood}}
-    answers: {wait: status = 429, match: status = 200 and body.data, miss: status = 404}
+    answers: {wait: status = 429, match: status = 200 and body.data, miss: status = 404 and $exists(body.error)}
     record:
       email: body.data.mail
       name: body.data.full_name

@@ -196,6 +196,7 @@ const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
   trusted: ['boolean'],
   answered: ['boolean'],
   held: ['object', 'undefined'],
+  missForms: ['object', 'undefined'],
   spent: ['object', 'null'],
   result: ['object', 'null'],
   callsAtMost: ['number'],

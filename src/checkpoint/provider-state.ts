@@ -46,8 +46,8 @@ interface Root extends QuarantineState, Pick<ProviderState, 'answered' | 'totals
 /** The state of a provider after the last run. The simple form has that of its service at the root of the checkpoint. */
 export function providerState(checkpoint: Root, job: Pick<CompiledJob, 'namesProviders' | 'steps'>, name: string): ProviderState {
   if (job.namesProviders) return checkpoint.providers?.[name] ?? NEW_PROVIDER;
-  const { trusted, held, answered, totals, spent, callsAtMost, creditsAtMost } = checkpoint;
-  const known = { trusted, answered, ...(held === undefined ? {} : { held }) };
+  const { trusted, held, missForms, answered, totals, spent, callsAtMost, creditsAtMost } = checkpoint;
+  const known = { trusted, answered, held, missForms };
   const quota = spent === null ? {} : { [channelName(job.steps)]: spent };
   return { ...known, totals, spent: quota, callsAtMost, creditsAtMost, skipped: null };
 }

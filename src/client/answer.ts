@@ -63,7 +63,7 @@ function toAnswer(exchange: Exchange, text: string, failure: ExchangeFailure | n
       headers,
       quota: readQuota(headers, Date.now()),
       requestId: requestId(headers, redactor),
-      credits: credits(headers),
+      ...credits(headers),
       latencyMs: exchange.endedAt - exchange.startedAt,
     },
   };
@@ -92,11 +92,10 @@ function requestId(headers: ResponseHeaders, redactor: Redactor): string | null 
   return value === undefined || value === '' ? null : oneLine(redactor.words(value), MAX_REQUEST_ID_CHARS);
 }
 
-function credits(headers: ResponseHeaders): number {
-  const value = headerOf(headers, 'x-credits-charged');
-  if (value === undefined) return 0;
+function credits(headers: ResponseHeaders): Pick<CallMeta, 'credits' | 'namesNoCredits'> {
+  const value = headerOf(headers, 'x-credits-charged')?.trim() ?? '';
   const number = Number(value);
-  return Number.isFinite(number) && number > 0 ? number : 0;
+  return value !== '' && Number.isFinite(number) && number >= 0 ? { credits: number } : { credits: 0, namesNoCredits: true };
 }
 
 /** The body's content coding in lower case, or null when it is plain. */

@@ -10,7 +10,7 @@ import { oneLine, readProblem } from './problem.ts';
 import type { Problem } from './problem.ts';
 import type { Redactor } from './redactor.ts';
 import { parseRetryAfter } from './retry-after.ts';
-import type { CallMeta, CallResult } from './types.ts';
+import type { CallMeta, CallResult, Miss } from './types.ts';
 
 /** The errors of nginx, Go and Apache for plain HTTP at a TLS port. */
 const PLAIN_TO_TLS =
@@ -56,7 +56,7 @@ export function classify(answer: Answer, options: ClassifyOptions): Unsuccessful
       return denied(answer, { code, detail }, options);
     case 404:
       return options.lookup && isMiss(answer, says)
-        ? { kind: 'miss', meta: says.meta }
+        ? missOf(answer, says)
         : {
             kind: 'wrong_address',
             detail: oneLine(`${options.call} answered 404${says.problem.detail === '' ? '' : `: ${detail}`}`),
@@ -171,11 +171,36 @@ function standsAlone(status: number): boolean {
  * path it does not have (a lookup that found nothing is `no_match`), and then the address is wrong.
  */
 function isMiss(answer: Answer, says: Said): boolean {
-  const type = (headerOf(answer.meta.headers, 'content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const type = typeOf(answer);
   if (type === 'application/problem+json' && isObject(says.json) && says.json['code'] === 'not_found') return false;
   if (isObject(says.json)) return true;
   const saysJson = type === 'application/json' || type.endsWith('+json');
   return saysJson && (says.json !== undefined || answer.text.trim() === '');
+}
+
+/** Letters of a form that count. */
+const MAX_FORM = 300;
+
+/** The form of a 404, by which a service's own miss is told from the 404 of what stands in front of it: content type, code and keys. */
+export function formOf404(answer: Answer, options: ClassifyOptions): string {
+  return formOf(answer, read(answer, options));
+}
+
+function formOf(answer: Answer, { problem, json }: Said): string {
+  const keys = isObject(json) ? Object.keys(json).toSorted().join(',') : json === undefined ? '' : JSON.stringify(json);
+  return `${typeOf(answer)} ${problem.code ?? '-'} ${keys}`.slice(0, MAX_FORM);
+}
+
+/** Only a service of this specification says `no_match`. */
+function missOf(answer: Answer, says: Said): Miss {
+  return says.problem.code === 'no_match'
+    ? { kind: 'miss', meta: says.meta }
+    : { kind: 'miss', form: formOf(answer, says), meta: says.meta };
+}
+
+/** The media type in lower case; '' without one. */
+function typeOf({ meta }: Answer): string {
+  return (headerOf(meta.headers, 'content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
 /** A redirect is not followed: a POST with a key must not wander off. Where it leads is told, without query and credentials. */

@@ -28,6 +28,9 @@ export interface LookupOptions extends CallOptions {
   readonly ticket?: string | null;
 }
 
+/** The record of a kept answer; null for a miss; `not_taken` where no rule of the definition takes the answer. */
+export type StoredRecord = RecordAnswer<unknown> | null | 'not_taken';
+
 /** The answer to one lookup of a request for several. An answer that leaves a lookup out has null in its place. */
 export type BatchItem = CallResult<RecordAnswer<unknown>> | null;
 
@@ -61,7 +64,7 @@ export interface ProviderClient {
    * The record of an answer whose `text` the ledger kept. Absent: the text is the record. A provider that keeps its own answer and maps it
    * each time lets a corrected mapping cost nothing. Null: the provider knew nobody.
    */
-  readonly readStored?: (step: LookupStepName, text: string) => Promise<RecordAnswer<unknown> | null>;
+  readonly readStored?: (step: LookupStepName, text: string) => Promise<StoredRecord>;
   /** Waits for what is under way, then closes the sockets. */
   close(): Promise<void>;
   /** Cancels what is under way. */

@@ -50,8 +50,10 @@ export interface CallMeta {
   /** The quota that the headers state; null when they state none. */
   readonly quota: QuotaReading | null;
   readonly requestId: string | null;
-  /** `X-Credits-Charged`, 0 when absent. */
+  /** `X-Credits-Charged`, 0 when it is absent or no such number. */
   readonly credits: number;
+  /** The answer says nothing of its credits that can be read. */
+  readonly namesNoCredits?: true;
   /** From sending to the last byte, milliseconds (monotonic). */
   readonly latencyMs: number;
 }
@@ -60,7 +62,7 @@ export interface CallMeta {
 export type CallResult<T> =
   | { readonly kind: 'ok'; readonly value: T; readonly meta: CallMeta }
   /** Found nothing: 404 with a JSON body, or 200 with null, {} or a record whose person and company fields are empty. */
-  | { readonly kind: 'miss'; readonly meta: CallMeta }
+  | Miss
   /** 451: the person asked to be removed. */
   | { readonly kind: 'suppressed'; readonly meta: CallMeta }
   /** 400, 413, 422 and other 4xx of this one request: asking again would not help. `code` is the service's own, else `http_<status>`. */
@@ -75,6 +77,13 @@ export type CallResult<T> =
    * `http_500`, `timeout`, `network`, `bad_body`, `bad_shape`.
    */
   | Retryable;
+
+export interface Miss {
+  readonly kind: 'miss';
+  /** The form of a 404 that something else than the service may send, too. Absent: nothing else says so. */
+  readonly form?: string;
+  readonly meta: CallMeta;
+}
 
 /** 401, 402, 403, 421: key refused or out of credits. */
 export interface Denied {

@@ -39,14 +39,19 @@ export function readVerification(answer: Answer, body: string): CallResult<Verif
   }
   const entries = entriesOf(json);
   const byEmail = new Map<string, VerificationResult>();
+  const contradicted = new Set<string>();
   for (const entry of entries) {
     const email = entry['email'];
     const result = verdictOf(entry);
     if (typeof email !== 'string' || result === null) continue;
     const key = emailKey(email);
-    // The first whole one wins; the position says nothing.
-    if (key !== '' && !byEmail.has(key)) byEmail.set(key, toResult(entry, email, result));
+    if (key === '') continue;
+    // The first whole one wins; the position says nothing. Two verdicts that contradict each other do not count.
+    const known = byEmail.get(key);
+    if (known === undefined) byEmail.set(key, toResult(entry, email, result));
+    else if (known.result !== result) contradicted.add(key);
   }
+  for (const key of contradicted) byEmail.delete(key);
   const asked = new Set(askedFor(body).map(emailKey));
   return isListOfEmails(json) || isAbout(json, asked) || [...asked].some((email) => byEmail.has(email))
     ? { kind: 'ok', value: { byEmail }, meta: withBodyId(answer.meta, json) }

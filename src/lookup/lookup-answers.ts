@@ -29,9 +29,13 @@ export class LookupAnswers<L extends StepLookup, R> {
   /** Keys whose answers are in quarantine, and keys whose kept answers are being read. */
   readonly #held = new Set<string>();
   readonly #reading = new Set<string>();
+  /** Keys whose answers of this run the definition does not fit: only the next run asks them again. */
+  readonly #unfit = new Set<string>();
   /** Answers of one request, which go into the ledger together; null outside of such a request. */
   #together: Delivery<L, R>[] | null = null;
   #isStopped = false;
+  /** Asks for a lookup once more; set by its step. */
+  onAskAgain: (one: LookupInFlight<L, R>) => void = () => undefined;
 
   constructor(context: StepContext, form: LookupForm<L, R>) {
     this.#context = context;
@@ -68,10 +72,12 @@ export class LookupAnswers<L extends StepLookup, R> {
       }
       case 'miss':
       case 'suppressed': {
-        const { kind, status } = settled;
+        const { kind, status, form } = settled;
         const answer = kind === 'miss' && !this.#form.mayMiss ? missAsFailure(settled) : { kind };
         if (status >= 400) {
-          this.quarantine(one, { ...this.#named(one), said: `${status} ${kind}`, refused: false, answer }, beside);
+          const doubtful = { ...this.#named(one), said: `${status} ${kind}`, refused: false, answer };
+          if (form === undefined || this.#isMiss(one, form)) this.quarantine(one, doubtful, beside);
+          else gate.prove({ ...doubtful, form }, () => this.#askAgain(one));
         } else {
           gate.confirm();
           this.#deliver(one, answer, answer);
@@ -83,6 +89,7 @@ export class LookupAnswers<L extends StepLookup, R> {
         const failed = { kind: 'failed', code, attempts, requestId } as const;
         if (settled.stored !== undefined) {
           gate.confirm();
+          this.#unfit.add(one.lookup.key);
           this.#deliver(one, { kind: 'hit', text: settled.stored }, failed);
         } else if (settled.rejected) {
           this.quarantine(one, { ...this.#named(one), said: `${settled.status} ${code}`, refused: true, answer: failed }, beside);
@@ -92,6 +99,20 @@ export class LookupAnswers<L extends StepLookup, R> {
       default:
         settled satisfies never;
     }
+  }
+
+  /** Whether a 404 that others may send, too, is a miss. Otherwise the lookup is asked once more. */
+  #isMiss(one: LookupInFlight<L, R>, form: string): boolean {
+    const { quarantine } = this.#context;
+    if (one.missed !== null) quarantine.missedTwice(one.missed, form);
+    if (one.missed !== null || !this.#form.mayMiss || quarantine.isUsualMiss(form)) return true;
+    one.missed = form;
+    return false;
+  }
+
+  #askAgain(one: LookupInFlight<L, R>): void {
+    // The provider may have been given up meanwhile.
+    if (this.find(one.lookup.key) === one) this.onAskAgain(one);
   }
 
   /** Judges a request for several that ended without answers. A request that failed on the way says nothing about its lookups. */
@@ -107,10 +128,11 @@ export class LookupAnswers<L extends StepLookup, R> {
     const answer =
       doubtful.answer.kind === 'miss' && !this.#form.mayMiss ? missAsFailure({ attempts: 0, requestId: null }) : doubtful.answer;
     this.#held.add(key);
-    this.#context.quarantine.quarantine(doubtful, () => {
+    const deliver = (): void => {
       this.#held.delete(key);
       this.#deliver(one, answer, answer, beside);
-    });
+    };
+    this.#context.quarantine.quarantine(doubtful, deliver, one.missed !== null);
   }
 
   /** Settles the lookups of one request: their answers become durable together, and with them the notes about those left open. */
@@ -161,6 +183,7 @@ export class LookupAnswers<L extends StepLookup, R> {
   /** Answers that are still being read are left to the next run. */
   stop(): void {
     this.#isStopped = true;
+    this.#context.quarantine.stop();
   }
 
   /** The ledger's entry. From now on the ledger knows the lookup. */
@@ -174,16 +197,23 @@ export class LookupAnswers<L extends StepLookup, R> {
     return { step: this.#form.step, key };
   }
 
-  /** A mapping that fails may be corrected before the next run, so the ledger keeps the answer and not the failure. */
+  /**
+   * A mapping that fails may be corrected before the next run, so the ledger keeps the answer and not the failure. An answer of an earlier
+   * run that no rule takes may have been a passing one, so the lookup is asked again.
+   */
   async #read(one: LookupInFlight<L, R>, kept: string): Promise<void> {
     const { onSettled, onFatal } = this.#context;
     const { key } = one.lookup;
     this.#reading.add(key);
     const failed: FailedLookup = { kind: 'failed', code: 'bad_mapping', attempts: 0, requestId: null };
     let outcome: LookupOutcome<R> = failed;
+    let isAskedAgain = false;
     try {
       const answer = await this.#form.readStored?.(kept);
-      if (answer === null) outcome = { kind: 'miss' };
+      if (answer === 'not_taken') {
+        if (this.#unfit.has(key)) outcome = { ...failed, code: 'bad_shape' };
+        else isAskedAgain = true;
+      } else if (answer === null) outcome = { kind: 'miss' };
       else if (answer !== undefined) outcome = { kind: 'hit', answer: { record: answer.record as R, text: answer.text } };
     } catch (error) {
       // The same code as in the run that got the answer.
@@ -192,6 +222,11 @@ export class LookupAnswers<L extends StepLookup, R> {
     try {
       this.#reading.delete(key);
       if (this.#isStopped) return;
+      if (isAskedAgain) {
+        one.isKept = true;
+        this.#askAgain(one);
+        return;
+      }
       this.tell(one, outcome);
       onSettled();
     } catch (error) {

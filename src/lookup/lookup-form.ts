@@ -1,6 +1,6 @@
 /** The differences between the steps: how lookups become requests, and how answers are read. Types and the named strategies. */
 import type { RecordAnswer } from '../client/attempt-client.ts';
-import type { LookupOptions } from '../client/provider-client.ts';
+import type { LookupOptions, StoredRecord } from '../client/provider-client.ts';
 import type { CallAnswer } from '../pool/call.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 import type { Step } from '../steps/registry.ts';
@@ -57,8 +57,8 @@ export interface LookupForm<L extends StepLookup, R> {
   /** The text that names the request: the same for the same lookups, in every run. Its hash makes the `Idempotency-Key`. */
   textOf(lookups: readonly L[]): string;
   requestFor(lookups: readonly L[]): LookupRequest<R>;
-  /** Reads a kept answer. Absent: its text is the record. Null: the provider knew nobody. */
-  readonly readStored?: ((text: string) => Promise<RecordAnswer<unknown> | null>) | undefined;
+  /** Reads a kept answer. Absent: its text is the record. */
+  readonly readStored?: ((text: string) => Promise<StoredRecord>) | undefined;
   /** Whether later runs may use the answer. Absent: all. */
   isSettled?(record: R): boolean;
   /** A provider may know nobody by a key. Otherwise a miss is a failure. */

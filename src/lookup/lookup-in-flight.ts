@@ -11,6 +11,8 @@ export class LookupInFlight<L, R> {
   readonly origin: RecordOrigin | null;
   /** Whether the ledger has an entry about it, so that its answer is no new lookup. */
   isKept: boolean;
+  /** The form of the 404 that it was answered with, and for which it is asked once more; null without one. */
+  missed: string | null = null;
   #first: Done<R> | null;
   #others: Done<R>[] | null = null;
 

@@ -29,6 +29,10 @@ export class LookupStep<L extends StepLookup, R> {
     this.#form = form;
     this.#answers = new LookupAnswers(context, form);
     this.#requests = new LookupRequests(context, form, this.#answers);
+    this.#answers.onAskAgain = (one) => {
+      this.#requests.ask(one, null);
+      context.onSettled();
+    };
   }
 
   /** Calls that are in flight or waiting, answers that are being read, and lookups that wait for other runs. */
@@ -83,7 +87,8 @@ export class LookupStep<L extends StepLookup, R> {
     this.#answers.add(one);
     // The run before may have asked, and left the answer in quarantine.
     const doubtful = known === null || isAsking ? quarantine.takeRestored(this.#form.step, key) : null;
-    if (doubtful !== null) this.#answers.quarantine(one, doubtful);
+    one.missed = doubtful?.form ?? null;
+    if (doubtful !== null && one.missed === null) this.#answers.quarantine(one, doubtful);
     else if (known === null) this.#claim(one);
     else if (known.kind === 'unsettled' && group !== null) this.#requests.polls?.rejoin(one, known, group);
     else if (known.kind === 'asking') this.#requests.resume(one, known);

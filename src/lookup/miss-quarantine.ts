@@ -13,6 +13,8 @@ export interface QuarantinedAnswer {
   /** Whether the service refused the request. Otherwise it found nothing. */
   readonly refused: boolean;
   readonly answer: Exclude<LedgerAnswer, { readonly text: string }>;
+  /** Present for a 404 that only a second one of the same lookup makes a miss: see `Miss.form`. */
+  readonly form?: string;
 }
 
 /** The state of the quarantine, in the checkpoint. */
@@ -21,6 +23,26 @@ export interface QuarantineState {
   readonly trusted: boolean;
   /** Quarantined answers. */
   readonly held?: readonly QuarantinedAnswer[] | undefined;
+  /** The forms of this service's usual misses. Left out where none is known. */
+  readonly missForms?: readonly string[] | undefined;
+}
+
+/** A 404 is asked about once more after this long: by then a deploy of the gateway in front of the service is over. */
+const ASK_AGAIN_MS = 30_000;
+/** More forms than a service has. */
+const MOST_FORMS = 16;
+
+/** A lookup whose 404 is no miss yet. */
+interface UnprovenMiss {
+  readonly doubtful: QuarantinedAnswer;
+  readonly dueMs: number;
+  readonly askAgain: () => void;
+}
+
+interface MissQuarantineOptions extends QuarantineState {
+  readonly onDistrust: (answers: number, kind: string) => void;
+  /** Milliseconds until a 404 of an unknown form is asked about once more. */
+  readonly askAgainMs?: number;
 }
 
 /**
@@ -35,6 +57,9 @@ export interface QuarantineState {
  *
  * ## rejected
  * Entered by the job after `DISTRUST_AFTER` answers of one kind. The run ends.
+ *
+ * In every state a 404 of a form that this service has not shown as its usual miss is unproven: its lookup is asked once more, and only a
+ * second 404 counts. Two of one form show the usual miss.
  */
 export class MissQuarantine {
   #trusted: boolean;
@@ -49,9 +74,16 @@ export class MissQuarantine {
   /** Quarantined by the run before, and not asked for yet by this one. By step and key. */
   readonly #restored: Map<string, QuarantinedAnswer>;
   readonly #onDistrust: (answers: number, kind: string) => void;
+  readonly #askAgainMs: number;
+  readonly #missForms: Set<string>;
+  #unproven: UnprovenMiss[] = [];
+  #timer: NodeJS.Timeout | null = null;
+  #isStopped = false;
 
-  constructor({ trusted, held = [], onDistrust }: QuarantineState & { onDistrust: (answers: number, kind: string) => void }) {
+  constructor({ trusted, held = [], missForms = [], onDistrust, askAgainMs = ASK_AGAIN_MS }: MissQuarantineOptions) {
     this.#trusted = trusted;
+    this.#missForms = new Set(missForms);
+    this.#askAgainMs = askAgainMs;
     this.#restored = new Map(held.map((doubtful) => [idOf(doubtful.step, doubtful.key), doubtful]));
     this.#onDistrust = onDistrust;
   }
@@ -72,10 +104,63 @@ export class MissQuarantine {
   /** The state for the checkpoint. Answers of a rejected service are asked for again. */
   get trust(): QuarantineState {
     if (this.isServiceRejected) return { trusted: false, held: [] };
+    const held = [...this.#held, ...this.#unproven].flatMap(({ doubtful }) => (doubtful === null ? [] : [doubtful]));
     return {
       trusted: this.#trusted,
-      held: [...this.#restored.values(), ...this.#held.flatMap(({ doubtful }) => (doubtful === null ? [] : [doubtful]))],
+      held: [...this.#restored.values(), ...held],
+      ...(this.#missForms.size === 0 ? {} : { missForms: [...this.#missForms] }),
     };
+  }
+
+  /** Lookups whose 404 is unproven, and when the first is asked once more (monotonic milliseconds); null without any. */
+  get unproven(): { readonly lookups: number; readonly untilMs: number } | null {
+    const [first] = this.#unproven;
+    return first === undefined ? null : { lookups: this.#unproven.length, untilMs: first.dueMs };
+  }
+
+  /** Whether a 404 of this form is this service's usual miss. */
+  isUsualMiss(form: string): boolean {
+    return this.#missForms.has(form);
+  }
+
+  /** Keeps an unproven 404 until its lookup is asked once more. It counts as an answer, but is no miss. */
+  prove(doubtful: QuarantinedAnswer, askAgain: () => void): void {
+    this.judge(doubtful.said, null);
+    this.#unproven.push({ doubtful, dueMs: performance.now() + this.#askAgainMs, askAgain });
+    this.#wait();
+  }
+
+  /** A lookup was answered with two 404s. */
+  missedTwice(first: string, second: string): void {
+    if (first === second && this.#missForms.size < MOST_FORMS) this.#missForms.add(first);
+  }
+
+  /** Asks all lookups whose 404 is unproven once more, now. */
+  askAgainNow(): void {
+    const all = this.#unproven;
+    this.#unproven = [];
+    for (const { askAgain } of all) askAgain();
+  }
+
+  /** Asks nothing more: unproven 404s are left to the next run. */
+  stop(): void {
+    this.#isStopped = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  #wait(): void {
+    const [first] = this.#unproven;
+    if (first === undefined || this.#timer !== null || this.#isStopped) return;
+    this.#timer = setTimeout(() => this.#askDue(), Math.max(0, first.dueMs - performance.now()));
+  }
+
+  #askDue(): void {
+    this.#timer = null;
+    const nowMs = performance.now();
+    const firstLater = this.#unproven.findIndex(({ dueMs }) => dueMs > nowMs);
+    const due = this.#unproven.splice(0, firstLater === -1 ? this.#unproven.length : firstLater);
+    for (const { askAgain } of due) askAgain();
+    this.#wait();
   }
 
   /** An answer other than a 4xx: the service is the right one. */
@@ -103,10 +188,13 @@ export class MissQuarantine {
     this.release();
   }
 
-  /** Quarantines an answer as a miss or a refusal. The next run gets it if this one does not come to `deliver`. */
-  quarantine(doubtful: QuarantinedAnswer, deliver: () => void): void {
+  /**
+   * Quarantines an answer as a miss or a refusal. The next run gets it if this one does not come to `deliver`.
+   * @param isCounted whether the lookup's first answer was counted already
+   */
+  quarantine(doubtful: QuarantinedAnswer, deliver: () => void, isCounted = false): void {
     if (doubtful.refused) this.refuse(doubtful.said, deliver, doubtful);
-    else this.judge(doubtful.said, deliver, doubtful);
+    else this.judge(doubtful.said, deliver, doubtful, isCounted);
   }
 
   /** `judge` for a refused request. */
@@ -134,15 +222,16 @@ export class MissQuarantine {
   /**
    * Judges a 4xx answer. `deliver` runs now, or once the service is trusted or the input ends.
    * @param doubtful the answer for the next run if this one does not deliver it; null when the next run asks again
+   * @param isCounted see `quarantine`
    */
-  judge(kind: string, deliver: (() => void) | null, doubtful: QuarantinedAnswer | null = null): void {
+  judge(kind: string, deliver: (() => void) | null, doubtful: QuarantinedAnswer | null = null, isCounted = false): void {
     if (!this.#trusted) {
       if (this.#kind !== null && this.#kind !== kind) {
         this.confirm();
       } else {
         this.#kind = kind;
         if (deliver !== null) this.#held.push({ deliver, doubtful });
-        if (++this.#answers >= DISTRUST_AFTER) this.#onDistrust(this.#answers, kind);
+        if (!isCounted && ++this.#answers >= DISTRUST_AFTER) this.#onDistrust(this.#answers, kind);
         return;
       }
     }

@@ -9,7 +9,14 @@ export type CallAnswer<T> = CallResult<T> | PendingAnswer;
 /** The final result of a call. */
 export type SettledCall<T> =
   | { readonly kind: 'ok'; readonly value: T; readonly attempts: number; readonly requestId: string | null }
-  | { readonly kind: 'miss' | 'suppressed'; readonly status: number; readonly attempts: number; readonly requestId: string | null }
+  | {
+      readonly kind: 'miss' | 'suppressed';
+      readonly status: number;
+      readonly attempts: number;
+      readonly requestId: string | null;
+      /** See `Miss.form`. */
+      readonly form?: string;
+    }
   /**
    * `rejected`: the service refused this request (4xx), or answered it in a shape that says nothing. Otherwise all attempts failed, or the
    * service throttled it for too long.
@@ -101,7 +108,8 @@ export function settledCall(
     const failed = failedCall(result.meta, result.code, attempts, true);
     return result.stored === undefined ? failed : { ...failed, stored: result.stored };
   }
-  return { kind: result.kind, status, attempts, requestId };
+  const form = result.kind === 'miss' ? result.form : undefined;
+  return { kind: result.kind, status, attempts, requestId, ...(form === undefined ? {} : { form }) };
 }
 
 /** @param rejected see `SettledCall` */

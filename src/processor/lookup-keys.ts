@@ -2,6 +2,7 @@
 import { USUAL_KEYS, type LookupKind, type RevealKeyName } from '../definition/steps.ts';
 import type { InputRecord } from '../formats/input-record.ts';
 import { normaliseText } from '../util/normalise-text.ts';
+import { isPlaceholder } from '../util/placeholder.ts';
 import { addressIn, domainIn, isBlank, visibleText, type AddressInText } from '../verification/clean-keys.ts';
 import { companyDomainIn } from '../verification/company-domain.ts';
 import { phoneIn } from '../verification/phone-text.ts';
@@ -69,7 +70,7 @@ export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider, 
   const needsEmail = has.enrich ? ofEnrich.has('email') : used.has('email') || has.verify || has.company;
   return (record) => {
     const { email, domain } = record;
-    const address = email === '' ? null : addressIn(email);
+    const address = mailboxIn(email);
     const mailbox = address?.key ?? null;
     const enrich = has.enrich ? lookupsOf(orders.enrich, (kind) => enrichBy(kind, record, mailbox)) : [];
     const verify = has.verify ? (mailbox ?? badAddress(email)) : null;
@@ -174,7 +175,7 @@ export function shownKey(key: string): string {
 
 /** The key of `enrich`: a plausible e-mail, else the domain, else the reason why there is none. */
 export function enrichKey(email: string, domain: string): EnrichLookup | NoKey {
-  return keyOfPerson(email === '' ? null : (addressIn(email)?.key ?? null), email, domain);
+  return keyOfPerson(mailboxIn(email)?.key ?? null, email, domain);
 }
 
 function keyOfPerson(mailbox: string | null, email: string, domain: string): EnrichLookup | NoKey {
@@ -191,7 +192,7 @@ export function verifyKey(email: string): string | null {
 
 /** The key of `verify` with its spelling; null without one. */
 export function verifyKeyAsSpelled(email: string): { readonly key: string; readonly spelled: string } | null {
-  const address = email === '' ? null : addressIn(email);
+  const address = mailboxIn(email);
   const key = address?.key ?? badAddress(email);
   return key === null ? null : { key, spelled: spellingOf(address, key) };
 }
@@ -204,9 +205,14 @@ function spellingOf(address: AddressInText | null, key: string): string {
   return address !== null && address.spelled.toLowerCase() === key ? address.spelled : key;
 }
 
+/** Null for text without an address, and for a provider's placeholder. */
+function mailboxIn(email: string): AddressInText | null {
+  return email === '' || isPlaceholder(email) ? null : addressIn(email);
+}
+
 /** A text that is meant as an address: the service says what is wrong with it. Any other text, such as `N/A`, is not paid for. */
 function badAddress(email: string): string | null {
-  if (!MEANT_AS_ADDRESS.test(email)) return null;
+  if (!MEANT_AS_ADDRESS.test(email) || isPlaceholder(email)) return null;
   // An unpaired surrogate (JSON can carry one) would return from the service and the ledger as another character.
   const text = email.trim().toLowerCase().toWellFormed();
   return text.length > LONGEST_SENT ? null : text;

@@ -145,6 +145,8 @@ export interface ProviderOperation {
   readonly answers: AnswerRules;
   /** The record in our terms, by field (`email`, `company`, ...); the input is that of `AnswerRules`. */
   readonly record: Mapping;
+  /** Texts that stand for no value, in lower case, beside those that Millrace knows. Left out where the definition names none. */
+  readonly absent?: readonly string[];
   /** Credits that an answer has cost; null: the built-in header, else none. */
   readonly credits: Mapping | null;
   /** The most credits that one lookup costs, for limits and forecasts. */

@@ -17,6 +17,24 @@ test('a job stops before the first credit over limits.maxCredits, and a raised l
   expect([service.credits, service.requests.length]).toEqual([100, 100]);
 });
 
+test.each([undefined, 'abc', '-1'])('a job stops at limits.maxCredits although the service names its credits as %s', async (named) => {
+  const { folder, service, args } = await makeWorld(addresses(100));
+  let charged = 0;
+  service.script = (_asked, response, reply, usual) => {
+    const { status, body } = usual();
+    charged++;
+    if (named !== undefined) reply({ status, body, headers: { 'x-credits-charged': named } });
+    else response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  };
+  const options = { steps: 'enrich', concurrency: '8' };
+  const first = await folder.run(args({ ...options, 'limits.maxCredits': '25' }));
+  expect(first).toMatchObject({ code: 77, stderr: expect.stringContaining('limits.maxCredits is reached: 25 of 25 credits are spent') });
+  expect(charged).toBe(25);
+  // The next run knows what this one may have spent.
+  expect(await folder.run(args({ ...options, 'limits.maxCredits': '40' }))).toMatchObject({ code: 77 });
+  expect(charged).toBe(40);
+});
+
 test('misses cost nothing, so they do not count against limits.maxCredits', async () => {
   const { folder, service, args } = await makeWorld(
     `email\n${Array.from({ length: 60 }, (_, i) => `${i % 2 === 0 ? 'miss' : 'a'}${i}@works.example\n`).join('')}`,

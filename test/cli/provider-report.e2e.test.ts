@@ -9,7 +9,7 @@ import { BROWSER, withPage } from '../support/browser.ts';
 import { Folder, type Ended } from '../support/cli.ts';
 import { differences, shownFigures } from '../support/read-figures.ts';
 import { reportInStatus, schemaFaults } from '../support/report-schema.ts';
-import { ScriptedService } from '../support/scripted-service.ts';
+import { ScriptedService, problem } from '../support/scripted-service.ts';
 
 const ROWS = 40;
 const emails = Array.from({ length: ROWS }, (_, i) => `person${i}@works${i}.example`);
@@ -38,7 +38,7 @@ describe('a job with two providers', () => {
   beforeAll(async () => {
     [folder, first, second] = await Promise.all([Folder.make(), ScriptedService.start(), ScriptedService.start()]);
     first.script = ({ path, keys }, _response, reply, usual) =>
-      reply(path === 'enrich' && !isKnownFirst(keys[0] ?? '') ? { status: 404, body: '{}' } : usual());
+      reply(path === 'enrich' && !isKnownFirst(keys[0] ?? '') ? problem(404, 'no_match') : usual());
     await writeFile(folder.at('in.csv'), `email\n${emails.join('\n')}\n`);
     await writeFile(
       folder.at('job.yaml'),

@@ -6,6 +6,7 @@ import { freeDatabase } from '../ledger/shared.ts';
 import { describeWith } from '../services/needed.ts';
 import { RedisServer } from '../services/redis.ts';
 import { leads, toCsv } from '../support/leads.ts';
+import { problem } from '../support/scripted-service.ts';
 import { flags, makeWorld, type World } from '../support/world.ts';
 
 /** The shared server keeps its data in memory alone, and a run warns of that. */
@@ -100,7 +101,7 @@ await describeWith('redis', 'a ledger in Redis', async (facts) => {
     const more = { ...LENIENT, ledger, limit: '180' };
     let healed = false;
     service.script = (asked, _response, reply, usual) =>
-      reply(healed && asked.path === 'enrich' && (asked.keys[0] ?? '').startsWith('refused') ? { status: 404, body: '{}' } : usual());
+      reply(healed && asked.path === 'enrich' && (asked.keys[0] ?? '').startsWith('refused') ? problem(404, 'no_match') : usual());
     expect(await folder.run(args(more))).toMatchObject({ code: 0, stderr: ONLY_MEMORY });
     const asked = service.asked.size;
     const stats = JSON.parse((await folder.run(['ledger', 'stats', '--ledger', ledger])).stdout) as { answers: number; ledger: string };

@@ -10,6 +10,7 @@ import { describeWith } from '../services/needed.ts';
 import { afterKill, Checkpoints, lastWords } from '../support/crash-site.ts';
 import { expectSameRequests } from '../crash/crashed-job.ts';
 import { leads, seeded, toCsv } from '../support/leads.ts';
+import { problem } from '../support/scripted-service.ts';
 import { makeWorld } from '../support/world.ts';
 import { SEED } from '../support/seed.ts';
 
@@ -124,7 +125,7 @@ await describeWith('s3', `a ledger in S3 (SEED=${SEED})`, async (server) => {
     expect([...service.asked.keys()].sort()).toEqual(refused.sort());
 
     service.forget();
-    service.script = (_asked, _response, reply) => reply({ status: 404, body: '{}' });
+    service.script = (_asked, _response, reply) => reply(problem(404, 'no_match'));
     await rm(folder.at('scratch'), { recursive: true });
     expect(await folder.run(['retry', ...args({ ...more, 'limits.trustMisses': true }).slice(1)], { env })).toMatchObject({
       code: 0,

@@ -4,7 +4,7 @@ import type { Ended, Started } from '../support/cli.ts';
 import type { Folder } from '../support/cli.ts';
 import { watchService, WaterfallSite, watchStandIn, type Left, type Watched } from '../support/waterfall-crash.ts';
 import { makeFolder, startService } from '../support/world.ts';
-import type { ScriptedService } from '../support/scripted-service.ts';
+import { problem, type ScriptedService } from '../support/scripted-service.ts';
 import { checkpoint, definition, keys, RUN, start, writeJob, writePeople, type ProviderJob } from '../providers/jobs.ts';
 import { startPeopleDataLabs } from '../providers/stand-ins/people-data-labs.ts';
 import { startPromises } from '../providers/stand-ins/promises.ts';
@@ -42,7 +42,7 @@ export async function makeCrashWorld(
   service.script = ({ keys: [key = ''] }, _response, reply, usual) => {
     const kind = number(key) % 3;
     const { title, ...rest } = JSON.parse(String(usual().body)) as Record<string, unknown>;
-    reply(kind === 0 ? { status: 404, body: '{}' } : { status: 200, body: JSON.stringify(kind === 1 ? rest : { ...rest, title }) });
+    reply(kind === 0 ? problem(404, 'no_match') : { status: 200, body: JSON.stringify(kind === 1 ? rest : { ...rest, title }) });
   };
   const people = await start(startPeopleDataLabs, { latencyMs, knows: (_person: unknown, i: number) => i % 5 < 3 });
   const promises = await start(startPromises, { latencyMs });

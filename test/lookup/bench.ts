@@ -163,6 +163,7 @@ export function makeBench(options: BenchOptions = {}): Bench {
       quarantine: new MissQuarantine({
         trusted: options.trusted ?? true,
         held: options.held,
+        missForms: options.missForms,
         onDistrust: (answers, kind) => {
           bench.distrusted.push(`${answers} ${kind}`);
         },

@@ -27,6 +27,7 @@ describe('enrichKey', () => {
     ['a mailbox provider as the website', '', 'gmail.com', 'no_key'],
     ['a page of a network beside an e-mail', 'ada@gmail.com', 'linktr.ee/acme', { by: 'email', key: 'ada@gmail.com' }],
     ['a bad e-mail alone', 'ada@', '', 'bad_email'],
+    ['a placeholder of a provider', ' email_not_unlocked@domain.com', '', 'bad_email'],
     ['a bad e-mail and a bad domain', 'n/a', 'n/a', 'bad_email'],
     ['an e-mail that is far too long', `${'a'.repeat(5_000)}@example.com`, '', 'bad_email'],
   ] as const)('%s', (_, email, domain, expected) => {

@@ -30,6 +30,9 @@ import { requestPace } from '../run/request-pace.ts';
 import { RunState } from '../run/run-state.ts';
 import type { Step } from '../../steps/registry.ts';
 
+/** A person waits: a 404 of an unknown form is asked about once more after a second. */
+const ASK_AGAIN_MS = 1_000;
+
 export interface GivenKey {
   /** Number of its argument or line, from 1. */
   readonly place: number;
@@ -145,7 +148,7 @@ class KeyLoop {
       pool: this.#pool,
       ledger,
       // A person reads each answer: many misses in a row are no reason to stop.
-      quarantine: new MissQuarantine({ trusted: true, onDistrust: () => undefined }),
+      quarantine: new MissQuarantine({ trusted: true, askAgainMs: ASK_AGAIN_MS, onDistrust: () => undefined }),
       idempotencyKey: (body: string) => hash('sha256', `${run}\n${body}`, 'base64url'),
       onSettled: () => this.#moveOn(),
       onFatal: stopFor,
@@ -177,6 +180,7 @@ class KeyLoop {
       this.#state.stopFor(error);
     } finally {
       this.#state.enter('draining');
+      this.#enrich.stop();
       this.#verify.stop();
       await this.#calls.close();
       this.#state.close();

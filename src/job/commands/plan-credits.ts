@@ -87,6 +87,9 @@ function rateOf(scopes: readonly ScopeStats[]): number[] {
   return found + missed === 0 ? [] : [found / (found + missed)];
 }
 
+/** The credits of a match by what is known before any answer. */
+const UNSAID = 'one, or as its definition says';
+
 /** The forecast in words. */
 export function creditsText({ atMost, expected, matchRates, from, cost }: CreditForecast, maxCredits: number | null): string {
   if (atMost === 0) return 'none';
@@ -101,5 +104,6 @@ export function creditsText({ atMost, expected, matchRates, from, cost }: Credit
         : `about ${count(expected)}, at most ${count(atMost)}`;
   const why = from === null ? '' : from === 'stated' ? ` (stated match rate: ${rates})` : ` (match rates in the ledger: ${rates})`;
   const stops = maxCredits !== null && (expected ?? atMost) > maxCredits ? `; limits.maxCredits stops the run at ${count(maxCredits)}` : '';
-  return `${about}${why}${cost === null ? '' : `; about ${moneyText(cost)}`}${stops}`;
+  const unsaid = maxCredits === null ? '' : `; for that limit a match whose answer names no credits counts as ${UNSAID}`;
+  return `${about}${why}${cost === null ? '' : `; about ${moneyText(cost)}`}${stops}${unsaid}`;
 }

@@ -98,7 +98,7 @@ export class CallBudget {
 }
 
 function perhaps(credits: number): string {
-  return credits === 0 ? '' : `, ${count(credits)} of them perhaps, by calls whose answers never arrived`;
+  return credits === 0 ? '' : `, ${count(credits)} of them perhaps, by answers that never arrived or name no credits`;
 }
 
 function refused(code: string, message: string, options: { readonly hint: string }): MillraceError {

@@ -1,7 +1,9 @@
 import type { RunTotals } from '../../checkpoint/run-totals.ts';
 import type { PauseCause, ThrottledWait } from '../../limiter/limiter.ts';
 import type { CallSize, PoolEvents, SentCall } from '../../pool/call-pool-options.ts';
+import type { BatchItem } from '../../client/provider-client.ts';
 import type { CallAnswer } from '../../pool/call.ts';
+import { isObject } from '../../util/is-object.ts';
 import { wasNeverSent } from '../../pool/circuit.ts';
 import type { KeptSize } from '../../lookup/request-size.ts';
 import type { RecordOutcome } from '../../processor/result.ts';
@@ -22,7 +24,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   credits: number;
   /** The same by step. */
   readonly creditsBy: Partial<Record<Step, number>>;
-  /** Credits that calls without an answer may have cost, such as those that broke off. */
+  /** Credits that calls without an answer may have cost, such as those that broke off, and matches whose answer names none. */
   #creditsPerhaps = 0;
   /** By step: keys in flight, and the most credits that a key has cost. */
   readonly #inFlight = new Map<Step, { keys: number; creditsEach: number }>();
@@ -170,6 +172,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.creditsBy[step] = exact((this.creditsBy[step] ?? 0) + credits);
     // Without an answer the service may have charged all the same, and an answer that is repeated for its key names no credits.
     if (status === 0 && !wasNeverSent(result)) this.#creditsPerhaps += keys * flying.creditsEach;
+    else if (result.meta.namesNoCredits === true) this.#creditsPerhaps += matchesOf(result) * flying.creditsEach;
   }
 
   #notSent(step: Step): void {
@@ -247,6 +250,14 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
       ...(Object.keys(others).length === 0 ? {} : { requestSizes: others }),
     };
   }
+}
+
+/** Lookups of a call that were answered with something to pay for. */
+function matchesOf(result: CallAnswer<unknown>): number {
+  if (result.kind !== 'ok') return result.kind === 'rejected' && result.stored !== undefined ? 1 : 0;
+  const { value } = result;
+  if (Array.isArray(value)) return (value as readonly BatchItem[]).reduce((sum, item) => sum + (item === null ? 0 : matchesOf(item)), 0);
+  return isObject(value) && value['byEmail'] instanceof Map ? value['byEmail'].size : 1;
 }
 
 /** Requests of a step that carry several lookups. */

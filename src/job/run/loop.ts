@@ -34,7 +34,7 @@ interface LoopParts {
   readonly steps: Steps;
   readonly ledger: Pick<RunLedger, 'room' | 'waiting'>;
   readonly pool: Pick<CallPool, 'room'>;
-  readonly quarantine: Pick<MissQuarantine, 'size' | 'release'>;
+  readonly quarantine: Pick<MissQuarantine, 'size' | 'release' | 'askAgainNow'>;
   /** True while it is undecided whether the service can be trusted. No answer leaves the quarantine meanwhile. */
   readonly isServiceInDoubt: () => boolean;
   readonly writer: Pick<RowWriter, 'write' | 'room'>;
@@ -182,6 +182,8 @@ export class RecordLoop {
   #windowMoves(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
+      // A full window does not wait for the time at which a 404 is asked about once more.
+      if (!this.#hasReadAll) this.#parts.quarantine.askAgainNow();
       this.flushIfIdle();
     });
   }

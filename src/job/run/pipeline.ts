@@ -190,6 +190,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
       joining: () => ledger.joining,
       claimed: () => ledger.waiting,
       pending: () => answersPending(steps),
+      unproven: () => quarantine.unproven,
       reader: () => loop.waitsFor,
       now: () => performance.now(),
     });

@@ -51,14 +51,13 @@ async function partOf(provider: JobProvider, run: RunOfProviders): Promise<Provi
   const { name, definition } = provider;
   const access = run.access.get(name);
   if (access === undefined) throw new Error(`nothing says how to reach the provider ${name}`);
-  const { trusted, answered, held } = providerState(checkpoint, job, name);
   return {
     provider,
     limits: job.limits,
     access,
     makeClient: await clientMaker(provider, access, job),
     channels: await channelsOf(provider, access, run),
-    known: { trusted, answered, ...(held === undefined ? {} : { held }) },
+    known: providerState(checkpoint, job, name),
     ...(job.namesProviders ? ownParts(provider, run) : sharedParts(run)),
     scopes: (ledger) => providerScopes(provider, job, checkpoint, (...scope) => ledger.scope(...scope)),
     verifyBatch: definition.client === 'built-in' ? VERIFY_BATCH : (definition.operations.verify?.batch?.size ?? 1),

@@ -32,7 +32,7 @@ export interface ProviderPart {
   readonly makeClient: (connections: number) => ProviderClient;
   readonly channels: readonly ChannelOfSteps[];
   /** Knowledge of the provider from the last run. */
-  readonly known: Pick<Checkpoint, 'trusted' | 'held' | 'answered'>;
+  readonly known: Pick<Checkpoint, 'trusted' | 'held' | 'missForms' | 'answered'>;
   readonly counters: Counters;
   /** Told of each call: the provider's own counters, and those of the run. */
   readonly callCounters: CallCounters;
@@ -95,6 +95,7 @@ export class RunProvider {
     this.doubt = doubt;
     this.quarantine = new MissQuarantine({
       held: known.held,
+      missForms: known.missForms,
       trusted: known.trusted || limits.trustMisses,
       onDistrust: (answers, kind) => this.#distrust(answers, kind),
     });
@@ -178,7 +179,7 @@ export class RunProvider {
   }
 
   /** Knowledge of the provider for the next run. A provider whose misses were rejected counts as one that never answered. */
-  knownNow(): Pick<ProviderState, 'trusted' | 'held' | 'answered'> {
+  knownNow(): Pick<ProviderState, 'trusted' | 'held' | 'missForms' | 'answered'> {
     const hasAnswered = this.calls.channels.some(({ pool }) => pool.hasAnswered);
     return { ...this.quarantine.trust, answered: hasAnswered && !this.quarantine.isServiceRejected };
   }

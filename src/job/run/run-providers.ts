@@ -45,14 +45,22 @@ export class RunProviders {
   }
 
   /** The quarantines of all providers. */
-  get quarantine(): Pick<MissQuarantine, 'size' | 'release'> {
+  get quarantine(): Pick<MissQuarantine, 'size' | 'release' | 'askAgainNow' | 'unproven'> {
     const { all } = this;
     return {
       get size() {
         return all.reduce((sum, { quarantine }) => sum + quarantine.size, 0);
       },
+      get unproven() {
+        const some = all.flatMap(({ quarantine: { unproven } }) => unproven ?? []);
+        const lookups = some.reduce((sum, one) => sum + one.lookups, 0);
+        return lookups === 0 ? null : { lookups, untilMs: Math.min(...some.map(({ untilMs }) => untilMs)) };
+      },
       release: () => {
         for (const { quarantine } of all) quarantine.release();
+      },
+      askAgainNow: () => {
+        for (const { quarantine } of all) quarantine.askAgainNow();
       },
     };
   }

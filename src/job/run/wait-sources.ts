@@ -20,6 +20,8 @@ export interface WaitSources {
   readonly claimed: () => number;
   /** Addresses with a pending verdict, and when the first is asked for again (monotonic milliseconds); null when no verdict is pending. */
   readonly pending: () => { readonly lookups: number; readonly untilMs: number } | null;
+  /** Lookups with a 404 that is no miss yet, and when the first is asked once more (monotonic milliseconds); null without any. */
+  readonly unproven: () => { readonly lookups: number; readonly untilMs: number } | null;
   /** The side that keeps the reader waiting; null when it reads, or has reached the end. */
   readonly reader: () => 'input' | 'output' | null;
   /** Monotonic milliseconds. */
@@ -27,7 +29,7 @@ export interface WaitSources {
 }
 
 /** Shows the waits of the parts in `waits`, until the returned function is called. */
-export function watchRun(waits: Waits, { channels, joining, claimed, pending, reader, now }: WaitSources): () => void {
+export function watchRun(waits: Waits, { channels, joining, claimed, pending, unproven, reader, now }: WaitSources): () => void {
   const sum = (of: (channel: WaitingChannel) => number): number => channels.reduce((total, channel) => total + of(channel), 0);
   const leaves = [
     ...channels.map(
@@ -61,6 +63,7 @@ export function watchRun(waits: Waits, { channels, joining, claimed, pending, re
         (n) => `${lookups(n)} that a provider answers later`,
       ),
     () => pendingWait(pending()),
+    () => unprovenWait(unproven()),
     () => readerWait(reader()),
     // A request with a fresh permit is about to leave.
     (): Wait | null =>
@@ -94,6 +97,13 @@ function pendingWait(pending: ReturnType<WaitSources['pending']>): Wait | null {
     what: `the time at which ${count(pending.lookups)} pending ${pending.lookups === 1 ? 'address is' : 'addresses are'} asked for again`,
     untilMs: pending.untilMs,
   };
+}
+
+function unprovenWait(unproven: ReturnType<WaitSources['unproven']>): Wait | null {
+  if (unproven === null) return null;
+  const are = unproven.lookups === 1 ? 'is' : 'are';
+  const what = `the time at which ${lookups(unproven.lookups)} with a 404 of an unusual form ${are} asked once more`;
+  return { reason: 'answers', what, untilMs: unproven.untilMs };
 }
 
 function readerWait(reader: ReturnType<WaitSources['reader']>): Wait | null {

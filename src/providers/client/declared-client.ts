@@ -11,14 +11,21 @@ import type {
   RevealAnswer,
   RevealKey,
 } from '../../client/attempt-client.ts';
-import type { LookupBatches, LookupOptions, LookupStepName, PendingAnswer, ProviderClient } from '../../client/provider-client.ts';
+import type {
+  LookupBatches,
+  LookupOptions,
+  LookupStepName,
+  PendingAnswer,
+  ProviderClient,
+  StoredRecord,
+} from '../../client/provider-client.ts';
 import type { CallResult, VerificationResult } from '../../client/types.ts';
 import { emailKey, type VerifyAnswer } from '../../client/verify-answer.ts';
 import type { OperationName } from '../compiled-provider.ts';
 import type { Sender } from './call-watch.ts';
 import { addressesOf, lookupInput, lookupText, type LookupInput, type PersonOptions } from './lookup-text.ts';
 import { openOperations, type OperationOptions, type Operations } from './operations.ts';
-import { Refusal } from './refusal.ts';
+import { NotTaken, Refusal } from './refusal.ts';
 import { recordOfStored } from './stored-answer.ts';
 import { suppressedVerdict } from './verdict.ts';
 
@@ -107,11 +114,16 @@ export class DeclaredClient implements ProviderClient {
   }
 
   /** See `recordOfStored`. */
-  readonly readStored = async (step: LookupStepName, text: string): Promise<RecordAnswer<unknown> | null> => {
+  readonly readStored = async (step: LookupStepName, text: string): Promise<StoredRecord> => {
     const operation = this.#records[step]?.operation;
     if (operation === undefined) throw new Refusal('no_operation', `the definition has no operation ${step}`);
-    const record = await recordOfStored(operation, text);
-    return record === null ? null : { record, text: JSON.stringify(record), stored: text };
+    try {
+      const record = await recordOfStored(operation, text);
+      return record === null ? null : { record, text: JSON.stringify(record), stored: text };
+    } catch (error) {
+      if (error instanceof NotTaken) return 'not_taken';
+      throw error;
+    }
   };
 
   /** Waits for what is under way, then closes the sockets. Calls made after it come back as `aborted`. */

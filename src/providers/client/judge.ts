@@ -4,6 +4,7 @@ import {
   badBody,
   classify,
   denied,
+  formOf404,
   isPage,
   problemOf,
   retryAfter,
@@ -79,6 +80,9 @@ export async function judge(rules: AnswerRules, said: Said, options: ClassifyOpt
     case 'pending':
       return { kind: rule };
     case 'miss':
+      return input.status === 404 && !NAMES_BODY.test(rules.miss?.text ?? '')
+        ? { kind: rule, form: formOf404(answer, options), meta }
+        : { kind: rule, meta };
     case 'suppressed':
       return { kind: rule, meta };
     case 'wait':
@@ -123,6 +127,9 @@ function isTrue(rule: Mapping, value: unknown): boolean {
 
 /** A rule that tells one 404 from another: those that it does not take come from a gateway, and are no misses. */
 const NAMES_404 = /\b404\b/;
+
+/** A rule that tells one body from another knows the provider's own miss. */
+const NAMES_BODY = /\bbody\b/;
 
 /** A status that no rule knows, with the words of the definition in place of those that are found by their usual names. */
 async function byStatus(rules: AnswerRules, said: Said, options: ClassifyOptions): Promise<Unsuccessful> {

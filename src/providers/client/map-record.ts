@@ -3,6 +3,7 @@ import { COMPANY_FIELDS, type FieldTable, type FieldType } from '../../client/an
 import { specOf } from '../../steps/registry.ts';
 import { hasValue } from '../../util/has-value.ts';
 import { isObject } from '../../util/is-object.ts';
+import { isPlaceholder } from '../../util/placeholder.ts';
 import type { OperationName, ProviderOperation } from '../compiled-provider.ts';
 import type { AnswerInput } from './judge.ts';
 import { evaluate, inWords, NotTaken, Refusal } from './refusal.ts';
@@ -24,11 +25,11 @@ export type MappedRecord = Readonly<Record<string, unknown>>;
  * @param input as of the rules: `{status, headers, body}`
  * @throws Refusal `bad_shape` naming the field, what was expected and what came; `bad_mapping`
  */
-export async function mapRecord({ name, record }: ProviderOperation, input: unknown): Promise<MappedRecord | null> {
+export async function mapRecord({ name, record, absent }: ProviderOperation, input: unknown): Promise<MappedRecord | null> {
   const mapped = await evaluate(record, input);
   if (mapped === undefined || mapped === null) return null;
   if (!isObject(mapped)) throw new Refusal('bad_shape', `${record.key}: expected an object, got ${inWords(mapped)}`);
-  const checked = checkFields(record.key, fieldsOf(name, mapped), specOf(name).fields);
+  const checked = checkFields(record.key, fieldsOf(name, mapped), specOf(name).fields, absent);
   return hasValue(checked) ? checked : null;
 }
 
@@ -51,7 +52,8 @@ function fieldsOf(name: OperationName, mapped: MappedRecord): MappedRecord {
   return name === 'company' && isObject(company) ? { ...company, ...others } : mapped;
 }
 
-function checkFields(key: string, fields: MappedRecord, types: FieldTable): MappedRecord {
+/** @param absent texts that stand for no value */
+function checkFields(key: string, fields: MappedRecord, types: FieldTable, absent: readonly string[] = []): MappedRecord {
   const checked: [string, unknown][] = [];
   for (const name in fields) {
     const value = fields[name];
@@ -59,14 +61,22 @@ function checkFields(key: string, fields: MappedRecord, types: FieldTable): Mapp
     const type = types.get(name) ?? 'any';
     // A place of which nothing is known, such as a location.
     if (type === 'any' && isObject(value) && !hasValue(value)) continue;
-    const kept = checkValue(`${key}.${name}`, value, type);
+    const kept = checkValue(`${key}.${name}`, withoutPlaceholders(value, absent), type, absent);
     if (kept !== null) checked.push([name, kept]);
   }
   return Object.fromEntries(checked);
 }
 
+/** Null for a text that stands for no value; a list without such texts. */
+function withoutPlaceholders(value: unknown, absent: readonly string[]): unknown {
+  const isNone = (one: unknown): boolean => typeof one === 'string' && isPlaceholder(one, absent);
+  if (!Array.isArray(value)) return isNone(value) ? null : value;
+  return value.some(isNone) ? value.filter((one) => !isNone(one)) : value;
+}
+
 /** Null for an object that says nothing. */
-function checkValue(field: string, value: unknown, expected: FieldType): unknown {
+function checkValue(field: string, value: unknown, expected: FieldType, absent: readonly string[]): unknown {
+  if (value === null) return null;
   switch (expected) {
     case 'any':
       return value;
@@ -89,7 +99,7 @@ function checkValue(field: string, value: unknown, expected: FieldType): unknown
       break;
     case 'company': {
       if (!isObject(value)) break;
-      const company = checkFields(field, value, COMPANY_FIELDS);
+      const company = checkFields(field, value, COMPANY_FIELDS, absent);
       return hasValue(company) ? company : null;
     }
     default:

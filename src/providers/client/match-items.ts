@@ -1,24 +1,22 @@
 /** Which item of a batch answers which lookup. */
+import { isDeepStrictEqual } from 'node:util';
+import { isObject } from '../../util/is-object.ts';
 import type { ProviderBatch } from '../compiled-provider.ts';
 import type { LookupInput } from './lookup-text.ts';
 import { evaluate, inWords, Refusal } from './refusal.ts';
 
 /**
- * The items by the position of their lookups; a lookup that is left out has none. The first item of
- * two for one lookup counts, and items that nobody asked for are ignored.
+ * The items by the position of their lookups; a lookup that is left out has none, and items that nobody asked for are ignored. Two
+ * different items for one lookup contradict each other: `CONTRADICTION` is in their place.
  * @param items of the answer
- * @throws Refusal `bad_shape` when items have no ids and their number is not that of the lookups
+ * @throws Refusal `bad_shape` when items have no ids, and their number is not that of the lookups or an item names another lookup
  */
 export async function matchItems(
   batch: ProviderBatch,
   items: readonly unknown[],
   lookups: readonly LookupInput[],
 ): Promise<ReadonlyMap<number, unknown>> {
-  if (batch.itemId === null) {
-    if (items.length !== lookups.length)
-      throw new Refusal('bad_shape', `${batch.items.key}: expected ${lookups.length} items, one for each lookup, got ${items.length}`);
-    return new Map(items.entries());
-  }
+  if (batch.itemId === null) return byPosition(batch.items.key, items, lookups);
   const positions = positionsOf(lookups);
   const found = new Map<number, unknown>();
   for (const item of items) {
@@ -27,10 +25,48 @@ export async function matchItems(
     if (typeof id !== 'string' && typeof id !== 'number')
       throw new Refusal('bad_shape', `${batch.itemId.key}: expected text or a number, got ${inWords(id)}`);
     const position = positions.get(keyOf(String(id)));
-    if (position !== undefined && position !== null && !found.has(position)) found.set(position, item);
+    if (position === undefined || position === null) continue;
+    found.set(position, found.has(position) && !isDeepStrictEqual(found.get(position), item) ? CONTRADICTION : item);
   }
   return found;
 }
+
+/** In the place of different items for one lookup. */
+export const CONTRADICTION = Symbol('contradiction');
+
+/** By the order alone one item too few, or a list in another order, would give each lookup the record of another. */
+function byPosition(key: string, items: readonly unknown[], lookups: readonly LookupInput[]): ReadonlyMap<number, unknown> {
+  if (items.length !== lookups.length)
+    throw new Refusal('bad_shape', `${key}: expected ${lookups.length} items, one for each lookup, got ${items.length}`);
+  const positions = positionsOf(lookups.map(ownKeys));
+  for (const [position, item] of items.entries()) {
+    const named = [...namesIn(item)].flatMap((name) => positions.get(name) ?? []);
+    const [other] = named;
+    if (other !== undefined && !named.includes(position))
+      throw new Refusal('bad_shape', `${key}: item ${position} names the key of lookup ${other}, and not its own`);
+  }
+  return new Map(items.entries());
+}
+
+/** The keys that one record alone has: of a person not the domain, which colleagues share. */
+function ownKeys({ email, linkedin_url, phone, name, domain }: LookupInput): LookupInput {
+  const isOfPerson = [email, linkedin_url, phone, name].some((key) => key !== undefined);
+  const own = { email, linkedin_url, phone, domain: isOfPerson ? undefined : domain };
+  return Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
+}
+
+/** Texts of an item that may be a key, in the form of `keyOf`. Numbers are left out: any of them looks like an id of ours. */
+function* namesIn(value: unknown, depth = 0): Generator<string> {
+  if (typeof value === 'string') {
+    const name = keyOf(value);
+    if (!IS_ID.test(name)) yield name;
+  } else if (depth < NAMES_WITHIN && typeof value === 'object' && value !== null)
+    for (const inner of Array.isArray(value) ? value : isObject(value) ? Object.values(value) : []) yield* namesIn(inner, depth + 1);
+}
+
+const IS_ID = /^\d+$/;
+/** Levels of an item that may name its key. */
+const NAMES_WITHIN = 4;
 
 const KEYS = ['email', 'linkedin_url', 'phone', 'domain', 'name', 'company'] as const;
 

@@ -14,7 +14,7 @@ import { quotaReader } from './declared-quota.ts';
 import { judge, readSaid, type Judgement, type Said } from './judge.ts';
 import type { LookupInput } from './lookup-text.ts';
 import { mapRecord, undecidedRecord, type MappedRecord } from './map-record.ts';
-import { matchItems } from './match-items.ts';
+import { CONTRADICTION, matchItems } from './match-items.ts';
 import { evaluate, inWords, NotTaken, Refusal } from './refusal.ts';
 import { storedAnswer } from './stored-answer.ts';
 import type { RequestTemplate } from './request-template.ts';
@@ -174,7 +174,8 @@ export class OperationClient<T> {
     const told = await credits.evaluate(said.input).catch(() => creditsAtMost);
     const isReadable = typeof told === 'number' && Number.isFinite(told) && told >= 0;
     const spent = isReadable ? told : told === undefined || told === null ? 0 : creditsAtMost;
-    return { ...said, answer: { ...said.answer, meta: { ...said.answer.meta, credits: spent } } };
+    const { namesNoCredits: _none, ...meta } = said.answer.meta;
+    return { ...said, answer: { ...said.answer, meta: { ...meta, credits: spent } } };
   }
 
   async #taken(
@@ -247,6 +248,7 @@ export class OperationClient<T> {
     let { meta } = whole.answer;
     meta = { ...meta, credits: 0 };
     try {
+      if (body === CONTRADICTION) throw new Refusal('bad_shape', `${batch?.items.key}: two items for one lookup contradict each other`);
       const itemStatus = batch?.itemStatus ?? null;
       const status = itemStatus === null ? whole.input.status : statusOf(itemStatus, await evaluate(itemStatus, body));
       meta = { ...meta, status };
@@ -257,7 +259,9 @@ export class OperationClient<T> {
       const judgement = await this.#judged(said, { ...options, lookup: true }, text);
       if (judgement.kind === 'pending')
         return { kind: 'retryable', code: 'pending', detail: 'the answer comes later', retryAfterMs: null, meta };
-      return await this.#taken(judgement, said, lookup, text);
+      const result = await this.#taken(judgement, said, lookup, text);
+      // The answer as a whole was no 404: it comes from the provider.
+      return result.kind === 'miss' ? { kind: 'miss', meta: result.meta } : result;
     } catch (error) {
       return this.#refused(error, meta);
     }

@@ -56,6 +56,7 @@ export function compileOperation(source: Source, name: OperationName, raw: RawOp
     request,
     answers,
     record: compileExpressions(source, `${key}.record`, raw.record),
+    ...(source.raw.absent === undefined ? {} : { absent: source.raw.absent.map((text) => text.trim().toLowerCase()) }),
     credits: optionalOfAnswer(source, `${key}.credits`, raw.credits),
     creditsAtMost: raw.creditsAtMost,
     batch,
@@ -99,13 +100,16 @@ function compileAnswers(source: Source, key: string, raw: RawAnswers = {}): Answ
 function compileBatch(source: Source, operation: string, keys: readonly ProviderKey[], answers: AnswerRules, raw: RawBatch): ProviderBatch {
   const key = `${operation}.batch`;
   if (raw.request === undefined) throw refusalAt(source.definition, key, 'missing_key', `${key}.request is missing`);
-  if (raw.answers?.pending !== undefined)
+  // Without rules of its own the batch has that of the operation, and would be paid for, fail, and be paid for again.
+  if (raw.answers?.pending !== undefined || (raw.answers === undefined && answers.pending !== null))
     throw refusalAt(
       source.definition,
-      `${key}.answers.pending`,
+      raw.answers === undefined ? key : `${key}.answers.pending`,
       'bad_value',
-      `${key}.answers.pending: a batch cannot be answered later`,
-      'Leave batch out, and let poll ask for each lookup.',
+      raw.answers === undefined
+        ? `${key} has the rule ${operation}.answers.pending, and a batch cannot be answered later`
+        : `${key}.answers.pending: a batch cannot be answered later`,
+      'Leave batch out, and let poll ask for each lookup; or give the batch answers of its own, where it is answered at once.',
     );
   const request = compileRequest(source, `${key}.request`, raw.request);
   checkKeysUsed(source, operation, keys, `${key}.request`, request);

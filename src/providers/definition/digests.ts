@@ -48,8 +48,9 @@ function askedBy({ method, path, query, headers, body, bodyType }: ProviderReque
   };
 }
 
-function readBy({ record, answers, batch }: ProviderOperation): unknown {
-  return { record: text(record), answers: rules(answers), batch: batch && readByBatch(batch) };
+function readBy({ record, answers, batch, absent }: ProviderOperation): unknown {
+  const read = { record: text(record), answers: rules(answers), batch: batch && readByBatch(batch) };
+  return absent === undefined ? read : { ...read, absent };
 }
 
 function readByBatch({ itemStatus, answers }: ProviderBatch): unknown {

@@ -20,6 +20,7 @@ export const BOUNDS = {
   text: 4096,
   expression: 65_536,
   entries: 200,
+  absent: 50,
   documentation: 20,
   pollSeconds: 86_400,
   timeoutMs: [100, 600_000],

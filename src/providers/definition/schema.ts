@@ -92,6 +92,11 @@ export const providerSchema = z
       'a mapping such as {header: Idempotency-Key}',
       'Only where the provider documents that it answers a repeated request once.',
     ),
+    absent: key(
+      z.array(expecting(text, 'text')).min(1).max(BOUNDS.absent).optional(),
+      'a list of texts',
+      'Texts that stand for no value, such as the address of a person who was not unlocked. A record has no such field.',
+    ),
     defaultPlan: key(z.string().max(40).optional(), 'the name of a plan', 'The plan of a job that names none.'),
     quota: quota('How many requests the provider takes.'),
     operations: key(

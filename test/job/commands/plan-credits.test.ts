@@ -56,7 +56,8 @@ describe('the forecast of credits in words', () => {
     [
       forecast(paid({ enrich: 200_000 }), {}, 0.6, EUR),
       100_000,
-      'about 120,000, at most 200,000 (stated match rate: enrich 60 %); about 1,200.00 EUR; limits.maxCredits stops the run at 100,000',
+      'about 120,000, at most 200,000 (stated match rate: enrich 60 %); about 1,200.00 EUR; limits.maxCredits stops the run at 100,000' +
+        '; for that limit a match whose answer names no credits counts as one, or as its definition says',
     ],
   ])('%#', (one, maxCredits, text) => {
     expect(creditsText(one, maxCredits)).toBe(text);

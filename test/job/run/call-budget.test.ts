@@ -58,7 +58,9 @@ describe('the error of a used-up call budget', () => {
       hint: expect.stringContaining('--limits.maxCredits'),
     });
     expect(budgetOf({ credits: 500, charged: 490, lost: 4, uncounted: { calls: 0, credits: 6 } }).reached(ONE)).toMatchObject({
-      message: 'limits.maxCredits is reached: 500 of 500 credits are spent, 10 of them perhaps, by calls whose answers never arrived',
+      message:
+        'limits.maxCredits is reached: 500 of 500 credits are spent, 10 of them perhaps, ' +
+        'by answers that never arrived or name no credits',
     });
   });
 

@@ -112,6 +112,36 @@ describe('Counters', () => {
     expect([counters.credits, counters.creditsAtMost]).toEqual([6, 12]);
   });
 
+  it('count a match whose answer names no credits for the limit, and not as spent', () => {
+    const counters = new Counters(null, () => 0, null, { reveal: 8 });
+    const call = { origin: null, attempt: 1, slowestMs: 0 } as const;
+    const unsaid = { status: 200, headers: {}, quota: null, requestId: null, credits: 0, namesNoCredits: true, latencyMs: 5 } as const;
+    const ok = (value: unknown): CallResult<unknown> => ({ kind: 'ok', value, meta: unsaid });
+    const atMostAfter = (step: 'enrich' | 'verify' | 'reveal', keys: number, result: CallResult<unknown>): number => {
+      counters.sent({ step, keys });
+      counters.answered({ ...call, step, keys }, result);
+      return counters.creditsAtMost;
+    };
+    expect([
+      atMostAfter('enrich', 1, ok({ record: {} })),
+      atMostAfter('enrich', 1, { kind: 'miss', meta: unsaid }),
+      atMostAfter('reveal', 1, ok({ record: {} })),
+      atMostAfter('enrich', 3, ok([ok({}), { kind: 'miss', meta: unsaid }, null])),
+      atMostAfter(
+        'verify',
+        2,
+        ok({
+          byEmail: new Map([
+            ['a@x.example', {}],
+            ['b@x.example', {}],
+          ]),
+        }),
+      ),
+      atMostAfter('enrich', 1, { kind: 'ok', value: {}, meta: { ...unsaid, credits: 0, namesNoCredits: undefined } as never }),
+      counters.credits,
+    ]).toEqual([1, 1, 9, 10, 12, 12, 0]);
+  });
+
   it('count a call without an answer as charged, and a refused one as free', () => {
     const counters = new Counters(null, () => 0);
     const one = { step: 'enrich', keys: 1, origin: null, attempt: 1, slowestMs: 0 } as const;

@@ -16,6 +16,7 @@ const IDLE: WaitSources = {
   joining: () => null,
   claimed: () => 0,
   pending: () => null,
+  unproven: () => null,
   reader: () => null,
   now: () => 1_000,
 };
@@ -36,6 +37,11 @@ test.each<[string, Partial<WaitSources>, object]>([
     'the wait of the limiter',
     { channels: [{ ...QUIET, limiter: { waiting: () => ({ reason: 'resume', what: 'x', untilMs: 7 }) } }] },
     { reason: 'resume', untilMs: 7 },
+  ],
+  [
+    'a 404 of an unusual form, until it is asked about once more',
+    { unproven: () => ({ lookups: 1, untilMs: 31_000 }) },
+    { reason: 'answers', what: 'the time at which one lookup with a 404 of an unusual form is asked once more', untilMs: 31_000 },
   ],
   [
     'lookups that another run asks for',

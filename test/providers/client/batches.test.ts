@@ -44,6 +44,24 @@ describe('a batch', () => {
     expect(result).toMatchObject({ kind: 'ok', value: EMAILS.map(named) });
   });
 
+  it('gives nothing when its answers by position name the keys of other lookups', async () => {
+    const shifted: Answering = (lookups) => ({
+      status: 200,
+      body: lookups.map((_, index) => ({ name: 'X', contact: { emails: [lookups[(index + 1) % lookups.length]?.email] } })),
+    });
+    expect(await callWith(shifted)).toMatchObject({
+      kind: 'rejected',
+      code: 'bad_shape',
+      detail: 'operations.enrich.batch.items: item 0 names the key of lookup 1, and not its own',
+    });
+    // Another address of the same person, or one beside its own, is no other lookup.
+    const own: Answering = (lookups) => ({
+      status: 200,
+      body: lookups.map(({ email }) => ({ name: email, now: 'new@y.example', of: lookups })),
+    });
+    expect(await callWith(own)).toMatchObject({ kind: 'ok', value: EMAILS.map(named) });
+  });
+
   it('has the size of the definition, and others are asked for one by one', async () => {
     const client = await clientOf(() => ({ status: 200, body: [] }), { batch: { size: 7 } });
     expect([client.batches?.size('enrich'), client.batches?.size('company')]).toEqual([7, 1]);
@@ -138,15 +156,27 @@ describe('an item', () => {
     expect(await callWith(list(...items), { batch })).toMatchObject({ value: [named('A'), named('B'), named('C')] });
   });
 
-  it('an item that is left out is null, a second one is ignored, and so is one that nobody asked for', async () => {
+  it('an item that is left out is null, an equal second one is ignored, and so is one that nobody asked for', async () => {
     const items = [
       { who: 'other@x.example', code: 200, name: 'O' },
       { who: 9, code: 200, name: 'N' },
       { code: 200, name: 'nobody' },
       { who: 1, code: 200, name: 'B' },
-      { who: 'b@x.example', code: 500, name: 'B2' },
+      { who: 1, code: 200, name: 'B' },
     ];
     expect(await callWith(list(...items), { batch })).toMatchObject({ kind: 'ok', value: [null, named('B'), null] });
+  });
+
+  it('two items for one lookup that contradict each other are refused, and their neighbours are not', async () => {
+    const items = [
+      { who: 0, code: 200, name: 'A' },
+      { who: 1, code: 200, name: 'B' },
+      { who: 'b@x.example', code: 404 },
+    ];
+    expect(await callWith(list(...items), { batch })).toMatchObject({
+      kind: 'ok',
+      value: [named('A'), { kind: 'rejected', code: 'bad_shape', detail: expect.stringContaining('contradict') }, null],
+    });
   });
 
   it('with a key that several lookups share belongs to none of them', async () => {
@@ -307,5 +337,17 @@ describe('verdicts for several addresses', () => {
   it('verdicts for several addresses are refused without a request for several', async () => {
     const client = declaredClient('http://127.0.0.1:1', { operations: { verify: { record } } });
     expect(await client.callVerify(client.verifyBody(EMAILS))).toMatchObject({ kind: 'rejected', code: 'no_operation' });
+  });
+});
+
+describe('a verdict', () => {
+  it.each([true, false])('about another address than the one asked for is refused (in a batch: %s)', async (isBatch) => {
+    const body = { email: 'other@x.example', result: 'deliverable' };
+    const url = await serve((_request, response) => answer(response, { status: 200, body: JSON.stringify(isBatch ? [body, body] : body) }));
+    const verify = { record: { email: 'body.email', result: 'body.result' }, ...(isBatch ? { batch: {} } : {}) };
+    const client = declaredClient(url, { operations: { verify } });
+    const result = await client.callVerify(client.verifyBody(isBatch ? EMAILS.slice(0, 2) : EMAILS.slice(0, 1)));
+    expect(result).toMatchObject({ kind: 'rejected', code: 'bad_shape' });
+    expect(JSON.stringify(result)).not.toContain('other@x.example');
   });
 });

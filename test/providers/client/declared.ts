@@ -48,6 +48,7 @@ interface PollText extends Partial<Omit<ProviderPoll, 'ticket' | 'request'>> {
 }
 
 export interface OperationText {
+  readonly absent?: readonly string[];
   /** Null: lookups go by batch alone. */
   readonly request?: RequestText | null;
   readonly answers?: RulesText;
@@ -116,6 +117,7 @@ function operationOf(name: OperationName, text: OperationText): ProviderOperatio
     request: request === null ? null : requestOf(`${key}.request`, request),
     answers: rulesOf(key, text.answers),
     record: tree(`${key}.record`, text.record ?? { name: 'body.name' }),
+    ...(text.absent === undefined ? {} : { absent: text.absent }),
     credits: optional(`${key}.credits`, text.credits),
     creditsAtMost: text.creditsAtMost ?? 1,
     batch: batch === undefined ? null : batchOf(`${key}.batch`, batch),

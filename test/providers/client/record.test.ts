@@ -128,6 +128,26 @@ describe('a field of another type than declared is refused, and named', () => {
   });
 });
 
+describe('a placeholder', () => {
+  const record = { email: 'body.email', mobile: 'body.phone', personal_emails: 'body.emails', company: { domain: 'body.site' } };
+  const locked = { email: 'email_not_unlocked@domain.com', emails: ['Email_Not_Unlocked@acme.example', 'ana@home.example'] };
+
+  it('counts as no value in a field or in a list, where Millrace knows it', async () => {
+    expect(await resultOf(locked, record)).toMatchObject({ kind: 'ok', value: { text: '{"personal_emails":["ana@home.example"]}' } });
+    expect(await resultOf({ email: locked.email }, record)).toMatchObject({ kind: 'miss' });
+  });
+
+  it('counts as no value in any case, in the company and in a stored answer, where the definition names it', async () => {
+    const body = { email: 'ana@acme.example', phone: ' +1 555 LOCKED', site: 'hidden.example' };
+    const absent = ['+1 555 locked', 'hidden.example'];
+    const client = await clientOf(body, { enrich: { record, absent } });
+    const text = '{"email":"ana@acme.example"}';
+    expect(await client.callEnrich(BODY)).toMatchObject({ kind: 'ok', value: { text } });
+    const stored = `{"status":200,"body":${JSON.stringify(body)}}`;
+    expect(await client.readStored('enrich', stored)).toMatchObject({ text });
+  });
+});
+
 describe('the answer that the ledger keeps', () => {
   it('the stored answer is mapped again, so that a corrected mapping costs nothing', async () => {
     const client = await clientOf({ p: { a: 'Ana', b: 'CTO' } }, { enrich: { record: { name: 'body.p.a' } } });
@@ -155,6 +175,16 @@ describe('the answer that the ledger keeps', () => {
     const result = await client.callEnrich(BODY);
     if (result.kind !== 'ok') throw new Error(result.kind);
     expect(await client.readStored('enrich', result.value.stored ?? '')).toMatchObject({ record: { type: 'application/json' } });
+  });
+
+  it('an answer that no rule takes is told apart from one that the mapping does not fit', async () => {
+    const answers = { match: 'body.ok', miss: 'body.unknown' };
+    const client = await clientOf({}, { enrich: { answers } });
+    expect(await client.readStored('enrich', '{"status":200,"judged":false,"body":{"status":"maintenance"}}')).toBe('not_taken');
+    expect(await client.readStored('enrich', '{"status":200,"judged":false,"body":{"unknown":true}}')).toBeNull();
+    expect(await client.readStored('enrich', '{"status":200,"judged":false,"body":{"ok":true,"name":"A"}}')).toMatchObject({
+      record: { name: 'A' },
+    });
   });
 
   it.each([['{"name":"Ana"}'], ['no JSON'], ['[]']])('%s, which another client left, is refused', async (text) => {

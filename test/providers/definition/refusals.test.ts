@@ -119,6 +119,12 @@ describe('a definition is refused for', () => {
       /^operations\.enrich\.batch\.answers\.pending: a batch cannot be answered later.* \(acme\.yaml, line 7\)$/,
     ],
     [
+      'a batch that inherits the rule for later answers',
+      `${LEAST}    answers: {pending: status = 202}\n    poll: {}\n    batch: {size: 2, request: {path: /b, body: lookups}, items: body}`,
+      'bad_value',
+      /^operations\.enrich\.batch has the rule operations\.enrich\.answers\.pending, and a batch cannot be answered later/,
+    ],
+    [
       'a poll that never comes',
       `${LEAST}    answers: {pending: status = 202}\n    poll: {everySeconds: 60, longestSeconds: 10}`,
       'bad_value',

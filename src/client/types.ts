@@ -82,6 +82,8 @@ export interface Miss {
   readonly kind: 'miss';
   /** The form of a 404 that something else than the service may send, too. Absent: nothing else says so. */
   readonly form?: string;
+  /** The answer for the ledger, from which corrected rules of the provider's definition may read a record. */
+  readonly stored?: string;
   readonly meta: CallMeta;
 }
 

@@ -1,10 +1,10 @@
 /**
  * The answer to one lookup. `text` of a hit is the answer's JSON. With an unsettled answer, a second line may name the group that polls for
- * it.
+ * it. `text` of a miss is the answer of a provider, from which its definition may read a record once it is corrected.
  */
 export type LedgerAnswer =
   | { readonly kind: 'hit'; readonly text: string }
-  | { readonly kind: 'miss' }
+  | { readonly kind: 'miss'; readonly text?: string }
   | { readonly kind: 'suppressed' }
   /** An `unknown` verdict: valid for this run, asked again by later ones. */
   | { readonly kind: 'unsettled'; readonly text: string }
@@ -33,7 +33,7 @@ export function kindName(kind: number): AnswerKind {
 
 export function encodeAnswer(answer: LedgerAnswer): { kind: number; body: string } {
   const kind = KINDS.indexOf(answer.kind);
-  if ('text' in answer) return { kind, body: answer.text };
+  if ('text' in answer) return { kind, body: answer.text ?? '' };
   if (answer.kind !== 'failed') return { kind, body: '' };
   const { code, attempts, requestId, note } = answer;
   return { kind, body: JSON.stringify(note === undefined ? [code, attempts, requestId] : [code, attempts, requestId, note]) };
@@ -46,7 +46,9 @@ export function decodeAnswer(kind: number, body: string): LedgerAnswer {
     case 'unsettled':
     case 'asking':
       return { kind: name, text: body };
+    // Older versions kept no text of a miss.
     case 'miss':
+      return body === '' ? { kind: name } : { kind: name, text: body };
     case 'suppressed':
       return { kind: name };
     case 'failed': {

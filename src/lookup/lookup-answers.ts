@@ -72,15 +72,16 @@ export class LookupAnswers<L extends StepLookup, R> {
       }
       case 'miss':
       case 'suppressed': {
-        const { kind, status, form } = settled;
-        const answer = kind === 'miss' && !this.#form.mayMiss ? missAsFailure(settled) : { kind };
+        const { kind, status, form, stored } = settled;
+        const outcome = kind === 'miss' && !this.#form.mayMiss ? missAsFailure(settled) : { kind };
+        const answer: LedgerAnswer = outcome.kind === 'miss' && stored !== undefined ? { kind: 'miss', text: stored } : outcome;
         if (status >= 400) {
-          const doubtful = { ...this.#named(one), said: `${status} ${kind}`, refused: false, answer };
-          if (form === undefined || this.#isMiss(one, form)) this.quarantine(one, doubtful, beside);
+          const doubtful = { ...this.#named(one), said: `${status} ${kind}`, refused: false, answer: outcome };
+          if (form === undefined || this.#isMiss(one, form)) this.quarantine(one, doubtful, beside, answer);
           else gate.prove({ ...doubtful, form }, () => this.#askAgain(one));
         } else {
           gate.confirm();
-          this.#deliver(one, answer, answer);
+          this.#deliver(one, answer, outcome);
         }
         return;
       }
@@ -122,15 +123,20 @@ export class LookupAnswers<L extends StepLookup, R> {
     else if (settled.rejected) quarantine.refuse(`${settled.status} ${settled.code}`, null);
   }
 
-  /** @param beside see `WithAnswer` */
-  quarantine(one: LookupInFlight<L, R>, doubtful: QuarantinedAnswer, beside: () => readonly LedgerEntry[] = () => []): void {
+  /** @param beside see `WithAnswer` @param entry for the ledger, where it has more than the checkpoint needs */
+  quarantine(
+    one: LookupInFlight<L, R>,
+    doubtful: QuarantinedAnswer,
+    beside: () => readonly LedgerEntry[] = () => [],
+    entry: LedgerAnswer | null = null,
+  ): void {
     const { key } = doubtful;
     const answer =
       doubtful.answer.kind === 'miss' && !this.#form.mayMiss ? missAsFailure({ attempts: 0, requestId: null }) : doubtful.answer;
     this.#held.add(key);
     const deliver = (): void => {
       this.#held.delete(key);
-      this.#deliver(one, answer, answer, beside);
+      this.#deliver(one, entry ?? answer, answer, beside);
     };
     this.#context.quarantine.quarantine(doubtful, deliver, one.missed !== null);
   }
@@ -148,8 +154,15 @@ export class LookupAnswers<L extends StepLookup, R> {
 
   /** Gives a kept answer to the records that wait for it. A provider may have to read it first. */
   tellKept(one: LookupInFlight<L, R>, known: LedgerAnswer): void {
-    if (known.kind === 'hit' && this.#form.readStored !== undefined) void this.#read(one, known.text);
-    else this.tell(one, this.kept(known));
+    const text = this.textToRead(known);
+    if (text === null) this.tell(one, this.kept(known));
+    else void this.#read(one, text);
+  }
+
+  /** The text of a kept answer that a provider has to read first; null where the kept answer is the outcome. */
+  textToRead(known: LedgerAnswer): string | null {
+    if (this.#form.readStored === undefined) return null;
+    return known.kind === 'hit' ? known.text : known.kind === 'miss' ? (known.text ?? null) : null;
   }
 
   /** The outcome of a kept answer that needs no reading. */

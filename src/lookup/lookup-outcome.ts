@@ -38,7 +38,7 @@ export function fromLedger<R>(known: LedgerAnswer): LookupOutcome<R> {
       return { kind: 'hit', answer: keptAnswer(known) };
     case 'miss':
     case 'suppressed':
-      return known;
+      return { kind: known.kind };
     case 'failed':
       return known;
     case 'asking':

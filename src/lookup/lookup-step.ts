@@ -75,7 +75,7 @@ export class LookupStep<L extends StepLookup, R> {
     const group = known?.kind === 'unsettled' && this.#gaveUpFor === null ? readGroup(known.text).group : null;
     if (known !== null && !isAsking && group === null) {
       if (known.kind === 'hit') quarantine.confirmByLedger();
-      if (known.kind !== 'hit' || this.#form.readStored === undefined) {
+      if (this.#answers.textToRead(known) === null) {
         done(this.#answers.kept(known));
         return;
       }

@@ -14,8 +14,9 @@ export type SettledCall<T> =
       readonly status: number;
       readonly attempts: number;
       readonly requestId: string | null;
-      /** See `Miss.form`. */
+      /** See `Miss`. */
       readonly form?: string;
+      readonly stored?: string;
     }
   /**
    * `rejected`: the service refused this request (4xx), or answered it in a shape that says nothing. Otherwise all attempts failed, or the
@@ -108,8 +109,10 @@ export function settledCall(
     const failed = failedCall(result.meta, result.code, attempts, true);
     return result.stored === undefined ? failed : { ...failed, stored: result.stored };
   }
-  const form = result.kind === 'miss' ? result.form : undefined;
-  return { kind: result.kind, status, attempts, requestId, ...(form === undefined ? {} : { form }) };
+  const settled = { kind: result.kind, status, attempts, requestId };
+  if (result.kind === 'suppressed') return settled;
+  const { form, stored } = result;
+  return { ...settled, ...(form === undefined ? {} : { form }), ...(stored === undefined ? {} : { stored }) };
 }
 
 /** @param rejected see `SettledCall` */

@@ -49,6 +49,28 @@ describe('an answer that no rule takes', () => {
     }
   });
 
+  it('costs nothing as a kept miss, when corrected rules find its record', async () => {
+    const seen: string[] = [];
+    const { bench, ask } = make(async (_step, text) => {
+      seen.push(text);
+      return seen.length === 1 ? null : { record: { name: 'Ann' }, text: '{"name":"Ann"}' };
+    });
+    const asked = ask();
+    bench.next().settle({ kind: 'miss', status: 200, attempts: 1, requestId: 'r', stored: 'the answer' });
+    expect([asked, bench.ledger.get('1 ann@x.example')]).toEqual([[{ kind: 'miss' }], { kind: 'miss', text: 'the answer' }]);
+    const [same, corrected] = [ask(), ask()];
+    await turn();
+    const later = ask();
+    await turn();
+    expect([same, corrected, later, seen, bench.asked]).toMatchObject([
+      [{ kind: 'miss' }],
+      [{ kind: 'miss' }],
+      [{ kind: 'hit', answer: { record: { name: 'Ann' } } }],
+      ['the answer', 'the answer'],
+      [],
+    ]);
+  });
+
   it('fails its lookup for all records of its own run, which does not ask again', async () => {
     const { bench, ask } = make(async () => 'not_taken');
     const first = ask();

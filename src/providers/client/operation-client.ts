@@ -7,7 +7,7 @@ import { oneLine } from '../../client/problem.ts';
 import type { LookupOptions, PendingAnswer } from '../../client/provider-client.ts';
 import type { Redactor } from '../../client/redactor.ts';
 import type { RotatingKey } from '../../client/rotating-key.ts';
-import type { CallMeta, CallResult, Rejected } from '../../client/types.ts';
+import type { CallMeta, CallResult, Miss, Rejected } from '../../client/types.ts';
 import type { CompiledProvider, Mapping, ProviderOperation, ProviderRequest } from '../compiled-provider.ts';
 import type { CallWatch, Sender } from './call-watch.ts';
 import { quotaReader } from './declared-quota.ts';
@@ -16,7 +16,7 @@ import type { LookupInput } from './lookup-text.ts';
 import { mapRecord, undecidedRecord, type MappedRecord } from './map-record.ts';
 import { CONTRADICTION, matchItems } from './match-items.ts';
 import { evaluate, inWords, NotTaken, Refusal } from './refusal.ts';
-import { storedAnswer } from './stored-answer.ts';
+import { storedAnswer, storedMiss } from './stored-answer.ts';
 import type { RequestTemplate } from './request-template.ts';
 
 /** A request that is ready to be filled, and the way to its address. */
@@ -184,15 +184,25 @@ export class OperationClient<T> {
     lookup: LookupInput,
     text: string | null,
   ): Promise<CallResult<T>> {
+    if (judgement.kind === 'miss') return this.#missed(judgement, said, text);
     if (judgement.kind !== 'match' && judgement.kind !== 'undecided') return judgement;
     const { meta } = said.answer;
     const isJudged = judgement.kind === 'match';
     try {
       const record = isJudged ? ((await mapRecord(this.operation, said.input)) ?? {}) : await undecidedRecord(this.operation, said.input);
-      return record === null ? { kind: 'miss', meta } : { kind: 'ok', value: this.#toValue(record, said, text, lookup), meta };
+      return record === null
+        ? this.#missed({ kind: 'miss', meta }, said, text)
+        : { kind: 'ok', value: this.#toValue(record, said, text, lookup), meta };
     } catch (error) {
       return this.#unfit(error, said, text, isJudged || !(error instanceof NotTaken));
     }
+  }
+
+  /** A corrected rule may find a record in an answer that is a miss today. */
+  #missed(miss: Miss, { input }: Said, text: string | null): Miss {
+    if (this.operation.name === 'verify' || input.body === undefined) return miss;
+    const stored = storedMiss(this.operation, input, text);
+    return stored === null ? miss : { ...miss, stored };
   }
 
   /** An answer that is paid for, and that the definition does not fit. @param isJudged only its record does not fit */
@@ -260,8 +270,10 @@ export class OperationClient<T> {
       if (judgement.kind === 'pending')
         return { kind: 'retryable', code: 'pending', detail: 'the answer comes later', retryAfterMs: null, meta };
       const result = await this.#taken(judgement, said, lookup, text);
+      if (result.kind !== 'miss') return result;
       // The answer as a whole was no 404: it comes from the provider.
-      return result.kind === 'miss' ? { kind: 'miss', meta: result.meta } : result;
+      const { form: _form, ...miss } = result;
+      return miss;
     } catch (error) {
       return this.#refused(error, meta);
     }

@@ -26,6 +26,19 @@ export function storedAnswer(
   return `{"status":${status}${isJudged ? '' : ',"judged":false'}${kept},"body":${line}}`;
 }
 
+/** Bytes of a miss that the ledger keeps at most. */
+const MAX_MISS_BYTES = 4_096;
+const NAMES_HEADERS = /\bheaders\b/;
+
+/** A miss as the ledger keeps it, to be judged by the rules of the day; null for one that is too large. Parameters as `storedAnswer`. */
+export function storedMiss(operation: ProviderOperation, input: AnswerInput, text: string | null): string | null {
+  // Headers change with each answer; only a rule that reads them needs them.
+  const rules = [operation.record, ...Object.values(operation.answers)].map((mapping) => mapping?.text ?? '');
+  const headers = rules.some((rule) => NAMES_HEADERS.test(rule)) ? input.headers : {};
+  const stored = storedAnswer(operation, { ...input, headers }, text, false);
+  return Buffer.byteLength(stored) > MAX_MISS_BYTES ? null : stored;
+}
+
 /**
  * The record of a stored answer, by the rules and the mapping of today; null when the rules call it a miss.
  * @throws Refusal when the definition does not fit it
@@ -37,6 +50,8 @@ export async function recordOfStored(operation: ProviderOperation, text: string)
   const rule = await firstTrue(answers, input);
   if (rule === 'match') return (await mapRecord(operation, input)) ?? {};
   if (rule === 'miss') return null;
+  // A miss by its status alone.
+  if (rule === null && input.status >= 300) return null;
   if (rule === null) return undecidedRecord(operation, input);
   throw new NotTaken(`operations.${name}.answers: a stored answer is ${rule}`);
 }

@@ -177,6 +177,28 @@ describe('the answer that the ledger keeps', () => {
     expect(await client.readStored('enrich', result.value.stored ?? '')).toMatchObject({ record: { type: 'application/json' } });
   });
 
+  it('a miss is kept as well, so that corrected rules find its record without asking', async () => {
+    const body = { state: 'partial', person: { name: 'Ana' } };
+    const record = { name: 'body.person.name' };
+    const client = await clientOf(body, { enrich: { record, answers: { match: "body.state = 'full'", miss: "body.state != 'full'" } } });
+    const missed = await client.callEnrich(BODY);
+    const stored = '{"status":200,"judged":false,"headers":{},"body":{"state":"partial","person":{"name":"Ana"}}}';
+    expect(missed).toMatchObject({ kind: 'miss', stored });
+    expect(await client.readStored('enrich', stored)).toBeNull();
+    const corrected = await clientOf({}, { enrich: { record, answers: { match: 'body.person', miss: '$not($exists(body.person))' } } });
+    expect(await corrected.readStored('enrich', stored)).toMatchObject({ record: { name: 'Ana' } });
+  });
+
+  it('a miss by its status stays one, whatever its body maps to, and a large one is not kept', async () => {
+    const client = await clientOf({}, { enrich: { record: 'body', answers: { match: 'status = 200' } } });
+    expect(await client.readStored('enrich', '{"status":404,"judged":false,"headers":{},"body":{"error":"unknown"}}')).toBeNull();
+    const large = await clientOf(
+      { miss: 'x'.repeat(5_000) },
+      { enrich: { record: { name: 'body.none' }, answers: { miss: 'body.miss != ""' } } },
+    );
+    expect(await large.callEnrich(BODY)).not.toHaveProperty('stored');
+  });
+
   it('an answer that no rule takes is told apart from one that the mapping does not fit', async () => {
     const answers = { match: 'body.ok', miss: 'body.unknown' };
     const client = await clientOf({}, { enrich: { answers } });

@@ -102,9 +102,29 @@ export interface Shape {
 /** A result line in an answer, with its line end. */
 export function serialiseLine(json: string, { format, escapesFormulas }: Shape): string {
   if (format === 'ndjson') return `${json}\n`;
-  const line = JSON.parse(json) as Readonly<Record<string, unknown>>;
-  const cells = COLUMNS.map((column) => cellOf(line[column]));
+  const cells = succeededCells(json) ?? parsedCells(json);
   return csvRowOf(escapesFormulas ? cells.map(guardFormula) : cells);
+}
+
+function parsedCells(json: string): string[] {
+  const line = JSON.parse(json) as Readonly<Record<string, unknown>>;
+  return COLUMNS.map((column) => cellOf(line[column]));
+}
+
+/** The begin of a succeeded line as `storedText` writes it, up to its record. */
+const SUCCEEDED = /^\{"line":(\d+),"custom_id":(null|"(?:[^"\\]|\\.)*"),"status":"succeeded","record":(?=\{)/s;
+const AFTER_RECORD = ',"error":null,"credits":';
+
+/**
+ * The cells of a succeeded line; null for another line. Its record stays the text that it is: parsing and writing it again is most of the
+ * work of a CSV, and most of its garbage.
+ */
+function succeededCells(json: string): string[] | null {
+  const [head, line = '', customId = ''] = SUCCEEDED.exec(json) ?? [];
+  const recordEnd = json.lastIndexOf(AFTER_RECORD);
+  const credits = json.slice(recordEnd + AFTER_RECORD.length, -1);
+  if (head === undefined || recordEnd === -1 || !/^\d+$/.test(credits)) return null;
+  return [line, cellOf(JSON.parse(customId)), 'succeeded', json.slice(head.length, recordEnd), '', credits];
 }
 
 function cellOf(value: unknown): string {

@@ -24,6 +24,25 @@ export function* counted<T>(steps: Steps<T>): Steps<{ readonly result: T; readon
   }
 }
 
+/** Maps each item in a step of its own. @param units work of one */
+export function* mapped<T, Result>(items: Iterable<T>, units: number, map: (item: T) => Result): Steps<Result[]> {
+  const results: Result[] = [];
+  for (const item of items) {
+    results.push(map(item));
+    yield units;
+  }
+  return results;
+}
+
+/** Takes steps without a pause. */
+export const atOnce: RunSteps = (steps) => {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    if (typeof value !== 'number') return value.then(() => atOnce(steps));
+  }
+};
+
 /** Short work as one step. */
 export function* oneStep<T>(work: () => T): Steps<T> {
   yield 0;

@@ -1,4 +1,5 @@
 /** The verification result of the service's definitions, and what the verifier is given. Types only. */
+import type { RunSteps } from '../util/steps.ts';
 import type { MailRoute } from './dns/mail-routes.ts';
 import type { ListFindings } from './lists.ts';
 import type { ScoreFactor } from './score.ts';
@@ -44,6 +45,8 @@ export interface VerifyRequest {
   readonly evidence: EvidenceSource;
   /** A verdict that is not known by then is `unknown` / `pending`. */
   readonly timeoutMs: number;
+  /** Shares the work on many addresses out. Without it that is done at once. */
+  readonly run?: RunSteps;
 }
 
 type CheckName = 'syntax' | 'lists' | 'evidence' | 'dns' | 'smtp';

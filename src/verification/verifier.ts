@@ -2,6 +2,7 @@
  * The verification waterfall: syntax, lists, recorded evidence, DNS, SMTP. It stops at the first stage that decides; `checks` holds the
  * result and time of each stage. Addresses of one domain are asked about together.
  */
+import { atOnce, mapped } from '../util/steps.ts';
 import { compose } from './compose.ts';
 import { MailRoutes, type MailRoute } from './dns/mail-routes.ts';
 import type { Resolver } from './dns/resolver.ts';
@@ -30,6 +31,8 @@ export interface VerifierOptions {
 /** The wait before a pending verdict may be asked for again. */
 const PENDING_RETRY_MS = 60_000;
 const LATE = Symbol('late');
+/** Work of the first stages, and of putting a result together, for one address. */
+const [ADDRESS_UNITS, COMPOSE_UNITS] = [1, 1];
 
 export class Verifier {
   readonly #options: VerifierOptions;
@@ -46,12 +49,12 @@ export class Verifier {
 
   /** A result for each address, in order. An invalid address is a result, never an error. A repeated address is checked once. */
   async verify(emails: readonly string[], request: VerifyRequest): Promise<EmailVerification[]> {
-    const { clock, now } = this.#options;
-    const results = new Map<string, Findings>();
+    const { clock, now, ownDns = false } = this.#options;
+    const { run = atOnce } = request;
+    const first = await run(mapped(new Set(emails), ADDRESS_UNITS, (email) => firstStages(email, request, now(), clock, ownDns)));
+    const results = new Map(first.map((found) => [found.email, found]));
     const open = new Map<string, Findings[]>();
-    for (const email of new Set(emails)) {
-      const found = firstStages(email, request, now(), clock, this.#options.ownDns === true);
-      results.set(email, found);
+    for (const found of first) {
       if (found.domain === null || isSettled(found) || request.mode === 'syntax') continue;
       const together = open.get(found.domain);
       if (together === undefined) open.set(found.domain, [found]);
@@ -68,7 +71,7 @@ export class Verifier {
       }
     }
     const nowMs = now();
-    return emails.map((email) => compose(results.get(email) as Findings, nowMs));
+    return await run(mapped(emails, COMPOSE_UNITS, (email) => compose(results.get(email) as Findings, nowMs)));
   }
 
   /** Ends all conversations with mail servers. */

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type * as Built from '../../clients/node/index.ts';
 import { buildNodeClient } from '../../clients/node/build.ts';
-import { DataServiceClient, type Client, type ClientOptions } from '../../src/index.ts';
+import { DataServiceClient, type Client } from '../../src/index.ts';
 import { cleanUp } from '../support/clean-up.ts';
 
 let built: typeof Built;
@@ -26,13 +26,21 @@ async function serve(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const open: Readonly<Record<string, (options: ClientOptions) => Client>> = {
+interface Options {
+  readonly apiKey: string;
+  readonly baseUrl: string;
+  readonly maxAttempts: number;
+  readonly timeoutMs?: number;
+  readonly connections?: number;
+}
+
+const open: Readonly<Record<string, (options: Options) => Client>> = {
   millrace: (options) => new DataServiceClient(options),
   '@millrace/client': (options) => new built.Client(options),
 };
 
 describe.each(Object.entries(open))('the client of %s', (_, make) => {
-  function clientOf(baseUrl: string, options: ClientOptions = {}): Client {
+  function clientOf(baseUrl: string, options: Pick<Options, 'timeoutMs' | 'connections'> = {}): Client {
     const client = make({ apiKey: 'a-key', baseUrl, maxAttempts: 1, ...options });
     cleanUp(() => client.destroy());
     return client;

@@ -1,4 +1,5 @@
 /** Executes lines with the use cases of the operations' own calls. */
+import { atOnce } from '../../util/steps.ts';
 import { isUnreadable } from '../../sqlite/system-code.ts';
 import { settlesRequest, ServiceError } from '../http/problem.ts';
 import { COMPANY_CREDITS, findCompanyText } from '../lookups/company.ts';
@@ -139,13 +140,14 @@ function verifying(context: ExecuteContext, options: BatchRequest['options']): {
   let results: Promise<readonly AddressResult[]> | null = null;
   const verify = async (): Promise<readonly AddressResult[]> => {
     await flushed;
-    return verifyAll(context, {
+    const asked = {
       emails,
       mode: (options['mode'] ?? 'full') as VerifyMode,
       maxAgeS: (options['max_age_s'] ?? null) as number | null,
       timeoutMs: (options['timeout_ms'] ?? null) as number | null,
       webhookUrl: null,
-    });
+    };
+    return await verifyAll(context, asked, null, atOnce);
   };
   const one = (body: Readonly<Record<string, unknown>>): Promise<Success> => {
     const at = emails.push(readOnly('email', body)) - 1;

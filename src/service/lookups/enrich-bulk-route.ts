@@ -10,6 +10,8 @@ import { storeDamaged } from '../accounts/store-refusals.ts';
 import type { SparseRecord } from '../records/whole-record.ts';
 import { allNamed, type Named } from '../store/identity/named-people.ts';
 import { isObject } from '../../util/is-object.ts';
+import { mapped } from '../../util/steps.ts';
+import type { Turns } from '../guards/turns.ts';
 import { isDeeper } from '../http/values.ts';
 import type { StoreHealth } from '../monitoring/store-health.ts';
 import { enrichOne, enrichmentEvent, type EnrichDependencies } from './enrich.ts';
@@ -19,8 +21,12 @@ interface Item {
   readonly metadata?: unknown;
 }
 
+/** Work of one lookup. */
+const ITEM_UNITS = 10;
+
 export interface BulkEnrichDependencies extends EnrichDependencies {
   readonly health: Pick<StoreHealth, 'damaged'>;
+  readonly turns: Turns;
 }
 
 export function bulkEnrichEndpoint(dependencies: BulkEnrichDependencies): Endpoint {
@@ -31,28 +37,33 @@ export function bulkEnrichEndpoint(dependencies: BulkEnrichDependencies): Endpoi
     let credits = 0;
     const announcements: (() => void)[] = [];
     const named: Named[] = [];
-    const data = await Promise.all(
-      items.map(async ({ params, metadata }) => {
-        const tail = `"metadata":${JSON.stringify(metadata ?? null)}}`;
-        try {
-          const answer = await enrichOne(dependencies, params);
-          named.push(answer.named ?? {});
-          announcements.push(enrichmentEvent(dependencies, charge, params, () => JSON.parse(answer.text) as SparseRecord));
-          credits += answer.credits;
-          // The record is text already.
-          return `{"status":${answer.status},"record":${answer.text},"error":null,${tail}`;
-        } catch (cause) {
-          // A record that is damaged fails alone.
-          if (isUnreadable(cause)) dependencies.health.damaged('POST /v1/enrich/bulk', cause);
-          const error = isUnreadable(cause) ? storeDamaged() : cause;
-          if (!(error instanceof ServiceError)) throw error;
-          return (
-            `{"status":${error.status},"record":null,"error":` +
-            `${problem(error.code, error.message, '/v1/enrich', requestId, error.errors)},${tail}`
-          );
-        }
-      }),
-    );
+    const answerOf = async ({ params, metadata }: Item): Promise<string> => {
+      const tail = `"metadata":${JSON.stringify(metadata ?? null)}}`;
+      try {
+        const answer = await enrichOne(dependencies, params);
+        named.push(answer.named ?? {});
+        announcements.push(enrichmentEvent(dependencies, charge, params, () => JSON.parse(answer.text) as SparseRecord));
+        credits += answer.credits;
+        // The record is text already.
+        return `{"status":${answer.status},"record":${answer.text},"error":null,${tail}`;
+      } catch (cause) {
+        // A record that is damaged fails alone.
+        if (isUnreadable(cause)) dependencies.health.damaged('POST /v1/enrich/bulk', cause);
+        const error = isUnreadable(cause) ? storeDamaged() : cause;
+        if (!(error instanceof ServiceError)) throw error;
+        return (
+          `{"status":${error.status},"record":null,"error":` +
+          `${problem(error.code, error.message, '/v1/enrich', requestId, error.errors)},${tail}`
+        );
+      }
+    };
+    const begin = (item: Item): Promise<string> => {
+      const answer = answerOf(item);
+      // A failure is thrown below, once all have begun. Until then it must not count as unhandled.
+      answer.catch(() => undefined);
+      return answer;
+    };
+    const data = await Promise.all(await dependencies.turns.run(charge.keyId, mapped(items, ITEM_UNITS, begin)));
     for (const announce of announcements) announce();
     return { status: 200, text: `{"data":[${data.join(',')}]}`, credits, named: allNamed(named) };
   };

@@ -5,6 +5,8 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isHead, JSON_TYPE } from '../calls/api-route.ts';
 import type { EndpointAnswer, Endpoint } from '../calls/endpoint.ts';
+import type { RunSteps } from '../../util/steps.ts';
+import type { Turns } from '../guards/turns.ts';
 import { ServiceError } from '../http/problem.ts';
 import { suppressedPerson, suppressedResult, type AddressResult } from '../records/suppressed-result.ts';
 import type { VerificationState, VerificationJobs } from './verification-jobs.ts';
@@ -19,11 +21,16 @@ import {
 } from './verify.ts';
 import { VERIFY } from './verify-operations.ts';
 
+export interface VerifyRouteDependencies extends VerifyDependencies {
+  readonly turns: Turns;
+}
+
 /** Addresses of people who asked to be removed are not looked up: one alone is refused, one of several gets a result that says so. */
-export function verifyEndpoint(dependencies: VerifyDependencies, jobs: VerificationJobs): Endpoint {
+export function verifyEndpoint(dependencies: VerifyRouteDependencies, jobs: VerificationJobs): Endpoint {
   return async (body, request) => {
     const asked = readVerifyRequest(body, dependencies.webhooks.isDevelopment);
-    const removed = removedAmong(dependencies, asked.emails);
+    const run: RunSteps = (steps) => dependencies.turns.run(request.call.charge.keyId, steps);
+    const removed = await run(removedAmong(dependencies, asked.emails));
     if (asked.single && removed.size > 0) throw suppressedPerson();
     if (wantsAsync(request) || asked.webhookUrl !== null)
       return begin(
@@ -32,7 +39,7 @@ export function verifyEndpoint(dependencies: VerifyDependencies, jobs: Verificat
         asked,
         [...removed].map((email) => suppressedResult(email, dependencies.now())),
       );
-    return verifyNow(dependencies, asked, removed);
+    return await verifyNow(dependencies, asked, removed, run);
   };
 }
 

@@ -12,9 +12,12 @@ import { BodyReader } from '../http/body-reader.ts';
 import { summarise } from './verification-summary.ts';
 import { readWebhookUrl } from '../webhooks/url.ts';
 import { isObject } from '../../util/is-object.ts';
+import { atOnce, type RunSteps, type Steps } from '../../util/steps.ts';
 
 /** Below the usual timeout of clients, 30 s: an `unknown` in time is worth more than a broken connection. */
 const TIMEOUT_MS = 25_000;
+/** Work of looking whether one address is suppressed. */
+const SUPPRESSED_UNITS = 1;
 
 export interface VerifyDependencies {
   readonly verifier: Pick<VerifyGate, 'verify'>;
@@ -27,38 +30,43 @@ export interface VerifyDependencies {
 }
 
 /** Verifies by one body, and waits for the results. @throws ServiceError */
-export function verifyOnce(dependencies: VerifyDependencies, body: unknown): Promise<EndpointAnswer> {
+export async function verifyOnce(dependencies: VerifyDependencies, body: unknown): Promise<EndpointAnswer> {
   const asked = readVerifyRequest(body, dependencies.webhooks.isDevelopment);
-  return verifyNow(dependencies, asked, removedAmong(dependencies, asked.emails));
+  return await verifyNow(dependencies, asked, await atOnce(removedAmong(dependencies, asked.emails)), atOnce);
 }
 
+/** @param run shares the work out */
 export async function verifyNow(
   dependencies: VerifyDependencies,
   asked: VerificationAsked,
   removed: ReadonlySet<string>,
+  run: RunSteps,
 ): Promise<EndpointAnswer> {
-  const data = await verifyAll(dependencies, asked, removed);
+  const data = await verifyAll(dependencies, asked, removed, run);
   return { status: 200, text: resultText(data, asked.single), credits: creditsFor(data), named: { emails: asked.emails } };
 }
 
 /**
  * A result for each address, in order.
- * @param removed people who asked to be removed: their addresses are not looked up
+ * @param known people who asked to be removed: their addresses are not looked up; null when they were not looked for yet
+ * @param run shares the work out
  * @throws ServiceError when too many addresses are in progress
  */
 export async function verifyAll(
   dependencies: VerifyDependencies,
   { emails, mode, maxAgeS, timeoutMs }: Omit<VerificationAsked, 'single'>,
-  removed: ReadonlySet<string> = removedAmong(dependencies, emails),
+  known: ReadonlySet<string> | null,
+  run: RunSteps,
 ): Promise<AddressResult[]> {
   const { evidence, verifier, now } = dependencies;
+  const removed = known ?? (await run(removedAmong(dependencies, emails)));
   const found = await verifier.verify(
     emails.filter((email) => !removed.has(email)),
-    { mode, maxAgeS, timeoutMs: timeoutMs ?? TIMEOUT_MS, evidence },
+    { mode, maxAgeS, timeoutMs: timeoutMs ?? TIMEOUT_MS, evidence, run },
   );
   const byEmail = new Map(found.map((result) => [result.email, result]));
   // A person may be erased while mail servers are asked: this answer does not name them either.
-  const erased = removedAmong(dependencies, emails);
+  const erased = await run(removedAmong(dependencies, emails));
   return emails.map((email) =>
     removed.has(email)
       ? suppressedResult(email, now())
@@ -66,13 +74,15 @@ export async function verifyAll(
   );
 }
 
-/** Whose owners asked to be removed. */
-export function removedAmong({ directory }: Pick<VerifyDependencies, 'directory'>, emails: readonly string[]): ReadonlySet<string> {
-  const isSuppressed = (given: string): boolean => {
+/** Addresses whose owners asked to be removed. */
+export function* removedAmong({ directory }: Pick<VerifyDependencies, 'directory'>, emails: readonly string[]): Steps<ReadonlySet<string>> {
+  const removed = new Set<string>();
+  for (const given of emails) {
     const email = normaliseEmail(given);
-    return email !== null && directory.isSuppressed({ emails: [email] });
-  };
-  return new Set(emails.filter(isSuppressed));
+    if (email !== null && directory.isSuppressed({ emails: [email] })) removed.add(given);
+    yield SUPPRESSED_UNITS;
+  }
+  return removed;
 }
 
 /** @throws ServiceError for one address alone whose owner asked to be removed */

@@ -1,4 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { bulkEnrichEndpoint, type BulkEnrichDependencies } from '../../../src/service/lookups/enrich-bulk-route.ts';
+import type { Steps } from '../../../src/util/steps.ts';
+import { toEnd } from '../../support/steps.ts';
 import { makeKey, type Served } from '../harness.ts';
 import { charged, serveLookups } from './lookup-service.ts';
 
@@ -56,5 +59,22 @@ describe('POST /v1/enrich/bulk', () => {
     const { status, json } = await service.post('/v1/enrich/bulk', body);
     expect(status).toBe(422);
     expect(json['errors']).toContainEqual(expect.objectContaining({ pointer, code }));
+  });
+
+  it('pauses after each lookup, in the queue of its own key', async () => {
+    const keys: string[] = [];
+    let pauses = 0;
+    const turns = {
+      run: <T>(key: string, steps: Steps<T>): T => {
+        keys.push(key);
+        return toEnd(steps, () => pauses++);
+      },
+    };
+    const endpoint = bulkEnrichEndpoint({ turns, webhooks: { isDevelopment: false } } as unknown as BulkEnrichDependencies);
+    const call = { charge: { keyId: 'key_1', bookBulk: () => undefined }, requestId: 'req_1' };
+    const many = Array.from({ length: 100 }, () => ({ params: { emial: 'x' } }));
+    const answer = await endpoint({ requests: many }, { call } as never, () => undefined);
+    expect(JSON.parse(answer.text)).toMatchObject({ data: many.map(() => ({ status: 422 })) });
+    expect([keys, pauses]).toEqual([['key_1'], 100]);
   });
 });

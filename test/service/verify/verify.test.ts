@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { EmailVerification } from '../../../src/verification/types.ts';
-import { verifyOnce } from '../../../src/service/verify/verify.ts';
+import { Verifier } from '../../../src/verification/verifier.ts';
+import { verifyNow, verifyOnce } from '../../../src/service/verify/verify.ts';
 import { openDirectory } from '../../../src/service/store/directory.ts';
 import { suppressedResult } from '../../../src/service/records/suppressed-result.ts';
 import { loadPeople } from '../../../src/service/store/rows/load.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { suppress } from '../../../src/service/erasure/suppress.ts';
+import { toEnd } from '../../support/steps.ts';
+import { NO_DNS } from '../../verification/in-world.ts';
 import { KEY, makeKey, makeStore, serveStore, type Reply } from '../harness.ts';
 
 describe('POST /v1/emails/verify', () => {
@@ -119,6 +122,21 @@ describe('POST /v1/emails/verify', () => {
       ],
       1,
     ]);
+    open.close();
+  });
+
+  it('pauses for others between the addresses of a list', async () => {
+    const open = openStore(await makeStore());
+    const directory = openDirectory(open);
+    const verifier = new Verifier({ resolver: NO_DNS, smtp: null, clock: () => 0, now: () => 0 });
+    const emails = Array.from({ length: 1_000 }, (_, i) => `person-${i}@acme.example`);
+    const dependencies = { evidence: directory, verifier, directory, now: Date.now, webhooks: { isDevelopment: false } };
+    const asked = { emails, single: false, mode: 'syntax', maxAgeS: null, timeoutMs: null, webhookUrl: null } as const;
+    let pauses = 0;
+    const answer = await verifyNow(dependencies, asked, new Set(), (steps) => toEnd(steps, () => pauses++));
+    expect((JSON.parse(answer.text) as { data: unknown[] }).data).toHaveLength(1_000);
+    // Each address is checked, made a result, and looked for among the erased ones.
+    expect(pauses).toBe(3_000);
     open.close();
   });
 

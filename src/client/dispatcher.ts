@@ -1,9 +1,10 @@
 /** Opens the way to the service: a pool of sockets, or the proxy that the environment asks for. The one place that sets up undici. */
-import { EnvHttpProxyAgent, Pool } from 'undici';
+import { buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { ConfigError } from '../util/errors.ts';
 import type { BaseUrl } from './base-url.ts';
 import { ownProxy, proxyFor } from './proxy-for.ts';
+import { skippingContinue } from './skip-continue.ts';
 
 /**
  * An idle socket is given up before most servers and balancers would close it (Node's own: 5 s), so that hardly a request meets a closing
@@ -48,10 +49,15 @@ export function openDispatcher(base: BaseUrl, settings: DispatcherSettings, env:
   const proxy = proxyFor(base, env);
   const { ca = null, cert = null, key = null } = settings.tls ?? {};
   const tls = { ...(ca === null ? {} : { ca }), ...(cert === null ? {} : { cert }), ...(key === null ? {} : { key }) };
-  const connect = Object.keys(tls).length === 0 ? {} : { connect: { ...tls, timeout: settings.connectTimeoutMs } };
-  if (proxy === null) return new Pool(base.origin, { ...options, ...connect });
+  const direct = buildConnector({ ...tls, timeout: settings.connectTimeoutMs, allowH2: false });
   // undici hands its own options to some of the pools it makes for a proxy, and none of the timeouts to others.
-  const factory = (origin: URL | string, own: object): Dispatcher => new Pool(origin, { ...options, ...own });
+  const factory = (origin: URL | string, own: object): Pool => {
+    const { connect } = own as { readonly connect?: unknown };
+    // A function is the way through the proxy.
+    const connector = typeof connect === 'function' ? (connect as buildConnector.connector) : direct;
+    return new Pool(origin, { ...options, ...own, connect: skippingContinue(connector) });
+  };
+  if (proxy === null) return factory(base.origin, {});
   try {
     return new EnvHttpProxyAgent({
       ...options,

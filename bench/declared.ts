@@ -9,11 +9,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readAnswer } from '../src/client/answer.ts';
 import { parseBaseUrl } from '../src/client/base-url.ts';
 import { Redactor } from '../src/client/redactor.ts';
 import { RotatingKey } from '../src/client/rotating-key.ts';
 import { Transport } from '../src/client/transport.ts';
+import { UndiciWire } from '../src/client/undici-wire.ts';
+import { readQuotaHeaders } from '../src/client/quota/quota-headers.ts';
 import { DeclaredClient } from '../src/providers/client/declared-client.ts';
 import { compileProvider } from '../src/providers/definition/compile-provider.ts';
 import { loadProvider } from '../src/providers/definition/load-provider.ts';
@@ -79,17 +80,12 @@ async function measure(calls: number): Promise<void> {
     writeFileSync(join(folder, 'bench.yaml'), DEFINITION);
     const provider = compileProvider(await loadProvider(join(folder, 'bench.yaml')));
     const client = new DeclaredClient({ provider, baseUrl, apiKey: new RotatingKey(KEY), timeoutMs: 30_000, connections: CONNECTIONS });
-    const transport = new Transport({
-      base: parseBaseUrl(baseUrl),
-      timeoutMs: 30_000,
-      connections: CONNECTIONS,
-      maxResponseBytes: 1_000_000,
-    });
-    const redactor = new Redactor(KEY);
+    const wire = new UndiciWire(parseBaseUrl(baseUrl), { connections: CONNECTIONS });
+    const transport = new Transport(wire, { timeoutMs: 30_000, redactor: new Redactor(KEY) });
     const headers = ['authorization', `Bearer ${KEY}`, 'accept', 'application/json', 'accept-encoding', 'identity'];
     const bare = async (index: number): Promise<void> => {
       const request = { method: 'GET', path: `/people/a${index}%40acme.example`, headers, body: null } as const;
-      JSON.parse((await readAnswer(await transport.send(request, undefined), redactor, 1_000_000)).text);
+      JSON.parse((await transport.send(request, { readQuota: readQuotaHeaders })).text);
     };
     const declared = async (index: number): Promise<void> => {
       const result = await client.callEnrich(client.enrichBody({ email: `a${index}@acme.example` }));

@@ -1,12 +1,9 @@
 /** From an exchange on the wire to an answer that can be judged: body decoded, key masked, meta read. */
 import type { Exchange, ExchangeFailure } from './exchange.ts';
 import { MAX_REQUEST_ID_CHARS, oneLine, requestIdIn } from './problem.ts';
-import { readQuotaHeaders } from './quota/quota-headers.ts';
 import type { QuotaReading } from './quota/quota-reading.ts';
 import type { Redactor } from './redactor.ts';
 import type { CallMeta, ResponseHeaders } from './types.ts';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 
 export interface Answer {
   readonly status: number;
@@ -17,61 +14,81 @@ export interface Answer {
   readonly meta: CallMeta;
 }
 
-const BAD_CODING: ExchangeFailure = { code: 'bad_body', detail: 'the answer is compressed in a way that cannot be read', unfit: true };
-const BYTE_ORDER_MARK = 0xfeff;
-
-/** The content codings that are understood, although a request asks for none. */
-const decoders = {
-  gzip: promisify(gunzip),
-  'x-gzip': promisify(gunzip),
-  br: promisify(brotliDecompress),
-  zstd: promisify(zstdDecompress),
-} as const;
-
-const inflateZlib = promisify(inflate);
-const inflateBare = promisify(inflateRaw);
-
 /** Reads the quota that headers state; null when they state none. @param nowMs epoch milliseconds */
 export type QuotaReader = (headers: ResponseHeaders, nowMs: number) => QuotaReading | null;
 
-/** Hardly ever asynchronous: only a compressed body is waited for. */
+/** The bytes behind a content coding, at most `maxBytes` of them; null for an unknown coding, damaged data or too much of it. */
+export type Decompress = (body: Uint8Array, coding: string, maxBytes: number) => Promise<Uint8Array | null>;
+
+/** A text, or why there is none. */
+type Decoded = string | ExchangeFailure;
+
+const BAD_CODING: ExchangeFailure = { code: 'bad_body', detail: 'the answer is compressed in a way that cannot be read', unfit: true };
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Hardly ever asynchronous: only a compressed body is waited for. @param decompress undefined where the wire has done it */
 export function readAnswer(
   exchange: Exchange,
   redactor: Redactor,
+  readQuota: QuotaReader | null,
+  decompress: Decompress | undefined,
   maxBytes: number,
-  readQuota: QuotaReader = readQuotaHeaders,
 ): Answer | Promise<Answer> {
   const body = exchange.takeBody();
-  if (body === null) return toAnswer(exchange, '', exchange.failure, redactor, readQuota);
-  const coding = codingOf(exchange.headers);
-  if (coding === null) return toAnswer(exchange, toText(body), exchange.failure, redactor, readQuota);
-  return decodeBody(body, coding, maxBytes).then((decoded) => {
-    if (decoded !== null) return toAnswer(exchange, toText(decoded), exchange.failure, redactor, readQuota);
-    // An error is judged by its status, with or without words.
-    return toAnswer(exchange, '', exchange.status < 300 ? BAD_CODING : null, redactor, readQuota);
-  });
-}
-
-function toAnswer(exchange: Exchange, text: string, failure: ExchangeFailure | null, redactor: Redactor, readQuota: QuotaReader): Answer {
-  const headers = redactor.headers(exchange.takeHeaders());
-  return {
-    status: exchange.status,
-    text: redactor.data(text),
-    failure,
-    meta: {
-      status: exchange.status,
-      headers,
-      quota: readQuota(headers, Date.now()),
-      requestId: requestId(headers, redactor),
-      ...credits(headers),
-      latencyMs: exchange.endedAt - exchange.startedAt,
-    },
+  const headers = exchange.takeHeaders();
+  const { status, failure } = exchange;
+  const answer = (decoded: Decoded): Answer => {
+    const shown = redactor.headers(headers);
+    return {
+      status,
+      text: typeof decoded === 'string' ? redactor.data(decoded) : '',
+      // An error is judged by its status, with or without words.
+      failure: typeof decoded === 'string' || status >= 300 ? failure : decoded,
+      meta: {
+        status,
+        headers: shown,
+        quota: readQuota?.(shown, Date.now()) ?? null,
+        requestId: requestId(shown, redactor),
+        ...credits(shown),
+        latencyMs: Math.max(0, exchange.endedAt - exchange.startedAt),
+      },
+    };
   };
+  if (body === null) return answer('');
+  const coding = decompress === undefined ? null : codingOf(headers);
+  if (coding === null) return answer(toText(body, headers, status));
+  return (decompress as Decompress)(body, coding, maxBytes).then((bytes) =>
+    answer(bytes === null ? BAD_CODING : toText(bytes, headers, status)),
+  );
 }
 
-function toText(body: Buffer): string {
-  const text = body.toString('utf8');
-  return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+/** The text of a body in the charset that its type declares, else in UTF-8. An error, which may be cut, is read as well as it can be. */
+function toText(body: Uint8Array, headers: ResponseHeaders, status: number): Decoded {
+  const label = charsetOf(headers);
+  const charset = label === null ? UTF8 : (decoderOf(label) ?? UTF8);
+  try {
+    return charset.decode(body);
+  } catch {
+    if (status >= 300) return new TextDecoder(charset.encoding).decode(body);
+    return { code: 'bad_body', detail: `the answer is not text in ${charset.encoding}`, unfit: true };
+  }
+}
+
+/** Null for a charset that nobody knows. */
+function decoderOf(label: string): typeof UTF8 | null {
+  try {
+    return new TextDecoder(label, { fatal: true });
+  } catch {
+    return null;
+  }
+}
+
+/** The charset that the type declares, in lower case; null for none, and for UTF-8. */
+function charsetOf(headers: ResponseHeaders): string | null {
+  const type = headerOf(headers, 'content-type');
+  if (type === undefined) return null;
+  const label = /;\s*charset\s*=\s*"?([\w.:-]{1,40})/i.exec(type)?.[1]?.toLowerCase() ?? null;
+  return label === 'utf-8' || label === 'utf8' ? null : label;
 }
 
 /** A header's value; the first when it was sent more than once. */
@@ -104,17 +121,4 @@ function codingOf(headers: ResponseHeaders): string | null {
   if (value === undefined) return null;
   const coding = (typeof value === 'string' ? value : value.join(', ')).trim().toLowerCase();
   return coding === '' || coding === 'identity' ? null : coding;
-}
-
-/** The decoded bytes, at most `maxBytes` of them; null for an unknown coding, damaged data or too much of it. */
-async function decodeBody(body: Buffer, coding: string, maxBytes: number): Promise<Buffer | null> {
-  const limit = { maxOutputLength: maxBytes };
-  try {
-    // Some services send `deflate` without the zlib wrapper of RFC 9110 (8.4.1.2). The first byte shows which it is.
-    if (coding === 'deflate') return await ((body[0] ?? 0) % 16 === 8 ? inflateZlib(body, limit) : inflateBare(body, limit));
-    const decode = Object.hasOwn(decoders, coding) ? decoders[coding as keyof typeof decoders] : null;
-    return decode === null ? null : await decode(body, limit);
-  } catch {
-    return null;
-  }
 }

@@ -2,21 +2,21 @@
  * The pipeline's client for the data service: one call is one attempt with one result. It neither paces nor repeats. The caller decides
  * about both, so that no call bypasses a limiter and none is charged twice.
  */
-import { readAnswer } from './answer.ts';
 import type { Answer } from './answer.ts';
 import type { CallOptions } from './call-options.ts';
 import { checkApiKey } from './check-api-key.ts';
 import { parseBaseUrl } from './base-url.ts';
 import { classify, isSuccess } from './classify.ts';
 import type { ClassifyOptions, Unsuccessful } from './classify.ts';
-import type { Exchange } from './exchange.ts';
+import { readQuotaHeaders } from './quota/quota-headers.ts';
 import { readCompany, readContact, readPerson } from './record.ts';
 import type { CompanyAnswer, EnrichAnswer, RevealAnswer } from './record.ts';
 import { Redactor } from './redactor.ts';
 import { RotatingKey } from './rotating-key.ts';
 import { serviceHeaders } from './service-headers.ts';
-import { Transport } from './transport.ts';
+import { MAX_RESPONSE_BYTES, Transport } from './transport.ts';
 import type { CallResult } from './types.ts';
+import { UndiciWire } from './undici-wire.ts';
 import { readVerification } from './verify-answer.ts';
 import type { VerifyAnswer } from './verify-answer.ts';
 import { packageVersion } from '../util/package-version.ts';
@@ -30,7 +30,6 @@ export const MAX_VERIFY_EMAILS = 1000;
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_CONNECTIONS = 128;
-const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 const ENRICH_PATH = '/v1/enrich';
 const VERIFY_PATH = '/v1/emails/verify';
@@ -72,7 +71,6 @@ export class AttemptClient {
   readonly #transport: Transport;
   readonly #apiKey: RotatingKey;
   readonly #redactor = new Redactor(null);
-  readonly #maxResponseBytes: number;
   #headers: ReturnType<typeof serviceHeaders>;
   readonly #domainField: string;
   readonly #enrichOptions: Readonly<Record<string, unknown>>;
@@ -96,7 +94,6 @@ export class AttemptClient {
       this.#redactor.add(key);
       this.#headers = serviceHeaders(key, userAgent);
     });
-    this.#maxResponseBytes = positive('maxResponseBytes', options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES);
     this.#domainField = options.domainField ?? 'domain';
     const { minLikelihood = 0, required = [] } = options.enrich ?? {};
     this.#enrichOptions = {
@@ -112,11 +109,11 @@ export class AttemptClient {
     this.#verifyRules = { ...rules, call: `POST ${base.origin}${this.#verifyPath}`, lookup: false };
     this.#revealRules = { ...rules, call: `POST ${base.origin}${this.#revealPath}`, lookup: true };
     this.#companyRules = { ...rules, call: `GET ${base.origin}${this.#companyPath}{domain}`, lookup: true };
-    this.#transport = new Transport({
-      base,
+    const wire = new UndiciWire(base, { connections: positive('connections', options.connections ?? DEFAULT_CONNECTIONS) });
+    this.#transport = new Transport(wire, {
       timeoutMs: positive('timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS),
-      connections: positive('connections', options.connections ?? DEFAULT_CONNECTIONS),
-      maxResponseBytes: this.#maxResponseBytes,
+      maxResponseBytes: positive('maxResponseBytes', options.maxResponseBytes ?? MAX_RESPONSE_BYTES),
+      redactor: this.#redactor,
     });
   }
 
@@ -126,24 +123,21 @@ export class AttemptClient {
    */
   async callEnrich(body: string, options?: CallOptions): Promise<CallResult<EnrichAnswer>> {
     const { version } = this.#apiKey;
-    const read = this.#read(await this.#post(this.#enrichPath, body, options));
-    const answer = read instanceof Promise ? await read : read;
+    const answer = await this.#post(this.#enrichPath, body, options);
     return isSuccess(answer) ? this.#taken(version, readPerson(answer)) : this.#judged(answer, this.#enrichRules, version);
   }
 
   /** One attempt at /v1/emails/verify; as {@link callEnrich}, with a body of {@link verifyBody}. */
   async callVerify(body: string, options?: CallOptions): Promise<CallResult<VerifyAnswer>> {
     const { version } = this.#apiKey;
-    const read = this.#read(await this.#post(this.#verifyPath, body, options));
-    const answer = read instanceof Promise ? await read : read;
+    const answer = await this.#post(this.#verifyPath, body, options);
     return isSuccess(answer) ? this.#taken(version, readVerification(answer, body)) : this.#judged(answer, this.#verifyRules, version);
   }
 
   /** One attempt at /v1/contacts/reveal; as {@link callEnrich}, with a body of {@link revealBody}. */
   async callReveal(body: string, options?: CallOptions): Promise<CallResult<RevealAnswer>> {
     const { version } = this.#apiKey;
-    const read = this.#read(await this.#post(this.#revealPath, body, options));
-    const answer = read instanceof Promise ? await read : read;
+    const answer = await this.#post(this.#revealPath, body, options);
     return isSuccess(answer) ? this.#taken(version, readContact(answer)) : this.#judged(answer, this.#revealRules, version);
   }
 
@@ -152,8 +146,7 @@ export class AttemptClient {
     const { version } = this.#apiKey;
     const path = this.#companyPath + encodeURIComponent(domain);
     const request = { method: 'GET', path, headers: this.#headers.get, body: null } as const;
-    const read = this.#read(await this.#transport.send(request, options?.signal));
-    const answer = read instanceof Promise ? await read : read;
+    const answer = await this.#transport.send(request, { signal: options?.signal, readQuota: readQuotaHeaders });
     return isSuccess(answer) ? this.#taken(version, readCompany(answer)) : this.#judged(answer, this.#companyRules, version);
   }
 
@@ -184,11 +177,11 @@ export class AttemptClient {
     return this.#transport.destroy();
   }
 
-  #post(path: string, body: string, options: CallOptions | undefined): Promise<Exchange> {
+  #post(path: string, body: string, options: CallOptions | undefined): Promise<Answer> {
     const { post } = this.#headers;
     const key = options?.idempotencyKey;
     const headers = key === undefined ? post : [...post, 'idempotency-key', key];
-    return this.#transport.send({ method: 'POST', path, headers, body }, options?.signal);
+    return this.#transport.send({ method: 'POST', path, headers, body }, { signal: options?.signal, readQuota: readQuotaHeaders });
   }
 
   #taken<T>(keyVersion: number, result: CallResult<T>): CallResult<T> {
@@ -201,11 +194,6 @@ export class AttemptClient {
     if (result.kind === 'denied') return { ...result, keyVersion };
     if (['miss', 'suppressed', 'rejected'].includes(result.kind)) this.#apiKey.accepted(keyVersion);
     return result;
-  }
-
-  /** A promise only for a compressed body: waiting for nothing would cost every call. */
-  #read(exchange: Exchange): Answer | Promise<Answer> {
-    return readAnswer(exchange, this.#redactor, this.#maxResponseBytes);
   }
 }
 

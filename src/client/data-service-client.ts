@@ -1,21 +1,20 @@
 /** The client of the package: that of `library/`, over the package's own connections, and the single attempts of the pipeline. */
-import { fetch as undiciFetch } from 'undici';
 import { AttemptClient, type AttemptOptions, type EnrichKey, type RevealKey } from './attempt-client.ts';
 import { parseBaseUrl } from './base-url.ts';
 import type { CallOptions } from './call-options.ts';
 import { checkApiKey } from './check-api-key.ts';
-import { openDispatcher } from './dispatcher.ts';
 import { Caller } from './library/caller.ts';
 import { Client } from './library/client.ts';
 import type * as models from './library/models.ts';
 import type { ClientOptions as LibraryOptions } from './library/open-caller.ts';
 import { DEFAULT_ATTEMPTS, DEFAULT_CONNECTIONS, DEFAULT_RETRY_DELAY_MS, DEFAULT_TIMEOUT_MS } from './library/open-caller.ts';
 import type * as params from './library/params.ts';
-import { SharedCalls } from './library/shared-calls.ts';
 import type { CompanyAnswer, EnrichAnswer, RevealAnswer } from './record.ts';
 import { Redactor } from './redactor.ts';
 import { RotatingKey } from './rotating-key.ts';
+import { Transport } from './transport.ts';
 import type { CallResult } from './types.ts';
+import { UndiciWire } from './undici-wire.ts';
 import type { VerifyAnswer } from './verify-answer.ts';
 import { packageVersion } from '../util/package-version.ts';
 
@@ -97,21 +96,18 @@ function callerOf(options: ClientOptions & { readonly apiKey: RotatingKey; reado
   const base = parseBaseUrl(baseUrl);
   const redactor = new Redactor(null);
   apiKey.listen((key) => redactor.add(key));
-  const dispatcher = openDispatcher(base, { connections: null, timeoutMs: 0, connectTimeoutMs: timeoutMs }, process.env);
-  return new Caller(
-    {
-      base,
-      apiKey: () => apiKey.value,
-      redactor,
-      userAgent: options.userAgent ?? `millrace-node/${packageVersion()} (Node ${process.versions.node})`,
-      timeoutMs,
-      maxAttempts: options.maxAttempts ?? DEFAULT_ATTEMPTS,
-      retryDelayMs: options.retryDelayMs ?? DEFAULT_RETRY_DELAY_MS,
-      waitForRateLimit: options.waitForRateLimit ?? false,
-      headers: {},
-      fetch: ((url: string, init: object) => undiciFetch(url, { ...init, dispatcher })) as unknown as typeof fetch,
-      networkHint: '',
-    },
-    new SharedCalls(connections, () => dispatcher.destroy()),
-  );
+  const wire = new UndiciWire(base, { connections: null, connectTimeoutMs: timeoutMs });
+  const userAgent = options.userAgent ?? `millrace-node/${packageVersion()} (Node ${process.versions.node})`;
+  return new Caller({
+    base,
+    apiKey: () => apiKey.value,
+    redactor,
+    platformHeaders: { 'user-agent': userAgent, 'accept-encoding': 'identity' },
+    timeoutMs,
+    maxAttempts: options.maxAttempts ?? DEFAULT_ATTEMPTS,
+    retryDelayMs: options.retryDelayMs ?? DEFAULT_RETRY_DELAY_MS,
+    waitForRateLimit: options.waitForRateLimit ?? false,
+    headers: {},
+    transport: new Transport(wire, { timeoutMs, redactor, places: connections }),
+  });
 }

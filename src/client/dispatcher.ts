@@ -25,8 +25,6 @@ export interface TlsFiles {
 interface DispatcherSettings {
   /** Null: as many as calls need. */
   readonly connections: number | null;
-  /** Until the headers are there, and between two pieces of the body. undici notices up to half a second late. 0: no limit. */
-  readonly timeoutMs: number;
   /** TCP and TLS together; also a proxy's answer to being asked for a tunnel. */
   readonly connectTimeoutMs: number;
   /** Null or absent: the certificates of Node. */
@@ -40,8 +38,9 @@ export function openDispatcher(base: BaseUrl, settings: DispatcherSettings, env:
     pipelining: 1,
     // HTTP/1.1 only: for one small answer a call HTTP/2 costs several times as much.
     allowH2: false,
-    headersTimeout: settings.timeoutMs,
-    bodyTimeout: settings.timeoutMs,
+    // The time limits of an answer are those of its exchange.
+    headersTimeout: 0,
+    bodyTimeout: 0,
     connectTimeout: settings.connectTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_HINT_MAX_MS,

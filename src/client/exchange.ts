@@ -1,9 +1,9 @@
 /**
- * One request and its answer on the wire: an undici handler that gathers the body, bounded, and settles exactly once.
- * It knows HTTP but not the service. It never rejects; what went wrong is in `failure`.
+ * One request and its answer on the wire: gathers the body, bounded in size and time, and settles exactly once. It knows HTTP but not the
+ * service. It never rejects; what went wrong is in `failure`.
  */
-import type { Dispatcher } from 'undici';
 import { messageOf, type ConnectionFault } from './connection-fault.ts';
+import type { Pieces } from './pieces.ts';
 import type { ResponseHeaders } from './types.ts';
 
 /** Why no whole answer came. */
@@ -14,6 +14,13 @@ export interface ExchangeFailure {
   readonly fault?: ConnectionFault | null;
   /** With `bad_body`: the answer came whole, or would have. */
   readonly unfit?: true;
+}
+
+/** A request under way on a wire. */
+export interface WireController {
+  abort(reason: Error): void;
+  pause(): void;
+  resume(): void;
 }
 
 /** The most bytes of an error body that are read: more than any error needs. */
@@ -28,34 +35,60 @@ export interface ExchangeOwner {
   finished(exchange: Exchange): void;
 }
 
-export class Exchange implements Dispatcher.DispatchHandler {
+/** Bounds of one exchange. Times are in milliseconds. */
+export interface ExchangeBounds {
+  readonly maxBytes: number;
+  /** From being handed over to being sent. */
+  readonly unsentMs: number;
+  /** Until the answer begins. */
+  readonly firstMs: number;
+  /** Between two pieces of it. */
+  readonly nextMs: number;
+  /** From sending to the last byte. */
+  readonly totalMs: number;
+}
+
+export class Exchange {
   /** 0 until headers came. */
   status = 0;
   headers: ResponseHeaders = NO_HEADERS;
   failure: ExchangeFailure | null = null;
-  /** The error of a failed connection, from undici or the system; null without one. */
+  /** The error of a failed connection, from the wire or the system; null without one. */
   networkError: Error | null = null;
-  /** Monotonic milliseconds: when it was handed over, and from the moment it goes onto a socket, that. */
-  startedAt = performance.now();
+  /** Monotonic milliseconds: when it was handed over, then when it goes onto a socket. Infinity while it waits for a place. */
+  startedAt = Infinity;
   sent = false;
   endedAt = 0;
   settled = false;
 
   readonly #owner: ExchangeOwner;
+  readonly #bounds: ExchangeBounds;
+  readonly #pieces: Pieces | null;
   readonly #resolve: (exchange: Exchange) => void;
   readonly #reject: (misuse: Error) => void;
   #signal: AbortSignal | null = null;
   #onAbort: (() => void) | null = null;
-  #maxBytes: number;
-  #controller: Dispatcher.DispatchController | null = null;
-  #first: Buffer | null = null;
-  #rest: Buffer[] | null = null;
+  #controller: WireController | null = null;
+  #heardAt = 0;
+  #isPaused = false;
+  #first: Uint8Array | null = null;
+  #rest: Uint8Array[] | null = null;
   #size = 0;
 
-  /** `reject` is for a mistake of the caller alone: a call that undici does not accept, such as with a line break in a header. */
-  constructor(owner: ExchangeOwner, maxBytes: number, resolve: (exchange: Exchange) => void, reject: (misuse: Error) => void) {
+  /**
+   * @param pieces take the body of a success as it comes; null gathers it
+   * @param reject for a mistake of the caller alone: a call that no wire accepts, such as with a line break in a header
+   */
+  constructor(
+    owner: ExchangeOwner,
+    bounds: ExchangeBounds,
+    pieces: Pieces | null,
+    resolve: (exchange: Exchange) => void,
+    reject: (misuse: Error) => void,
+  ) {
     this.#owner = owner;
-    this.#maxBytes = maxBytes;
+    this.#bounds = bounds;
+    this.#pieces = pieces;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -78,8 +111,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** The whole body as it came, once: it is let go of here. Most answers are one chunk, and are not copied. */
-  takeBody(): Buffer | null {
-    const body = this.#rest === null ? this.#first : Buffer.concat(this.#rest, this.#size);
+  takeBody(): Uint8Array | null {
+    const body = this.#rest === null ? this.#first : joined(this.#rest, this.#size);
     this.#drop();
     return body;
   }
@@ -98,7 +131,30 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle()?.abort(new Error(failure.detail));
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
+  /** Ends a call that takes too long. @param now monotonic milliseconds */
+  failIfLate(now: number): void {
+    const { unsentMs, firstMs, nextMs, totalMs } = this.#bounds;
+    const late = (detail: string): void => this.fail({ code: 'timeout', detail });
+    const tookMs = now - this.startedAt;
+    if (!this.sent) {
+      if (tookMs > unsentMs) late(`no free connection within ${unsentMs} ms`);
+      return;
+    }
+    if (tookMs > totalMs) late(`the answer was not complete within ${totalMs} ms`);
+    else if (this.#isPaused) return;
+    else if (this.status === 0 && now - this.#heardAt > firstMs) late('no answer within the time allowed');
+    else if (this.status !== 0 && now - this.#heardAt > nextMs) late('the answer stopped arriving');
+  }
+
+  /** Goes on with a body that waits for its reader. */
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#heardAt = performance.now();
+    this.#controller?.resume();
+  }
+
+  onRequestStart(controller: WireController): void {
     if (this.settled) {
       // Given up while it waited for a socket: it must not be sent any more.
       controller.abort(new Error('given up before it was sent'));
@@ -107,20 +163,31 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller = controller;
     this.sent = true;
     this.startedAt = performance.now();
+    this.#heardAt = this.startedAt;
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
+  onResponseStart(_controller: WireController, status: number, headers: ResponseHeaders): void {
+    if (this.settled) return;
+    this.#heardAt = performance.now();
     // 1xx: the real answer follows.
-    if (status < 200 || this.settled) return;
+    if (status < 200) return;
     this.status = status;
     this.headers = headers;
-    if (status >= 300) this.#maxBytes = Math.min(this.#maxBytes, MAX_ERROR_BODY_BYTES);
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.settled) return;
-    if (this.#size + chunk.length > this.#maxBytes) {
-      this.#tooMuch({ code: 'bad_body', detail: `the answer is larger than ${this.#maxBytes} bytes`, unfit: true });
+  onResponseData(controller: WireController, chunk: Uint8Array): void {
+    // undici reports an empty chunk when it goes on after a pause.
+    if (this.settled || chunk.length === 0) return;
+    this.#heardAt = performance.now();
+    if (this.#pieces !== null && this.status < 300) {
+      if (this.#pieces.add(chunk)) return;
+      this.#isPaused = true;
+      controller.pause();
+      return;
+    }
+    const maxBytes = this.status < 300 ? this.#bounds.maxBytes : Math.min(this.#bounds.maxBytes, MAX_ERROR_BODY_BYTES);
+    if (this.#size + chunk.length > maxBytes) {
+      this.#tooMuch({ code: 'bad_body', detail: `the answer is larger than ${maxBytes} bytes`, unfit: true });
       return;
     }
     if (!this.#owner.mayHold(chunk.length)) {
@@ -137,11 +204,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (!this.settled) this.#settle();
   }
 
-  onResponseError(controller: Dispatcher.DispatchController | null, error: Error): void {
+  /** @param controller null for a request that the wire did not accept as it is: nothing was sent */
+  onResponseError(controller: WireController | null, error: Error): void {
     if (this.settled) return;
-    const code = (error as NodeJS.ErrnoException).code ?? '';
-    // Without a controller nothing was sent yet: undici did not accept the call as it is.
-    if (code === 'UND_ERR_INVALID_ARG' && controller === null) this.#reject(error);
+    const code = (error as { readonly code?: string }).code ?? '';
+    if (controller === null && (code === 'UND_ERR_INVALID_ARG' || error instanceof TypeError)) this.#reject(error);
     this.#drop();
     this.failure = describe(error, code, this.status);
     if (this.failure.code === 'network') this.networkError = error;
@@ -164,7 +231,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** Returns the controller, with which the caller can abort the request. */
-  #settle(): Dispatcher.DispatchController | null {
+  #settle(): WireController | null {
     this.settled = true;
     this.endedAt = performance.now();
     const controller = this.#controller;
@@ -172,9 +239,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller = null;
     if (this.#onAbort !== null) this.#signal?.removeEventListener('abort', this.#onAbort);
     this.#owner.finished(this);
+    this.#pieces?.end();
     this.#resolve(this);
     return controller;
   }
+}
+
+function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
 }
 
 function describe(error: Error, code: string, status: number): ExchangeFailure {

@@ -1,39 +1,34 @@
 /** The calls that are under way, and one coarse clock over all of them. */
 import type { Exchange, ExchangeOwner } from './exchange.ts';
 
-/** How late the deadline may be noticed, at most and at least. */
+/** How late a limit may be noticed, at most and at least; else an eighth of it. */
 const MAX_TICK_MS = 1000;
 const MIN_TICK_MS = 10;
+const TICKS_A_LIMIT = 8;
 
 /** Bytes of answers that are held at once: many more than a service sends, and few enough that a hostile one does no harm. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
 
-interface Deadlines {
-  /** From sending to the last byte. */
-  readonly totalMs: number;
-  /** From being handed over to being sent: waiting for a socket. */
-  readonly unsentMs: number;
-}
+type Timer = ReturnType<typeof setTimeout>;
 
 export class InFlight implements ExchangeOwner {
   readonly #exchanges = new Set<Exchange>();
-  readonly #deadlines: Deadlines;
-  readonly #tickMs: number;
-  #timer: NodeJS.Timeout | null = null;
+  #tickMs = MAX_TICK_MS;
+  #timer: Timer | null = null;
+  #dueAt = 0;
+  #wasLate = false;
   #waiting: (() => void)[] = [];
   #heldBytes = 0;
 
-  constructor(deadlines: Deadlines) {
-    this.#deadlines = deadlines;
-    this.#tickMs = Math.max(MIN_TICK_MS, Math.min(MAX_TICK_MS, deadlines.totalMs / 8));
-  }
-
-  add(exchange: Exchange): void {
+  /** @param leastMs the shortest time limit of this call */
+  add(exchange: Exchange, leastMs: number): void {
     this.#exchanges.add(exchange);
-    if (this.#timer !== null) return;
+    const tickMs = Math.max(MIN_TICK_MS, Math.min(MAX_TICK_MS, leastMs / TICKS_A_LIMIT));
+    if (this.#timer !== null && tickMs >= this.#tickMs) return;
     // One timer for all: one per call costs more than reading its answer. Sockets keep the process alive, not this.
-    this.#timer = setInterval(() => this.#sweep(), this.#tickMs);
-    this.#timer.unref();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#tickMs = tickMs;
+    this.#arm();
   }
 
   mayHold(bytes: number): boolean {
@@ -61,21 +56,23 @@ export class InFlight implements ExchangeOwner {
     for (const exchange of this.#exchanges) exchange.fail({ code: 'aborted', detail });
   }
 
-  /** Only a call that made steady but endless progress gets here; the usual timeouts are undici's. */
+  #arm(): void {
+    this.#dueAt = performance.now() + this.#tickMs;
+    this.#timer = setTimeout(() => this.#sweep(), this.#tickMs);
+    // Browsers have numbers here.
+    if (typeof this.#timer === 'object') this.#timer.unref();
+  }
+
   #sweep(): void {
+    this.#timer = null;
     if (this.#exchanges.size === 0) {
-      if (this.#timer !== null) clearInterval(this.#timer);
-      this.#timer = null;
+      this.#tickMs = MAX_TICK_MS;
       return;
     }
     const now = performance.now();
-    for (const exchange of this.#exchanges) {
-      const limit = exchange.sent ? this.#deadlines.totalMs : this.#deadlines.unsentMs;
-      if (now - exchange.startedAt <= limit) continue;
-      exchange.fail({
-        code: 'timeout',
-        detail: exchange.sent ? `the answer was not complete within ${limit} ms` : `no free connection within ${limit} ms`,
-      });
-    }
+    // After a busy or suspended process, answers that have arrived are read first.
+    this.#wasLate = !this.#wasLate && now - this.#dueAt > this.#tickMs;
+    if (!this.#wasLate) for (const exchange of this.#exchanges) exchange.failIfLate(now);
+    this.#arm();
   }
 }

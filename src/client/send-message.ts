@@ -1,7 +1,8 @@
 /** Sends one message over HTTP, with retries: not to the data service, but to a receiver that the user names. */
-import type { Dispatcher } from 'undici';
-import { openDispatcher } from './dispatcher.ts';
+import { Redactor } from './redactor.ts';
 import { parseRetryAfter } from './retry-after.ts';
+import { Transport } from './transport.ts';
+import { UndiciWire } from './undici-wire.ts';
 
 const ATTEMPTS = 5;
 /** The longest wait for one answer, milliseconds. */
@@ -23,7 +24,7 @@ interface SendOptions {
   readonly random?: () => number;
 }
 
-/** Resolves to null when the message was taken, else to the reason, without the URL. Never rejects. */
+/** Resolves to null when the message was taken, else to the reason, without the path of the URL. Never rejects. */
 export async function sendMessage(url: string, body: string, options: SendOptions): Promise<string | null> {
   const { headers, withinMs, stop, env, random = Math.random } = options;
   const { origin, protocol, hostname, pathname, search } = new URL(url);
@@ -32,58 +33,30 @@ export async function sendMessage(url: string, body: string, options: SendOption
   const end = stop === undefined ? over : AbortSignal.any([over, stop]);
   const endMs = performance.now() + withinMs;
   let reason = 'there was no time for it';
-  let dispatcher: Dispatcher | null = null;
+  let transport: Transport | null = null;
   try {
-    dispatcher = openDispatcher(base, { connections: 1, timeoutMs: ANSWER_MS, connectTimeoutMs: ANSWER_MS }, env);
+    const wire = new UndiciWire(base, { connections: 1, connectTimeoutMs: ANSWER_MS, env });
+    transport = new Transport(wire, { timeoutMs: ANSWER_MS, maxResponseBytes: MOST_BYTES, redactor: new Redactor(null) });
     for (let attempt = 1; attempt <= ATTEMPTS && !end.aborted; attempt++) {
-      const answer = await post(dispatcher, origin, pathname + search, body, headers(Date.now()), end);
-      if (answer.status >= 200 && answer.status < 300) return null;
-      reason = answer.status === 0 ? answer.reason : `the answer was ${answer.status}`;
-      if (answer.status !== 0 && !isTemporary(answer.status)) return reason;
+      const sent = { ...headers(Date.now()), 'content-type': 'application/json' };
+      const request = { method: 'POST', path: pathname + search, headers: Object.entries(sent).flat(), body } as const;
+      const { status, failure, meta } = await transport.send(request, { signal: end });
+      // Its body does not matter, and may be too large.
+      if (status >= 200 && status < 300) return null;
+      if (status > 0) reason = `the answer was ${status}`;
+      else if (failure !== null) reason = end.aborted ? 'no answer in time' : failure.detail;
+      if (status !== 0 && !isTemporary(status)) return reason;
+      const askedMs = parseRetryAfter(meta.headers['retry-after'], meta.headers['date'], Date.now()) ?? 0;
       // The receiver will not take it within the time that is left.
-      if (performance.now() + answer.askedMs >= endMs) return reason;
-      if (attempt < ATTEMPTS) await pause(Math.max(answer.askedMs, random() * FIRST_WAIT_MS * 2 ** attempt), end);
+      if (performance.now() + askedMs >= endMs) return reason;
+      if (attempt < ATTEMPTS) await pause(Math.max(askedMs, random() * FIRST_WAIT_MS * 2 ** attempt), end);
     }
   } catch (error) {
     reason = (error as Error).message;
   } finally {
-    await dispatcher?.destroy();
+    await transport?.destroy();
   }
   return reason;
-}
-
-interface Answer {
-  /** 0 without an answer. */
-  readonly status: number;
-  readonly reason: string;
-  /** The wait that the answer asks for. */
-  readonly askedMs: number;
-}
-
-async function post(
-  dispatcher: Dispatcher,
-  origin: string,
-  path: string,
-  body: string,
-  headers: Record<string, string>,
-  signal: AbortSignal,
-): Promise<Answer> {
-  try {
-    const answer = await dispatcher.request({
-      origin,
-      path,
-      method: 'POST',
-      body,
-      headers: { ...headers, 'content-type': 'application/json' },
-      signal,
-    });
-    await answer.body.dump({ limit: MOST_BYTES, signal });
-    const { 'retry-after': asked, date } = answer.headers;
-    return { status: answer.statusCode, reason: '', askedMs: parseRetryAfter(asked, date, Date.now()) ?? 0 };
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return { status: 0, reason: signal.aborted ? 'no answer in time' : (code ?? message), askedMs: 0 };
-  }
 }
 
 function pause(ms: number, end: AbortSignal): Promise<void> {

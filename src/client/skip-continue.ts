@@ -22,7 +22,8 @@ export function skippingContinue(connect: buildConnector.connector): buildConnec
 
 /** undici reads with `read()` alone. A socket carries one request at a time, so the first bytes after a write begin its answer. */
 function skipContinue(socket: Socket): void {
-  const { read, write } = socket;
+  const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
+  const write = socket.write.bind(socket);
   let isBeginning = false;
   let held: Buffer | null = null;
   socket.write = (...args: unknown[]): boolean => {
@@ -31,7 +32,7 @@ function skipContinue(socket: Socket): void {
   };
   socket.read = (size?: number): Buffer | null => {
     for (;;) {
-      const chunk = Reflect.apply(read, socket, [size]) as Buffer | null;
+      const chunk = read(size);
       if (chunk === null || !isBeginning) return chunk;
       const rest: Buffer = afterContinue(held === null ? chunk : Buffer.concat([held, chunk]));
       isBeginning = rest.length < MAX_BYTES && (startsContinue(rest) || BEGINNING.startsWith(beginningOf(rest)));

@@ -1,75 +1,133 @@
-/** Sends one request and brings back what came of it. No retry, no pacing, no redirect, and no opinion on what an answer means. */
-import type { Dispatcher } from 'undici';
-import type { BaseUrl } from './base-url.ts';
-import { explain } from './connection-fault.ts';
-import { openDispatcher, type TlsFiles } from './dispatcher.ts';
-import { proxyFor } from './proxy-for.ts';
-import { Exchange } from './exchange.ts';
+/**
+ * The one way of requests and answers over HTTP: of the typed client, the library, the providers and the messages of a job. Bounds size and
+ * time, masks keys, decodes bodies, reads quotas. No retry, no pacing, no redirect, and no opinion on what an answer means.
+ */
+import { readAnswer, type Answer, type Decompress, type QuotaReader } from './answer.ts';
+import { Exchange, type ExchangeBounds, type ExchangeFailure, type WireController } from './exchange.ts';
 import { InFlight } from './in-flight.ts';
-import { isIP } from 'node:net';
-import { connect } from 'node:tls';
+import type { Pieces } from './pieces.ts';
+import type { Redactor } from './redactor.ts';
+import type { ResponseHeaders } from './types.ts';
 
-/** A port that does not finish a handshake in this time is taken for one without TLS. */
-const HANDSHAKE_MS = 3_000;
+export const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
-interface TransportOptions {
-  readonly base: BaseUrl;
-  readonly timeoutMs: number;
-  readonly connections: number;
-  readonly maxResponseBytes: number;
-  /** Certificates of this address; null or absent: those of Node. */
-  readonly tls?: TlsFiles | null;
-}
+/** A call as a whole may take this many times its time limit: a body that dribbles must not live for ever. */
+const TOTAL_FACTOR = 2;
+/** Beyond that, for a connection. */
+const CONNECT_MS = 10_000;
 
 export interface TransportRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With its query. */
   readonly path: string;
   /** Names and values in turn: undici reads a flat list faster than an object. */
   readonly headers: string[];
   /** Null for a request without a body. */
-  readonly body: string | null;
+  readonly body: string | Uint8Array | null;
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
+/** Is told what comes of a request. */
+export interface WireHandler {
+  onRequestStart(controller: WireController): void;
+  onResponseStart(controller: WireController, status: number, headers: ResponseHeaders): void;
+  onResponseData(controller: WireController, chunk: Uint8Array): void;
+  onResponseEnd(): void;
+  onResponseError(controller: WireController | null, error: Error): void;
+}
 
-/** The other side closed the connection before it answered. */
-const CLOSED: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
-const HTTP_PORT = 80;
+/** HTTP as the platform has it: undici in Node, `fetch` elsewhere. */
+export interface Wire {
+  /** Sends a request. Throws for one that no header or address can carry. */
+  dispatch(request: TransportRequest, handler: WireHandler): void;
+  /** Why no connection came about, or broke. @param hasAnswered a server has answered before */
+  explain(error: Error, hasAnswered: boolean): Promise<ExchangeFailure>;
+  /** Absent where the platform decompresses by itself. */
+  readonly decompress?: Decompress;
+  /** Closes the sockets. */
+  destroy(): Promise<void>;
+}
 
-/** A call as a whole may take this many times `timeoutMs`: a body that dribbles must not live for ever. */
-const TOTAL_FACTOR = 2;
+interface TransportOptions {
+  /** Until the answer begins, and between two pieces of it; a whole call takes at most twice as long. */
+  readonly timeoutMs: number;
+  /** A larger answer is unreadable. Default 16 MiB. */
+  readonly maxResponseBytes?: number;
+  readonly redactor: Redactor;
+  /** Calls that are sent at once; further ones wait, which no time limit counts. Null or absent: no bound but that of the wire. */
+  readonly places?: number | null;
+}
+
+export interface SendOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** In place of the transport's. */
+  readonly timeoutMs?: number;
+  /** Takes the body of a success as it comes, in a connection beside the places. There is no limit for the whole answer. */
+  readonly pieces?: Pieces;
+  /** Between two pieces, milliseconds. */
+  readonly idleMs?: number;
+  /** Null or absent: the quota is not read. */
+  readonly readQuota?: QuotaReader | null;
+}
 
 export class Transport {
-  readonly #dispatcher: Dispatcher;
-  readonly #inFlight: InFlight;
-  readonly #base: BaseUrl;
-  readonly #maxBytes: number;
-  /** A server has answered: what it speaks is known. */
-  #answered = false;
-  /** Whether the port speaks TLS, once that was asked. */
-  #tls: Promise<boolean> | null = null;
-  readonly #endProbe = new AbortController();
+  readonly #wire: Wire;
+  readonly #options: TransportOptions;
+  readonly #inFlight = new InFlight();
+  readonly #end = new AbortController();
+  /** Calls that wait for a place, in their order. */
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+  #hasAnswered = false;
   #closing: Promise<void> | null = null;
-  #destroyed: Promise<void> | null = null;
 
-  constructor(options: TransportOptions) {
-    const totalMs = options.timeoutMs * TOTAL_FACTOR;
-    this.#inFlight = new InFlight({ totalMs, unsentMs: totalMs + CONNECT_TIMEOUT_MS });
-    const { connections, timeoutMs, tls = null } = options;
-    this.#dispatcher = openDispatcher(options.base, { connections, timeoutMs, connectTimeoutMs: CONNECT_TIMEOUT_MS, tls }, process.env);
-    this.#base = options.base;
-    this.#maxBytes = options.maxResponseBytes;
+  constructor(wire: Wire, options: TransportOptions) {
+    this.#wire = wire;
+    this.#options = options;
+    this.#free = options.places ?? Infinity;
   }
 
-  /** Rejects with what undici says of a call that cannot be put on the wire (a programmer error); for nothing else. */
-  send(request: TransportRequest, signal: AbortSignal | undefined): Promise<Exchange> {
+  /** Fires when the transport is destroyed. */
+  get ended(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  /** Rejects for a call that cannot be put on the wire (a programmer error); for nothing else. */
+  send(request: TransportRequest, options: SendOptions = {}): Promise<Answer> {
+    const { signal, pieces = null, timeoutMs = this.#options.timeoutMs, idleMs = timeoutMs, readQuota = null } = options;
+    const { maxResponseBytes = MAX_RESPONSE_BYTES } = this.#options;
+    const allMs = timeoutMs * TOTAL_FACTOR;
     return new Promise((resolve, reject) => {
-      const exchange = new Exchange(this.#inFlight, this.#maxBytes, (done) => this.#settle(done, resolve), reject);
-      this.#inFlight.add(exchange);
-      if (this.#closing !== null || this.#destroyed !== null) exchange.fail({ code: 'aborted', detail: 'the client is closed' });
+      const bounds: ExchangeBounds = {
+        maxBytes: maxResponseBytes,
+        unsentMs: allMs + CONNECT_MS,
+        firstMs: timeoutMs,
+        nextMs: idleMs,
+        totalMs: pieces === null ? allMs : Infinity,
+      };
+      let hasPlace = false;
+      const settle = (ended: Exchange): void => {
+        if (!hasPlace) resolve(this.#answerOf(ended, readQuota));
+        else
+          void turnOfLoop().then(() => {
+            this.#free++;
+            resolve(this.#answerOf(ended, readQuota));
+            this.#admit();
+          });
+      };
+      const exchange = new Exchange(this.#inFlight, bounds, pieces, settle, reject);
+      pieces?.from(exchange);
+      this.#inFlight.add(exchange, Math.min(timeoutMs, idleMs));
+      if (this.#closing !== null || this.ended.aborted) exchange.fail({ code: 'aborted', detail: 'the client is closed' });
       if (signal !== undefined) exchange.watch(signal);
-      if (!exchange.settled) this.#dispatch(request, exchange);
+      if (exchange.settled) return;
+      const go = (): void => {
+        if (exchange.settled) return;
+        hasPlace = pieces === null && this.#free !== Infinity;
+        if (hasPlace) this.#free--;
+        this.#dispatch(request, exchange);
+      };
+      if (pieces !== null || this.#free > 0) go();
+      else this.#waiting.push(go);
     });
   }
 
@@ -80,60 +138,41 @@ export class Transport {
   }
 
   /** Cancels what is under way. */
-  destroy(): Promise<void> {
+  async destroy(): Promise<void> {
+    this.#end.abort();
     this.#inFlight.abortAll('cancelled: the client was destroyed');
-    this.#endProbe.abort();
-    this.#destroyed ??= this.#dispatcher.destroy();
-    return this.#destroyed;
+    await this.#wire.destroy();
   }
 
-  /** A call whose connection failed is explained first. */
-  #settle(exchange: Exchange, resolve: (exchange: Exchange) => void): void {
-    if (exchange.status > 0) this.#answered = true;
-    if (exchange.networkError === null) resolve(exchange);
-    else void this.#explain(exchange, exchange.networkError).then(() => resolve(exchange));
+  #admit(): void {
+    while (this.#free > 0 && this.#waiting.length > 0) this.#waiting.shift()?.();
   }
 
-  async #explain(exchange: Exchange, error: Error): Promise<void> {
-    const { origin, hostname, protocol } = this.#base;
-    const explained = explain(error, this.#base);
-    exchange.failure = { code: 'network', ...explained };
-    const closed = CLOSED.has((error as NodeJS.ErrnoException).code ?? '');
-    if (!closed || this.#answered || protocol === 'https:' || proxyFor(this.#base, process.env) !== null) return;
-    const { port } = new URL(origin);
-    this.#tls ??= speaksTls(hostname, Number(port || HTTP_PORT), this.#endProbe.signal);
-    if (await this.#tls) exchange.failure = { code: 'network', fault: 'needs_tls', detail: `${origin} speaks TLS` };
-  }
-
-  #dispatch({ method, path, headers, body }: TransportRequest, exchange: Exchange): void {
+  #dispatch(request: TransportRequest, exchange: Exchange): void {
+    exchange.startedAt = performance.now();
     try {
-      this.#dispatcher.dispatch({ origin: this.#base.origin, path, method, headers, body }, exchange);
+      this.#wire.dispatch(request, exchange);
     } catch (error) {
-      // undici's pools report everything to the handler; its proxy agents throw some of it.
       exchange.onResponseError(null, error as Error);
     }
   }
+
+  /** A call whose connection failed is explained first. */
+  #answerOf(exchange: Exchange, readQuota: QuotaReader | null): Answer | Promise<Answer> {
+    const { redactor, maxResponseBytes = MAX_RESPONSE_BYTES } = this.#options;
+    if (exchange.status > 0) this.#hasAnswered = true;
+    const read = (): Answer | Promise<Answer> => readAnswer(exchange, redactor, readQuota, this.#wire.decompress, maxResponseBytes);
+    const { networkError } = exchange;
+    if (networkError === null) return read();
+    return this.#wire.explain(networkError, this.#hasAnswered).then((failure) => {
+      exchange.failure = failure;
+      return read();
+    });
+  }
 }
 
-/**
- * Whether a port speaks TLS. Most TLS servers close a connection that begins with plain HTTP silently, so this opens a second connection.
- * It sends only the handshake, so the certificate does not matter. Resolves to false after an abort.
- */
-function speaksTls(hostname: string, port: number, signal: AbortSignal): Promise<boolean> {
-  if (signal.aborted) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const socket = connect({ host: hostname, port, rejectUnauthorized: false, ...(isIP(hostname) === 0 ? { servername: hostname } : {}) });
-    const end = (speaks: boolean): void => {
-      signal.removeEventListener('abort', onAbort);
-      socket.destroy();
-      resolve(speaks);
-    };
-    const onAbort = (): void => end(false);
-    signal.addEventListener('abort', onAbort, { once: true });
-    socket.setTimeout(HANDSHAKE_MS, () => end(false));
-    socket.once('secureConnect', () => end(true));
-    // An alert is TLS, too.
-    socket.once('error', ({ code = '' }: NodeJS.ErrnoException) => end(code.includes('_ALERT_')));
-    socket.once('close', () => end(false));
-  });
+/** undici frees a connection one turn of the event loop after its answer: a call before that would open another. */
+async function turnOfLoop(): Promise<void> {
+  const { setImmediate: soon } = globalThis as { readonly setImmediate?: typeof setImmediate };
+  if (soon !== undefined) await new Promise<void>((resolve) => void soon(resolve));
 }

@@ -1,8 +1,9 @@
-/** The timeouts of undici itself, without the client's deadline for the whole call. */
+/** The time limits of connections and answers, directly and behind a proxy. */
 import { expect, it } from 'vitest';
 import { parseBaseUrl } from '../../src/client/base-url.ts';
-import { openDispatcher } from '../../src/client/dispatcher.ts';
-import { Exchange } from '../../src/client/exchange.ts';
+import { Redactor } from '../../src/client/redactor.ts';
+import { Transport } from '../../src/client/transport.ts';
+import { UndiciWire } from '../../src/client/undici-wire.ts';
 import { cleanUp } from '../support/clean-up.ts';
 import { serve, serveRaw } from './servers.ts';
 
@@ -11,14 +12,10 @@ const TIMEOUT_MS = 1_000;
 const BEGINNING = 'HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{';
 
 async function failureOf(baseUrl: string, env: NodeJS.ProcessEnv = {}, timeoutMs = TIMEOUT_MS): Promise<unknown> {
-  const base = parseBaseUrl(baseUrl);
-  const dispatcher = openDispatcher(base, { connections: 1, timeoutMs, connectTimeoutMs: TIMEOUT_MS }, env);
-  cleanUp(() => dispatcher.destroy());
-  const exchange = await new Promise<Exchange>((resolve, reject) => {
-    const handler = new Exchange({ finished: () => {}, mayHold: () => true }, 1000, resolve, reject);
-    dispatcher.dispatch({ origin: base.origin, path: '/', method: 'POST', body: '{}' }, handler);
-  });
-  return exchange.failure;
+  const wire = new UndiciWire(parseBaseUrl(baseUrl), { connections: 1, connectTimeoutMs: TIMEOUT_MS, env });
+  const transport = new Transport(wire, { timeoutMs, redactor: new Redactor(null) });
+  cleanUp(() => transport.destroy());
+  return (await transport.send({ method: 'POST', path: '/', headers: [], body: '{}' })).failure;
 }
 
 const silent = { code: 'timeout', detail: 'no answer within the time allowed' };

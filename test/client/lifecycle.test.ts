@@ -1,4 +1,5 @@
 /** Waiting, cancelling, closing. */
+import { getEventListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { answer, EMAIL_BODY, makeClient, PERSON_TEXT, serve, serveCanned } from './servers.ts';
@@ -146,9 +147,12 @@ describe('an abort signal', () => {
 it('a call that waits too long for a socket ends with a timeout and is not sent later', async () => {
   const { InFlight } = await import('../../src/client/in-flight.ts');
   const { Exchange } = await import('../../src/client/exchange.ts');
-  const inFlight = new InFlight({ totalMs: 10_000, unsentMs: 1 });
+  const inFlight = new InFlight();
+  const bounds = { maxBytes: 1000, unsentMs: 1, firstMs: 10_000, nextMs: 10_000, totalMs: 10_000 };
   const waiting = new Promise<InstanceType<typeof Exchange>>((resolve, reject) => {
-    inFlight.add(new Exchange(inFlight, 1000, resolve, reject));
+    const exchange = new Exchange(inFlight, bounds, null, resolve, reject);
+    exchange.startedAt = performance.now();
+    inFlight.add(exchange, 1);
   });
   // The sweep does not keep the process alive, so the test does.
   const alive = setInterval(() => {}, 1000);
@@ -157,9 +161,6 @@ it('a call that waits too long for a socket ends with a timeout and is not sent 
   expect(exchange.failure).toMatchObject({ code: 'timeout', detail: expect.stringMatching(/no free connection/) });
   let aborts = 0;
   exchange.onRequestStart({
-    aborted: false,
-    paused: false,
-    reason: null,
     pause() {},
     resume() {},
     abort: () => {
@@ -167,4 +168,12 @@ it('a call that waits too long for a socket ends with a timeout and is not sent 
     },
   });
   expect(aborts).toBe(1);
+});
+
+it('a finished call of the library leaves no listener at the signal of its caller', async () => {
+  const client = makeClient(await serveCanned({ status: 200, body: '{"status":"ok"}' }));
+  const { signal } = new AbortController();
+  for (let i = 0; i < 3; i++) await client.health({ signal });
+  await expect(client.graphql('{}', {}, { idempotencyKey: 'a\nb' })).rejects.toThrow('invalid');
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });

@@ -12,7 +12,7 @@ import { cleanUp } from '../support/clean-up.ts';
 
 const run = promisify(execFile);
 const PACKAGE = resolve('clients/node');
-const MOST_BYTES = 150_000;
+const MOST_BYTES = 165_000;
 
 beforeAll(async () => void (await buildNodeClient()));
 
@@ -40,7 +40,7 @@ async function examplesOf(): Promise<string[]> {
   return [...readme.matchAll(/^```ts\n([^]*?)^```/gm)].map(([, code = '']) => code);
 }
 
-it('the package has no dependency, and takes less than 150 kB when it is installed', async () => {
+it('the package has no dependency, and takes less than 165 kB when it is installed', async () => {
   const manifest = JSON.parse(await readFile(join(PACKAGE, 'package.json'), 'utf8')) as Record<string, unknown>;
   expect(Object.keys(manifest).filter((key) => key.endsWith('ependencies'))).toEqual([]);
   const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: PACKAGE });

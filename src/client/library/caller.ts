@@ -1,24 +1,24 @@
-/** Sends the calls of the library with `fetch`: attempts, pauses, time limits, and the reading of answers. */
+/** The calls of the library: attempts, pauses, and the reading of answers. */
+import type { Answer } from '../answer.ts';
 import type { BaseUrl } from '../base-url.ts';
 import { DataServiceError } from '../data-service-error.ts';
+import type { ExchangeFailure } from '../exchange.ts';
+import { Pieces } from '../pieces.ts';
 import type { Redactor } from '../redactor.ts';
 import { parseRetryAfter } from '../retry-after.ts';
+import type { SendOptions, Transport, TransportRequest } from '../transport.ts';
 import type { ResponseHeaders } from '../types.ts';
 import { answerError } from './answer-error.ts';
-import { CallSignal } from './call-signal.ts';
 import { parseObject } from './check-answer.ts';
-import { lastResponseOf, type LastResponse } from './last-response.ts';
-import { bytesOf } from './read-bytes.ts';
+import { lastResponseOf, requestIdOf, type LastResponse } from './last-response.ts';
 import { Retries, type RetryOptions } from './retries.ts';
-import type { SharedCalls } from './shared-calls.ts';
 import type { ShapeName } from './shapes.ts';
 
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
-/** One attempt may take this many time limits: a body that dribbles must end. */
-const TOTAL_FACTOR = 2;
+/** The longest delay of a timer; a longer one would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface Call {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly method: TransportRequest['method'];
   /** With its query, from `/v1` on. */
   readonly path: string;
   readonly json?: unknown;
@@ -44,30 +44,26 @@ export interface CallerOptions extends RetryOptions {
   /** The key of the moment; null for none. */
   readonly apiKey: () => string | null;
   readonly redactor: Redactor;
-  /** Null where the platform has one that cannot be changed. */
-  readonly userAgent: string | null;
+  /** Those of the platform, such as the name of the client. */
+  readonly platformHeaders: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   /** Sent beside those of the library, which win. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly fetch: typeof fetch;
-  /** Added to the message of a call that found no connection; '' for nothing. */
-  readonly networkHint: string;
+  readonly transport: Transport;
 }
 
 export class Caller {
   /** Quota, credits and request id of the last answer; null before the first. */
   lastResponse: LastResponse | null = null;
   readonly options: CallerOptions;
-  readonly #shared: SharedCalls;
 
-  constructor(options: CallerOptions, shared: SharedCalls) {
+  constructor(options: CallerOptions) {
     this.options = options;
-    this.#shared = shared;
   }
 
   /** Another caller with the same connections. */
   with(changes: Partial<Pick<CallerOptions, 'timeoutMs' | 'maxAttempts' | 'headers'>>): Caller {
-    return new Caller({ ...this.options, ...changes }, this.#shared);
+    return new Caller({ ...this.options, ...changes });
   }
 
   get timeoutMs(): number {
@@ -98,12 +94,12 @@ export class Caller {
 
   /** Waits for calls under way. */
   async close(): Promise<void> {
-    await this.#shared.close();
+    await this.options.transport.close();
   }
 
   /** Ends calls under way. */
   async destroy(): Promise<void> {
-    await this.#shared.destroy();
+    await this.options.transport.destroy();
   }
 
   retries(): Retries {
@@ -112,44 +108,28 @@ export class Caller {
 
   /** @throws DataServiceError `aborted` */
   async pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    const ends = new CallSignal([this.#shared.end, signal], null);
-    try {
-      await new Promise<void>((resolve, reject) => {
-        const timer = setTimeout(resolve, Math.min(ms, 2 ** 31 - 1));
-        const stop = (): void => {
-          clearTimeout(timer);
-          reject(ended('the call', signal));
-        };
-        if (ends.signal.aborted) stop();
-        else ends.signal.addEventListener('abort', stop, { once: true });
-      });
-    } finally {
-      ends.dispose();
-    }
+    const ends = [this.options.transport.ended, ...(signal === undefined ? [] : [signal])];
+    await new Promise<void>((resolve, reject) => {
+      const over = (): void => {
+        clearTimeout(timer);
+        for (const end of ends) end.removeEventListener('abort', over);
+        if (ends.some(({ aborted }) => aborted)) reject(ended('the call', signal));
+        else resolve();
+      };
+      const timer = setTimeout(over, Math.min(ms, MAX_TIMER_MS));
+      for (const end of ends) end.addEventListener('abort', over, { once: true });
+      if (ends.some(({ aborted }) => aborted)) over();
+    });
   }
 
   /** One attempt at an answer that is read piece by piece. @param idleMs between two pieces. @throws DataServiceError */
   async *pieces(call: Call, idleMs = this.options.timeoutMs): AsyncGenerator<Uint8Array> {
-    const ends = new CallSignal([this.#shared.end, call.signal], null);
-    const done = this.#shared.begin();
-    let response: Response | null = null;
-    try {
-      if (this.#shared.isClosed) throw ended(this.#shown(call), undefined);
-      response = await this.#send(call, this.#headers(call), ends);
-      if (response.status >= 300) throw this.#refused(call, response, await this.#text(call, response, ends));
-      ends.expectWithin(idleMs);
-      for await (const piece of bytesOf(response.body)) {
-        ends.expectWithin(idleMs);
-        yield piece;
-      }
-    } catch (error) {
-      throw this.#failed(call, error, response?.status ?? 0, ends);
-    } finally {
-      // Leaving early closes the connection.
-      ends.abort();
-      ends.dispose();
-      done();
-    }
+    const pieces = new Pieces();
+    const answer = this.#send(call, this.#headers(call), { pieces, idleMs });
+    // It is waited for behind its pieces.
+    answer.catch(() => undefined);
+    yield* pieces;
+    this.#checked(call, await answer);
   }
 
   /** The JSON object of an answer, with the API key masked. @throws DataServiceError `bad_body` */
@@ -161,98 +141,56 @@ export class Caller {
 
   /** The error of an answer that is of no use, and may be better next time. */
   bad(call: Call, detail: string, status = 200, headers: ResponseHeaders = {}): DataServiceError {
-    const { requestId } = lastResponseOf(status, headers, this.options.redactor);
+    const requestId = requestIdOf(headers, this.options.redactor);
     return new DataServiceError(`${this.#shown(call)}: ${detail} (bad_body)`, { code: 'bad_body', status, retryable: true, requestId });
   }
 
-  async #attempt<T>(call: Call, headers: Headers, read: (answer: CallAnswer) => T): Promise<T> {
-    const waits = new CallSignal([this.#shared.end, call.signal], null);
-    const done = this.#shared.begin();
-    let leave: (() => void) | null = null;
-    let ends: CallSignal | null = null;
-    let response: Response | null = null;
-    try {
-      if (this.#shared.isClosed) throw ended(this.#shown(call), undefined);
-      leave = await this.#shared.take(waits.signal);
-      ends = new CallSignal([waits.signal], (call.timeoutMs ?? this.options.timeoutMs) * TOTAL_FACTOR);
-      response = await this.#send(call, headers, ends);
-      const text = await this.#text(call, response, ends);
-      const { status } = response;
-      if (status >= 300 && status !== call.also) throw this.#refused(call, response, text);
-      return read({ status, headers: headersOf(response), text });
-    } catch (error) {
-      throw this.#failed(call, error, response?.status ?? 0, ends ?? waits);
-    } finally {
-      ends?.dispose();
-      waits.dispose();
-      leave?.();
-      done();
-    }
+  async #attempt<T>(call: Call, headers: string[], read: (answer: CallAnswer) => T): Promise<T> {
+    const { timeoutMs } = call;
+    return read(this.#checked(call, await this.#send(call, headers, timeoutMs === undefined ? {} : { timeoutMs })));
   }
 
-  async #send(call: Call, headers: Headers, ends: CallSignal): Promise<Response> {
-    const { base, fetch } = this.options;
-    const { method, json, content } = call;
-    ends.expectWithin(call.timeoutMs ?? this.options.timeoutMs);
-    const body = json === undefined ? ((content as Uint8Array<ArrayBuffer> | undefined) ?? null) : JSON.stringify(json);
-    const url = base.origin + base.prefix + call.path;
-    const response = await fetch(url, { method, headers, body, signal: ends.signal, redirect: 'manual' });
-    this.lastResponse = lastResponseOf(response.status, headersOf(response), this.options.redactor);
-    return response;
+  async #send(call: Call, headers: string[], options: SendOptions): Promise<Answer> {
+    const { base, transport, redactor, timeoutMs } = this.options;
+    const { method, path, json, content, signal } = call;
+    const body = json === undefined ? (content ?? null) : JSON.stringify(json);
+    const answer = await transport.send({ method, path: base.prefix + path, headers, body }, { timeoutMs, ...options, signal });
+    if (answer.status > 0) this.lastResponse = lastResponseOf(answer.status, answer.meta.headers, redactor);
+    return answer;
   }
 
-  async #text(call: Call, response: Response, ends: CallSignal): Promise<string> {
-    const idleMs = call.timeoutMs ?? this.options.timeoutMs;
-    const decoder = new TextDecoder();
-    let text = '';
-    let size = 0;
-    ends.expectWithin(idleMs);
-    for await (const piece of bytesOf(response.body)) {
-      ends.expectWithin(idleMs);
-      size += piece.length;
-      if (size > MAX_ANSWER_BYTES)
-        throw this.bad(call, `the answer is larger than ${MAX_ANSWER_BYTES} bytes`, response.status, headersOf(response));
-      text += decoder.decode(piece, { stream: true });
-    }
-    return text + decoder.decode();
+  /** @throws DataServiceError for an answer without success, or without an end */
+  #checked(call: Call, { status, text, failure, meta: { headers } }: Answer): CallAnswer {
+    if (failure !== null) throw this.#failed(call, failure, status);
+    if (status < 300 || status === call.also) return { status, headers, text };
+    const { redactor } = this.options;
+    throw answerError({ call: this.#shown(call), status, headers, text, requestId: requestIdOf(headers, redactor) }, redactor, Date.now());
   }
 
-  /** They are the same in each attempt. @throws TypeError for a header that cannot be sent */
-  #headers({ method, json, idempotencyKey, headers: own }: Call): Headers {
-    const { apiKey, userAgent, headers: given } = this.options;
-    const headers = new Headers(given);
-    const set = (name: string, value: string | null): void => (value === null ? undefined : headers.set(name, value));
+  /** They are the same in each attempt. */
+  #headers({ method, json, idempotencyKey, headers: own }: Call): string[] {
+    const { apiKey, platformHeaders, headers: given } = this.options;
     const key = apiKey();
-    set('authorization', key === null ? null : `Bearer ${key}`);
-    set('accept', 'application/json');
-    set('user-agent', userAgent);
-    if (json !== undefined) set('content-type', 'application/json');
-    if (method === 'POST') set('idempotency-key', idempotencyKey ?? crypto.randomUUID());
-    for (const [name, value] of Object.entries(own ?? {})) set(name, value);
-    return headers;
-  }
-
-  #refused(call: Call, response: Response, text: string): DataServiceError {
-    // A browser shows nothing of a redirect.
-    const status = response.type === 'opaqueredirect' ? 302 : response.status;
-    const headers = headersOf(response);
-    const { requestId } = lastResponseOf(status, headers, this.options.redactor);
-    return answerError({ call: this.#shown(call), status, headers, text, requestId }, this.options.redactor, Date.now());
+    const all = [
+      ...Object.entries(given),
+      ...(key === null ? [] : [['authorization', `Bearer ${key}`]]),
+      ['accept', 'application/json'],
+      ...Object.entries(platformHeaders),
+      ...(json === undefined ? [] : [['content-type', 'application/json']]),
+      ...(method === 'POST' ? [['idempotency-key', idempotencyKey ?? crypto.randomUUID()]] : []),
+      ...Object.entries(own ?? {}),
+    ];
+    // The last of a name counts.
+    return [...new Map(all.map(([name = '', value = '']) => [name.toLowerCase(), value]))].flat();
   }
 
   /** @param status of an answer that broke off; 0 when none came */
-  #failed(call: Call, error: unknown, status: number, ends: CallSignal): DataServiceError {
-    if (error instanceof DataServiceError) return error;
+  #failed(call: Call, { code, detail }: ExchangeFailure, status: number): DataServiceError {
     const shown = this.#shown(call);
-    if (call.signal?.aborted === true || this.#shared.end.aborted) return ended(shown, call.signal);
-    const { message, code } = causeOf(error);
-    if (ends.isLate || TIMEOUTS.has(code)) {
-      return new DataServiceError(`${shown}: no complete answer in time (timeout)`, { code: 'timeout', retryable: true });
-    }
-    const words = this.options.redactor.words(message);
-    const isCut = status >= 200 && status < 300;
-    const what = isCut ? `the answer broke off: ${words} (bad_body)` : `${words} (network)${this.options.networkHint}`;
-    return new DataServiceError(`${shown}: ${what}`, { code: isCut ? 'bad_body' : 'network', status: isCut ? status : 0, retryable: true });
+    if (code === 'aborted') return ended(shown, call.signal);
+    if (code === 'timeout') return new DataServiceError(`${shown}: no complete answer in time (timeout)`, { code, retryable: true });
+    const words = this.options.redactor.words(detail);
+    return new DataServiceError(`${shown}: ${words} (${code})`, { code, status: code === 'bad_body' ? status : 0, retryable: true });
   }
 
   /** Without the query. */
@@ -260,23 +198,6 @@ export class Caller {
     const { origin, prefix } = this.options.base;
     return `${method} ${origin}${prefix}${path.split('?', 1)[0]}`;
   }
-}
-
-/** The codes of undici, which is the fetch of Node. */
-const TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
-
-/** `fetch` says only that it failed; its cause says why. */
-function causeOf(error: unknown): { readonly message: string; readonly code: string } {
-  const outer = error instanceof Error ? error : new Error(String(error));
-  const inner = outer.cause instanceof AggregateError ? (outer.cause.errors[0] as unknown) : outer.cause;
-  const cause = inner instanceof Error ? inner : outer;
-  const { code } = cause as { readonly code?: unknown };
-  const known = typeof code === 'string' ? code : '';
-  return { message: cause.message || known || cause.name, code: known };
-}
-
-function headersOf({ headers }: Response): ResponseHeaders {
-  return Object.fromEntries(headers);
 }
 
 /** A signal of `AbortSignal.timeout` is a time limit; any other is the caller's wish. */

@@ -2,14 +2,7 @@
 import { ConfigError } from '../../util/errors.ts';
 import type { BaseUrl } from '../base-url.ts';
 import { ownProxy, proxyFor } from '../proxy-for.ts';
-
-/** How calls are sent, and what ends the connections that are the client's own. */
-export interface Sender {
-  readonly fetch: typeof fetch;
-  /** Added to the message of a call that found no connection; '' for nothing. */
-  readonly networkHint: string;
-  readonly release: () => Promise<void>;
-}
+import type { FetchSource } from './fetch-wire.ts';
 
 /** The option that Node's fetch has beside those of the standard. */
 interface Dispatcher {
@@ -22,11 +15,11 @@ const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
 const HINT = '; the proxy of the environment is not used before Node 24.14: pass a fetch of your own';
 
 /** @throws ConfigError `bad_proxy` when a proxy variable that applies is no URL */
-export function environmentFetch(base: BaseUrl): Sender {
+export function environmentFetch(base: BaseUrl): FetchSource {
   const { process } = globalThis as { readonly process?: NodeJS.Process };
   const env = process?.env ?? {};
   // Bound to the platform's global, as some demand.
-  const plain: Sender = { fetch: (...request) => fetch(...request), networkHint: '', release: () => Promise.resolve() };
+  const plain: FetchSource = { fetch: (...request) => fetch(...request) };
   const proxy = proxyFor(base, env);
   if (proxy === null) return plain;
   const dispatcher = dispatcherFor(proxy, env['no_proxy'] || env['NO_PROXY'] || '');
@@ -35,7 +28,7 @@ export function environmentFetch(base: BaseUrl): Sender {
     return { ...plain, fetch: (url, init) => fetch(url, { ...init, dispatcher } as RequestInit), release: () => dispatcher.destroy() };
   }
   const isUsed = env['NODE_USE_ENV_PROXY'] === '1' && ownProxy(base.protocol, env) !== '';
-  return { ...plain, networkHint: isUsed ? '' : HINT };
+  return isUsed ? plain : { ...plain, networkHint: HINT };
 }
 
 /** Node makes one only as the global one: it is taken, and what was there before is restored at once. Null for a platform without. */

@@ -28,12 +28,16 @@ export function lastResponseOf(status: number, headers: ResponseHeaders, redacto
     return typeof value === 'string' && /^\d{1,15}(?:\.\d{1,9})?$/.test(value) ? Number(value) : null;
   };
   const [limit, remaining, reset] = [numberOf('x-ratelimit-limit'), numberOf('x-ratelimit-remaining'), numberOf('x-ratelimit-reset')];
-  const requestId = headers['x-request-id'];
   return {
     status,
-    requestId: typeof requestId === 'string' ? redactor.words(requestId) : null,
+    requestId: requestIdOf(headers, redactor),
     creditsCharged: numberOf('x-credits-charged') ?? 0,
     replayed: headers['idempotency-replayed'] === 'true',
     rateLimit: limit === null || remaining === null || reset === null ? null : { limit, remaining, reset },
   };
+}
+
+export function requestIdOf(headers: ResponseHeaders, redactor: Redactor): string | null {
+  const id = headers['x-request-id'];
+  return typeof id === 'string' ? redactor.words(id) : null;
 }

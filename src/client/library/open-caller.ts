@@ -2,9 +2,10 @@
 import { parseBaseUrl } from '../base-url.ts';
 import { checkApiKey } from '../check-api-key.ts';
 import { Redactor } from '../redactor.ts';
-import { Caller } from './caller.ts';
-import { environmentFetch, type Sender } from './environment-fetch.ts';
-import { SharedCalls } from './shared-calls.ts';
+import { Transport } from '../transport.ts';
+import { Caller, type CallerOptions } from './caller.ts';
+import { environmentFetch } from './environment-fetch.ts';
+import { FetchWire } from './fetch-wire.ts';
 import { VERSION } from './version.ts';
 
 export const DEFAULT_TIMEOUT_MS = 30_000;
@@ -40,22 +41,19 @@ export function openCaller(options: ClientOptions): Caller {
     maxAttempts: above(0, 'maxAttempts', options.maxAttempts ?? DEFAULT_ATTEMPTS),
     retryDelayMs: above(-1, 'retryDelayMs', options.retryDelayMs ?? DEFAULT_RETRY_DELAY_MS),
   };
-  const sender: Sender =
-    options.fetch === undefined ? environmentFetch(base) : { fetch: options.fetch, networkHint: '', release: () => Promise.resolve() };
-  return new Caller(
-    {
-      base,
-      apiKey: () => apiKey,
-      redactor: new Redactor(apiKey),
-      userAgent: ownUserAgent(),
-      ...limits,
-      waitForRateLimit: options.waitForRateLimit ?? false,
-      headers: {},
-      fetch: sender.fetch,
-      networkHint: sender.networkHint,
-    },
-    new SharedCalls(above(0, 'connections', options.connections ?? DEFAULT_CONNECTIONS), sender.release),
-  );
+  const redactor = new Redactor(apiKey);
+  const wire = new FetchWire(base, options.fetch === undefined ? environmentFetch(base) : { fetch: options.fetch });
+  const places = above(0, 'connections', options.connections ?? DEFAULT_CONNECTIONS);
+  return new Caller({
+    base,
+    apiKey: () => apiKey,
+    redactor,
+    platformHeaders: ownUserAgent(),
+    ...limits,
+    waitForRateLimit: options.waitForRateLimit ?? false,
+    headers: {},
+    transport: new Transport(wire, { timeoutMs: limits.timeoutMs, redactor, places }),
+  });
 }
 
 /** An environment variable; '' for none, and where there is no environment. */
@@ -64,11 +62,11 @@ function variable(name: string): string {
   return process?.env?.[name] ?? '';
 }
 
-/** Null in a browser, which has one of its own and asks the service before it sends another. */
-function ownUserAgent(): string | null {
-  if ('document' in globalThis) return null;
+/** None in a browser, which has one of its own and asks the service before it sends another. */
+function ownUserAgent(): CallerOptions['platformHeaders'] {
+  if ('document' in globalThis) return {};
   const platform = (globalThis as { readonly navigator?: { readonly userAgent?: string } }).navigator?.userAgent ?? 'Node.js';
-  return `millrace-node/${VERSION} (${platform})`;
+  return { 'user-agent': `millrace-node/${VERSION} (${platform})` };
 }
 
 function above(least: number, name: string, value: number): number {

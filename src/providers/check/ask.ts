@@ -2,9 +2,9 @@
 import { Redactor } from '../../client/redactor.ts';
 import { RotatingKey } from '../../client/rotating-key.ts';
 import type { Answer } from '../../client/answer.ts';
-import type { TransportRequest } from '../../client/transport.ts';
+import type { TransportRequest, Wire } from '../../client/transport.ts';
 import type { CallMeta } from '../../client/types.ts';
-import type { CallWatch, OpenSender } from '../client/call-watch.ts';
+import type { CallWatch } from '../client/call-watch.ts';
 import { lookupInput, lookupText, type LookupInput } from '../client/lookup-text.ts';
 import { openOperations } from '../client/operations.ts';
 import type { OperationClient } from '../client/operation-client.ts';
@@ -22,7 +22,7 @@ export interface Access {
   /** Null where the definition sends none. */
   readonly apiKey: string | null;
   /** In place of the network. */
-  readonly open?: OpenSender;
+  readonly wire?: Wire;
   readonly maxResponseBytes?: number;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -42,7 +42,7 @@ export interface Question {
 export async function ask(access: Access, question: Question): Promise<CallReport> {
   const redactor = new Redactor(null, MASK);
   const seen = new Seen(redactor);
-  const { provider, baseUrl, open, maxResponseBytes } = access;
+  const { provider, baseUrl, wire, maxResponseBytes } = access;
   const operations = openOperations({
     provider,
     baseUrl,
@@ -52,7 +52,7 @@ export async function ask(access: Access, question: Question): Promise<CallRepor
     connections: 1,
     redactor,
     watch: seen,
-    ...(open === undefined ? {} : { open }),
+    ...(wire === undefined ? {} : { wire }),
     ...(maxResponseBytes === undefined ? {} : { maxResponseBytes }),
   });
   try {
@@ -62,7 +62,7 @@ export async function ask(access: Access, question: Question): Promise<CallRepor
     const results = await resultsOf(client, question, access.signal);
     return seen.report(question, client, results);
   } finally {
-    await Promise.all(operations.senders.map((sender) => sender.destroy()));
+    await Promise.all(operations.transports.map((transport) => transport.destroy()));
   }
 }
 
@@ -107,7 +107,7 @@ class Seen implements CallWatch {
       method,
       url: this.#redactor.words(origin + path),
       headers: Object.fromEntries(pairs),
-      body: body === null ? null : this.#shown(body),
+      body: typeof body === 'string' ? this.#shown(body) : null,
     };
   }
 

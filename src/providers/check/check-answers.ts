@@ -5,7 +5,7 @@ import { ConfigError } from '../../util/errors.ts';
 import type { Expected, Lookup, RecordedAnswer, RecordedAnswers } from './answers-file.ts';
 import { ask } from './ask.ts';
 import type { CallReport, Judged } from './call-report.ts';
-import { replaySender } from './replay.ts';
+import { replayWire } from './replay.ts';
 
 /** Stands for the API key: no vendor's answer holds it. */
 const NO_KEY = 'millrace-check-has-no-api-key';
@@ -48,7 +48,7 @@ export async function checkAnswers(
         provider,
         baseUrl: baseUrl ?? provider.baseUrl ?? NO_ADDRESS,
         apiKey: provider.authentication === null ? null : NO_KEY,
-        open: replaySender(response, MAX_RESPONSE_BYTES),
+        wire: replayWire(response),
         maxResponseBytes: MAX_RESPONSE_BYTES,
       },
       { name, operation: answer.operation, lookups, together, ticket },

@@ -1,26 +1,22 @@
 /** A recorded answer in place of the network: it goes the way of a real one, from the last byte on the wire to the judgement. */
-import { Exchange } from '../../client/exchange.ts';
-import type { OpenSender } from '../client/call-watch.ts';
+import type { Wire } from '../../client/transport.ts';
 import type { RecordedAnswer } from './answers-file.ts';
 
-const OWNER = { mayHold: () => true, finished: () => undefined };
-const CONTROLLER = { aborted: false, paused: false, reason: null, abort: () => undefined, pause: () => undefined, resume: () => undefined };
+const CONTROLLER = { abort: () => undefined, pause: () => undefined, resume: () => undefined };
 
-/** Every request gets this answer. Nothing is sent. @param maxBytes of its body */
-export function replaySender({ status, headers, body }: RecordedAnswer['response'], maxBytes: number): OpenSender {
+/** Every request gets this answer. Nothing is sent. */
+export function replayWire({ status, headers, body }: RecordedAnswer['response']): Wire {
   const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
-  return () => ({
-    send: () =>
-      new Promise((resolve, reject) => {
-        const exchange = new Exchange(OWNER, maxBytes, resolve, reject);
-        exchange.onRequestStart(CONTROLLER);
-        exchange.onResponseStart(CONTROLLER, status, headersOf(headers));
-        if (text !== '') exchange.onResponseData(CONTROLLER, Buffer.from(text));
-        exchange.onResponseEnd();
-      }),
-    close: () => Promise.resolve(),
+  return {
+    dispatch: (_request, handler) => {
+      handler.onRequestStart(CONTROLLER);
+      handler.onResponseStart(CONTROLLER, status, headersOf(headers));
+      if (text !== '') handler.onResponseData(CONTROLLER, new TextEncoder().encode(text));
+      handler.onResponseEnd();
+    },
+    explain: ({ message }) => Promise.resolve({ code: 'network', detail: message }),
     destroy: () => Promise.resolve(),
-  });
+  };
 }
 
 /** As undici gives them: lower case. The body is written anew, so that its length and coding are not those recorded. */

@@ -1,11 +1,7 @@
 /** Looks on while a declared client makes a call: for `millrace provider check`. Types only. */
 import type { Answer } from '../../client/answer.ts';
-import type { BaseUrl } from '../../client/base-url.ts';
-import type { Transport, TransportRequest } from '../../client/transport.ts';
+import type { TransportRequest } from '../../client/transport.ts';
 import type { AnswerRules } from '../compiled-provider.ts';
-
-/** A way to an address: a transport, or a stand-in for one that answers by itself. */
-export type Sender = Pick<Transport, 'send' | 'close' | 'destroy'>;
 
 /** The rules that decide what an answer means, in the order in which they are asked. */
 export type RuleName = Exclude<keyof AnswerRules, 'waitSeconds' | 'code' | 'message'>;
@@ -18,6 +14,3 @@ export interface CallWatch {
   /** @param rule null when none is true @param rules of the operation or of its batch */
   judged(rules: AnswerRules, rule: RuleName | null): void;
 }
-
-/** Opens the way to an address. */
-export type OpenSender = (base: BaseUrl) => Sender;

@@ -22,7 +22,7 @@ import type {
 import type { CallResult, VerificationResult } from '../../client/types.ts';
 import { emailKey, type VerifyAnswer } from '../../client/verify-answer.ts';
 import type { OperationName } from '../compiled-provider.ts';
-import type { Sender } from './call-watch.ts';
+import type { Transport } from '../../client/transport.ts';
 import { addressesOf, lookupInput, lookupText, type LookupInput, type PersonOptions } from './lookup-text.ts';
 import { openOperations, type OperationOptions, type Operations } from './operations.ts';
 import { NotTaken, Refusal } from './refusal.ts';
@@ -40,17 +40,17 @@ export interface DeclaredClientOptions extends OperationOptions {
 export class DeclaredClient implements ProviderClient {
   readonly batches?: LookupBatches;
   readonly #lookups: PersonOptions | null;
-  readonly #senders: readonly Sender[];
+  readonly #transports: readonly Transport[];
   readonly #records: Operations['records'];
   readonly #verify: Operations['verify'];
 
   /** @throws ConfigError for an address, a certificate or a proxy that cannot work */
   constructor(options: DeclaredClientOptions) {
     this.#lookups = options.lookups ?? null;
-    const { records, verify, senders } = openOperations(options);
+    const { records, verify, transports } = openOperations(options);
     this.#records = records;
     this.#verify = verify;
-    this.#senders = senders;
+    this.#transports = transports;
     if (Object.values(this.#records).some((operation) => operation !== null && operation.operation.batch !== null))
       this.batches = {
         size: (step) => this.#records[step]?.size ?? 1,
@@ -128,12 +128,12 @@ export class DeclaredClient implements ProviderClient {
 
   /** Waits for what is under way, then closes the sockets. Calls made after it come back as `aborted`. */
   async close(): Promise<void> {
-    await Promise.all(this.#senders.map((sender) => sender.close()));
+    await Promise.all(this.#transports.map((transport) => transport.close()));
   }
 
   /** Cancels what is under way: those calls come back as `retryable` with the code `aborted`. */
   async destroy(): Promise<void> {
-    await Promise.all(this.#senders.map((sender) => sender.destroy()));
+    await Promise.all(this.#transports.map((transport) => transport.destroy()));
   }
 
   #callOne(

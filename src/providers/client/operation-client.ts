@@ -1,15 +1,16 @@
 /** One operation of a provider: requests for one lookup, for several, and for an answer that was promised earlier. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallOptions } from '../../client/attempt-client.ts';
-import { readAnswer, type Answer, type QuotaReader } from '../../client/answer.ts';
+import type { Answer, QuotaReader } from '../../client/answer.ts';
 import { retryAfter, type ClassifyOptions, type Unsuccessful } from '../../client/classify.ts';
 import { oneLine } from '../../client/problem.ts';
 import type { LookupOptions, PendingAnswer } from '../../client/provider-client.ts';
 import type { Redactor } from '../../client/redactor.ts';
 import type { RotatingKey } from '../../client/rotating-key.ts';
+import type { Transport } from '../../client/transport.ts';
 import type { CallMeta, CallResult, Miss, Rejected } from '../../client/types.ts';
 import type { CompiledProvider, Mapping, ProviderOperation, ProviderRequest } from '../compiled-provider.ts';
-import type { CallWatch, Sender } from './call-watch.ts';
+import type { CallWatch } from './call-watch.ts';
 import { quotaReader } from './declared-quota.ts';
 import { judge, readSaid, type Judgement, type Said } from './judge.ts';
 import type { LookupInput } from './lookup-text.ts';
@@ -23,14 +24,13 @@ import type { RequestTemplate } from './request-template.ts';
 export interface Route {
   readonly template: RequestTemplate;
   readonly origin: string;
-  readonly transport: Sender;
+  readonly transport: Transport;
 }
 
 export interface OperationContext {
   readonly provider: CompiledProvider;
   readonly apiKey: RotatingKey;
   readonly redactor: Redactor;
-  readonly maxResponseBytes: number;
   readonly watch: CallWatch | null;
   routeOf(request: ProviderRequest): Route;
 }
@@ -148,15 +148,14 @@ export class OperationClient<T> {
 
   /** @param lookup whether the service may answer that it found nothing */
   async #exchange(route: Route, input: unknown, options: CallOptions, quota: QuotaReader, lookup: boolean): Promise<Exchanged> {
-    const { apiKey, redactor, maxResponseBytes, watch } = this.#context;
+    const { apiKey, redactor, watch } = this.#context;
     // Read first: a refusal of an older key only sends the lookup again.
     const keyVersion = apiKey.version;
     const request = await route.template.fill(input, options.idempotencyKey);
     watch?.asked(route.origin, request);
-    const exchange = await route.transport.send(request, options.signal).catch((error: unknown) => {
+    const answer = await route.transport.send(request, { signal: options.signal, readQuota: quota }).catch((error: unknown) => {
       throw new Refusal('bad_request', `${route.template.call} cannot be sent: ${error instanceof Error ? error.message : String(error)}`);
     });
-    const answer = await readAnswer(exchange, redactor, maxResponseBytes, quota);
     watch?.answered(answer);
     const isVerify = this.operation.name === 'verify';
     return { answer, keyVersion, options: { call: route.template.call, lookup: lookup && !isVerify, redactor, clock: Date.now } };

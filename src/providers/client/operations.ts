@@ -4,19 +4,18 @@ import { parseBaseUrl, type BaseUrl } from '../../client/base-url.ts';
 import type { LookupStepName } from '../../client/provider-client.ts';
 import { Redactor } from '../../client/redactor.ts';
 import type { RotatingKey } from '../../client/rotating-key.ts';
-import { Transport } from '../../client/transport.ts';
+import { Transport, type Wire } from '../../client/transport.ts';
 import type { VerificationResult } from '../../client/types.ts';
+import { UndiciWire } from '../../client/undici-wire.ts';
 import { packageVersion } from '../../util/package-version.ts';
 import type { CompiledProvider, ProviderRequest } from '../compiled-provider.ts';
-import type { CallWatch, OpenSender, Sender } from './call-watch.ts';
+import type { CallWatch } from './call-watch.ts';
 import { Credentials } from './credentials.ts';
 import { OperationClient, type OperationContext, type Route } from './operation-client.ts';
 import { RequestTemplate } from './request-template.ts';
 import { storedAnswer } from './stored-answer.ts';
 import { readTlsFiles } from './tls-files.ts';
 import { toVerdict } from './verdict.ts';
-
-const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 export interface OperationOptions {
   readonly provider: CompiledProvider;
@@ -35,7 +34,7 @@ export interface OperationOptions {
   readonly redactor?: Redactor;
   readonly watch?: CallWatch;
   /** Answers in place of the network. Certificates are then not read. */
-  readonly open?: OpenSender;
+  readonly wire?: Wire;
 }
 
 type Records = OperationClient<RecordAnswer<unknown>>;
@@ -43,19 +42,20 @@ type Records = OperationClient<RecordAnswer<unknown>>;
 export interface Operations {
   readonly records: Readonly<Record<LookupStepName, Records | null>>;
   readonly verify: OperationClient<VerificationResult> | null;
-  readonly senders: readonly Sender[];
+  readonly transports: readonly Transport[];
 }
 
 /** @throws ConfigError for an address, a certificate or a proxy that cannot work */
 export function openOperations(options: OperationOptions): Operations {
-  const { provider, apiKey, maxResponseBytes = DEFAULT_MAX_RESPONSE_BYTES } = options;
-  const { redactor = new Redactor(null), watch = null, open } = options;
+  const { provider, apiKey, maxResponseBytes } = options;
+  const { redactor = new Redactor(null), watch = null, wire } = options;
   const credentials = new Credentials(provider.authentication, apiKey, redactor);
-  const tls = provider.tls === null || open !== undefined ? null : readTlsFiles(provider.tls);
-  const transports = new Map<string, Sender>();
-  const transportTo = (base: BaseUrl): Sender => {
+  const tls = provider.tls === null || wire !== undefined ? null : readTlsFiles(provider.tls);
+  const transports = new Map<string, Transport>();
+  const transportTo = (base: BaseUrl): Transport => {
     const { timeoutMs, connections } = options;
-    const transport = transports.get(base.origin) ?? open?.(base) ?? new Transport({ base, timeoutMs, connections, maxResponseBytes, tls });
+    const bounds = { timeoutMs, redactor, ...(maxResponseBytes === undefined ? {} : { maxResponseBytes }) };
+    const transport = transports.get(base.origin) ?? new Transport(wire ?? new UndiciWire(base, { connections, tls }), bounds);
     transports.set(base.origin, transport);
     return transport;
   };
@@ -70,7 +70,7 @@ export function openOperations(options: OperationOptions): Operations {
       template: new RequestTemplate({ request, base, credentials, headers, idempotencyHeader }),
     };
   };
-  const context: OperationContext = { provider, apiKey, redactor, maxResponseBytes, watch, routeOf };
+  const context: OperationContext = { provider, apiKey, redactor, watch, routeOf };
   const records = (step: LookupStepName): Records | null => {
     const operation = provider.operations[step];
     if (operation === undefined) return null;
@@ -87,6 +87,6 @@ export function openOperations(options: OperationOptions): Operations {
       verify === undefined
         ? null
         : new OperationClient(verify, context, (record, _said, _text, { email }) => toVerdict(verify.record.key, record, String(email))),
-    senders: [...transports.values()],
+    transports: [...transports.values()],
   };
 }

@@ -36,7 +36,7 @@ async function startProxy(): Promise<{ readonly url: string; readonly tunnels: s
 async function send(base: string): Promise<void> {
   const sender = environmentFetch(parseBaseUrl(base));
   await sender.fetch(`${base}/v1/health`, {}).catch(() => undefined);
-  await sender.release();
+  await sender.release?.();
 }
 
 it.each([
@@ -63,7 +63,7 @@ it('the dispatcher and the agents that the process uses for all else stay as the
   const globals = globalThis as { readonly [GLOBAL]?: unknown };
   const before = [globals[GLOBAL], http.globalAgent];
   vi.stubEnv('ALL_PROXY', 'http://127.0.0.1:9');
-  await environmentFetch(parseBaseUrl('https://api.example')).release();
+  await environmentFetch(parseBaseUrl('https://api.example')).release?.();
   expect([globals[GLOBAL], http.globalAgent]).toEqual(before);
   expect(globals[GLOBAL]).toBe(before[0]);
 });
@@ -77,11 +77,11 @@ it('a proxy that is no address is an error of configuration, without the value',
 
 it('where Node cannot be told of a proxy, a failed call says so, unless Node uses it by its own switch', () => {
   vi.spyOn(process, 'getBuiltinModule').mockReturnValue({});
-  const hint = (): string => environmentFetch(parseBaseUrl('https://api.example')).networkHint;
-  expect(hint()).toBe('');
+  const hint = (): string | undefined => environmentFetch(parseBaseUrl('https://api.example')).networkHint;
+  expect(hint()).toBeUndefined();
   vi.stubEnv('ALL_PROXY', 'http://127.0.0.1:9');
   vi.stubEnv('NODE_USE_ENV_PROXY', '1');
   expect(hint()).toMatch(/Node 24\.14/);
   vi.stubEnv('HTTPS_PROXY', 'http://127.0.0.1:9');
-  expect(hint()).toBe('');
+  expect(hint()).toBeUndefined();
 });

@@ -8,7 +8,7 @@ import { joinRecent, type RecentSlots } from './recent-slots.ts';
 const SMALLEST = 256;
 
 export class CallLog {
-  /** When each call was sent, by ticket (from 1). Times never go back. */
+  /** When each call was sent, by number (from 1). Times never go back. */
   readonly #sent = new Times();
   /** In the order of the answers: when each call was answered, and when it was sent. */
   readonly #answered = new Times();
@@ -20,7 +20,7 @@ export class CallLog {
   /** When the last call of an earlier run was sent, at the latest. */
   restoredMs = -Infinity;
 
-  /** The last ticket; 0 before the first call. */
+  /** The last number; 0 before the first call. */
   get last(): number {
     return this.#sent.last;
   }
@@ -36,7 +36,7 @@ export class CallLog {
   }
 
   /**
-   * A call is sent. Returns its ticket.
+   * A call is sent. Returns its number.
    * @param keptMs older calls may be dropped, unless the answer to a call in flight may not have counted them. 0: nobody counts calls, and
    * there may be ten thousand a second
    */
@@ -44,15 +44,15 @@ export class CallLog {
     this.#sent.forget(nowMs - keptMs);
     const [oldestMs = nowMs] = this.#inFlight.values();
     this.#answeredSent.drop(this.#answered.forget(keptMs === 0 ? nowMs : Math.min(nowMs - keptMs, oldestMs)));
-    const ticket = this.#sent.add(nowMs);
-    this.#inFlight.set(ticket, nowMs);
-    return ticket;
+    const callNumber = this.#sent.add(nowMs);
+    this.#inFlight.set(callNumber, nowMs);
+    return callNumber;
   }
 
   /** A call is answered, or has failed. Returns when it was sent. */
-  answered(ticket: number, nowMs: number): number {
-    const sentMs = this.#inFlight.get(ticket) ?? this.#sent.at(ticket) ?? nowMs;
-    this.#inFlight.delete(ticket);
+  answered(callNumber: number, nowMs: number): number {
+    const sentMs = this.#inFlight.get(callNumber) ?? this.#sent.at(callNumber) ?? nowMs;
+    this.#inFlight.delete(callNumber);
     this.#answered.add(nowMs);
     this.#answeredSent.add(sentMs, false);
     return sentMs;
@@ -82,8 +82,8 @@ export class CallLog {
   }
 
   /** When a call was sent; null when it has been dropped. */
-  sentAt(ticket: number): number | null {
-    return this.#sent.at(ticket);
+  sentAt(callNumber: number): number | null {
+    return this.#sent.at(callNumber);
   }
 
   /** Calls sent after `ms`. */

@@ -1,12 +1,12 @@
 /** The limiter's options and arguments. Types only. */
 import type { QuotaReading } from '../client/quota/quota-reading.ts';
 import type { QuotaWindow } from '../providers/compiled-provider.ts';
-import type { CallTicket } from './quota-rule.ts';
+import type { CallNumber } from './quota-rule.ts';
 import type { PauseCause, SavedQuota } from './saved-quota.ts';
 import type { SharedQuota } from './rules/shared/shared-quota.ts';
 
 export interface AnsweredCall {
-  readonly ticket: CallTicket;
+  readonly callNumber: CallNumber;
   /** The quota that the answer states; null when it states none. */
   readonly quota: QuotaReading | null;
   readonly throttled: boolean;

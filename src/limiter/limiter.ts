@@ -4,14 +4,14 @@ import { Gate } from './gate.ts';
 import type { RateReading } from './inference/rate-reading.ts';
 import type { AnsweredCall, LimiterOptions } from './limiter-options.ts';
 import { pauseOf, ThrottlePause } from './pause.ts';
-import type { CallTicket, UsedUp } from './quota-rule.ts';
+import type { CallNumber, UsedUp } from './quota-rule.ts';
 import type { QuotaRules } from './quota-rules.ts';
 import { makeRules } from './rules/make-rules.ts';
 import type { SavedQuota } from './saved-quota.ts';
 
 export type { PauseCause } from './saved-quota.ts';
 export type { AnsweredCall, LimiterOptions, ThrottledWait } from './limiter-options.ts';
-export type { CallTicket } from './quota-rule.ts';
+export type { CallNumber } from './quota-rule.ts';
 
 /** Up to this rate a lease has one permit, so that the gate is exact. Above it, Bottleneck's 370 leases a second would be too few. */
 const EXACT_UP_TO_RPM = 6_000;
@@ -41,7 +41,7 @@ export class Limiter {
   /** Asks the rules again at the time that they named. */
   #recheckTimer: NodeJS.Timeout | null = null;
   #recheckAtMs = Infinity;
-  #waiters: ((ticket: CallTicket) => void)[] = [];
+  #waiters: ((callNumber: CallNumber) => void)[] = [];
   #head = 0;
   #isBlocked = false;
   #stopped = false;
@@ -63,8 +63,8 @@ export class Limiter {
     });
   }
 
-  /** Resolves to a ticket when one call may start now, or to 0 when the limiter was stopped. Callers are served in order. */
-  take(): CallTicket | Promise<CallTicket> {
+  /** Resolves to a number when one call may start now, or to 0 when the limiter was stopped. Callers are served in order. */
+  take(): CallNumber | Promise<CallNumber> {
     if (this.#stopped) return 0;
     const now = this.#options.monotonicNow();
     if (this.#waiting === 0 && this.#mayStart(now)) return this.#grant(now);
@@ -80,7 +80,7 @@ export class Limiter {
     const stated = this.#reader.read(answer, nowMs);
     const pause = answer.throttled ? pauseOf(answer.retryAfterMs, stated, this.#rules.pauseMs()) : null;
     this.#rules.answered({ ...stated, ...answer, failed: answer.failed ?? false, nowMs, waitMs: pause?.ms ?? null });
-    this.#pause.answered(answer.ticket, pause);
+    this.#pause.answered(answer.callNumber, pause);
     if (this.#gate === null && this.#rules.limited) this.#gate = this.#newGate();
     this.#serve();
   }
@@ -184,11 +184,11 @@ export class Limiter {
     return true;
   }
 
-  #grant(now: number): CallTicket {
-    const ticket = this.#rules.sent(now);
-    this.#pause.granted(ticket);
+  #grant(now: number): CallNumber {
+    const callNumber = this.#rules.sent(now);
+    this.#pause.granted(callNumber);
     if (this.#gate !== null && --this.#permits === 0) this.#lease();
-    return ticket;
+    return callNumber;
   }
 
   #serve(): void {

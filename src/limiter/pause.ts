@@ -14,7 +14,7 @@ import type { WindowReading } from '../client/quota/quota-reading.ts';
 import { describeWindow } from './inference/long-window.ts';
 import type { RateReading } from './inference/rate-reading.ts';
 import type { LimiterOptions, PauseReason } from './limiter-options.ts';
-import type { CallTicket } from './quota-rule.ts';
+import type { CallNumber } from './quota-rule.ts';
 import type { SavedPause } from './saved-quota.ts';
 
 /** The pause after a throttled answer that does not say how long. */
@@ -25,7 +25,7 @@ const MIN_THROTTLE_MS = 250;
 const MAX_UNSTATED_RESET_MS = 60_000;
 /** The longest delay that a timer takes. A longer pause is waited for in parts. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** The ticket of a probe that has not been granted yet. */
+/** The number of a probe that has not been granted yet. */
 const PROBE_DUE = 0;
 
 /**
@@ -59,11 +59,11 @@ export class ThrottlePause {
   #reason: PauseReason = { cause: 'unstated', what: '' };
   /** Set while paused. */
   #timer: NodeJS.Timeout | null = null;
-  /** The probe's ticket or PROBE_DUE; null while open. */
-  #probe: CallTicket | null = null;
-  #lastGranted: CallTicket = 0;
+  /** The probe's number or PROBE_DUE; null while open. */
+  #probe: CallNumber | null = null;
+  #lastGranted: CallNumber = 0;
   /** The last call that left before the service was known to throttle. */
-  #lastBeforePause: CallTicket = 0;
+  #lastBeforePause: CallNumber = 0;
   #stopped = false;
 
   /** @param onOver the pause is over: the probe may start */
@@ -90,9 +90,9 @@ export class ThrottlePause {
     return Math.max(0, this.#untilMs - this.#options.monotonicNow());
   }
 
-  granted(ticket: CallTicket): void {
-    this.#lastGranted = ticket;
-    if (this.#probe === PROBE_DUE) this.#probe = ticket;
+  granted(callNumber: CallNumber): void {
+    this.#lastGranted = callNumber;
+    if (this.#probe === PROBE_DUE) this.#probe = callNumber;
   }
 
   /** The reason for the pause, the last one after its end. */
@@ -101,9 +101,9 @@ export class ThrottlePause {
   }
 
   /** A call was answered. @param pause the pause that the answer causes; null for an answer that is not throttled */
-  answered(ticket: CallTicket, pause: (PauseReason & { readonly ms: number }) | null): void {
-    if (ticket === this.#probe) this.#probe = null;
-    if (pause !== null) this.#pause(pause, ticket);
+  answered(callNumber: CallNumber, pause: (PauseReason & { readonly ms: number }) | null): void {
+    if (callNumber === this.#probe) this.#probe = null;
+    if (pause !== null) this.#pause(pause, callNumber);
   }
 
   /** Continues the pause of the run before. A clock that was set back since does not make it longer. */
@@ -129,10 +129,10 @@ export class ThrottlePause {
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
-  #pause({ ms, cause, what }: PauseReason & { readonly ms: number }, ticket: CallTicket): void {
+  #pause({ ms, cause, what }: PauseReason & { readonly ms: number }, callNumber: CallNumber): void {
     const untilMs = this.#options.monotonicNow() + ms;
     // Calls in flight are refused together, some of them after the pause that the first refusal asked for. All left before it.
-    const isNew = ticket > this.#lastBeforePause;
+    const isNew = callNumber > this.#lastBeforePause;
     if (isNew) this.#lastBeforePause = this.#lastGranted;
     this.#probe ??= PROBE_DUE;
     if (!this.#stopped && (isNew || untilMs > this.#untilMs)) this.#options.onThrottled?.({ untilMs, isNew, cause, what });

@@ -8,7 +8,7 @@ import type { RateReading } from './inference/rate-reading.ts';
 import type { SavedQuota } from './saved-quota.ts';
 
 /** The right to start one call: its number, from 1. 0: no right, because the limiter was stopped. */
-export type CallTicket = number;
+export type CallNumber = number;
 
 export interface Permits {
   /** Calls that may start now; Infinity when nothing limits them. */
@@ -31,7 +31,7 @@ export function noPermits(atMs: number, nowMs: number): Permits {
 
 /** A call that has ended. */
 export interface EndedCall {
-  readonly ticket: CallTicket;
+  readonly callNumber: CallNumber;
   readonly sentMs: number;
   readonly nowMs: number;
   /** The window of the plan, as the answer states it; null when it does not. */
@@ -69,10 +69,10 @@ export interface QuotaRule {
   /** A pure query: it changes nothing, and gives the same until a call starts or ends. */
   permits(nowMs: number): Permits;
   /** A call starts. @param isKnown as `permits` gave it at this moment */
-  sent(ticket: CallTicket, nowMs: number, isKnown: boolean): void;
+  sent(callNumber: CallNumber, nowMs: number, isKnown: boolean): void;
   answered(call: EndedCall): void;
   /** A granted call was not sent, or it is unknown whether the service has counted it. */
-  withdrawn?(ticket: CallTicket, sentMs: number, nowMs: number): void;
+  withdrawn?(callNumber: CallNumber, sentMs: number, nowMs: number): void;
   /** The quota without permits, and until when. null while it has permits or only paces, or while an answer in flight may change it. */
   usedUp(nowMs: number): UsedUp | null;
   /** The reason why calls wait; null when one may start, or when an answer in flight may change it. */

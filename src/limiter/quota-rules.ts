@@ -6,7 +6,7 @@ import type { Wait } from '../util/waits.ts';
 import { CallLog } from './call-log.ts';
 import { Latencies } from './inference/latencies.ts';
 import { MINUTE_MS } from './inference/quota-observations.ts';
-import type { CallTicket, Demand, EndedCall, Permits, QuotaRule, UsedUp } from './quota-rule.ts';
+import type { CallNumber, Demand, EndedCall, Permits, QuotaRule, UsedUp } from './quota-rule.ts';
 import { restoreSlots, saveSlots, type RecentSlots } from './recent-slots.ts';
 import type { SavedQuota } from './saved-quota.ts';
 
@@ -45,21 +45,21 @@ export class QuotaRules {
     return { permits, atMs };
   }
 
-  /** A call starts; returns its ticket. */
-  sent(nowMs: number): CallTicket {
+  /** A call starts; returns its number. */
+  sent(nowMs: number): CallNumber {
     const asked = this.#ask(nowMs);
     let keptMs = 0;
     for (const rule of this.#rules) keptMs = Math.max(keptMs, rule.keptMs);
-    const ticket = this.#log.sent(nowMs, keptMs);
-    for (let at = 0; at < asked.length; at++) this.#rules[at]?.sent(ticket, nowMs, asked[at]?.isKnown ?? true);
+    const callNumber = this.#log.sent(nowMs, keptMs);
+    for (let at = 0; at < asked.length; at++) this.#rules[at]?.sent(callNumber, nowMs, asked[at]?.isKnown ?? true);
     this.#askedMs = null;
-    return ticket;
+    return callNumber;
   }
 
   /** A call has ended, with an answer or without. */
   answered(answer: Answer): void {
-    const { ticket, nowMs, failed, reading, ownMs } = answer;
-    const sentMs = this.#log.answered(ticket, nowMs);
+    const { callNumber, nowMs, failed, reading, ownMs } = answer;
+    const sentMs = this.#log.answered(callNumber, nowMs);
     if (!failed || reading !== null) this.#latencies.add(nowMs - sentMs, nowMs, ownMs);
     const call = { ...answer, sentMs };
     for (const rule of this.#rules) rule.answered(call);
@@ -67,9 +67,9 @@ export class QuotaRules {
   }
 
   /** A granted call was not sent. */
-  withdrawn(ticket: CallTicket, nowMs: number): void {
-    const sentMs = this.#log.answered(ticket, nowMs);
-    for (const rule of this.#rules) rule.withdrawn?.(ticket, sentMs, nowMs);
+  withdrawn(callNumber: CallNumber, nowMs: number): void {
+    const sentMs = this.#log.answered(callNumber, nowMs);
+    for (const rule of this.#rules) rule.withdrawn?.(callNumber, sentMs, nowMs);
     this.#askedMs = null;
   }
 
@@ -122,11 +122,11 @@ export class QuotaRules {
       { call, atMs: call.sentMs, sent: true },
       { call, atMs: call.answeredMs, sent: false },
     ]);
-    const tickets = new Map<unknown, CallTicket>();
+    const callNumbers = new Map<unknown, CallNumber>();
     for (const { call, atMs, sent } of moments.sort((one, other) => one.atMs - other.atMs)) {
-      if (sent) tickets.set(call, this.#log.sent(atMs, 2 * MINUTE_MS));
-      else if (call.counted) this.#log.answered(tickets.get(call) as CallTicket, atMs);
-      else this.withdrawn(tickets.get(call) as CallTicket, atMs);
+      if (sent) callNumbers.set(call, this.#log.sent(atMs, 2 * MINUTE_MS));
+      else if (call.counted) this.#log.answered(callNumbers.get(call) as CallNumber, atMs);
+      else this.withdrawn(callNumbers.get(call) as CallNumber, atMs);
     }
   }
 

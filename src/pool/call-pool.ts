@@ -1,7 +1,7 @@
 import type { PendingAnswer } from '../client/provider-client.ts';
 import type { CallResult, Denied, Retryable } from '../client/types.ts';
 import type { MillraceError } from '../util/errors.ts';
-import type { CallTicket } from '../limiter/limiter.ts';
+import type { CallNumber } from '../limiter/limiter.ts';
 import { AdaptiveConcurrency, boundsWithin } from './adaptive-concurrency.ts';
 import { wasNeverMade } from './circuit.ts';
 import type { CallPoolOptions } from './call-pool-options.ts';
@@ -149,8 +149,8 @@ export class CallPool {
     try {
       if (this.#stopped || this.#waitsTooLong()) return;
       const taken = limiter.take();
-      const ticket = typeof taken === 'number' ? taken : await this.#awaitPermit(taken);
-      if (ticket === 0 || this.#stopped) return;
+      const callNumber = typeof taken === 'number' ? taken : await this.#awaitPermit(taken);
+      if (callNumber === 0 || this.#stopped) return;
       const size = { step: call.step, keys: call.keys ?? 1 };
       // Asked again after each wait, right before the sending.
       for (let may = this.#options.mayCall(size); may !== true; may = this.#options.mayCall(size)) {
@@ -158,7 +158,7 @@ export class CallPool {
         if (may instanceof Promise) await may;
         else if (this.#inFlight > 0) await this.#nextAnswer();
         else if (may === 'smaller' && call.isTooDear?.() === true) {
-          this.#unsent(call, ticket, 'too_dear');
+          this.#unsent(call, callNumber, 'too_dear');
           return;
         } else this.#fatal(this.#options.limitReached(size));
         if (this.#stopped) return;
@@ -173,7 +173,7 @@ export class CallPool {
       if (wasNeverMade(answer)) {
         this.#inFlight--;
         events.answered({ ...size, origin: call.origin ?? null, attempt: task.sent, slowestMs: 0 }, answer);
-        this.#unsent(call, ticket, answer.code);
+        this.#unsent(call, callNumber, answer.code);
         this.#answered?.resolve();
         this.#answered = null;
         return;
@@ -182,7 +182,7 @@ export class CallPool {
       this.#adjustConcurrency(result);
       this.#inFlight--;
       limiter.observe({
-        ticket,
+        callNumber,
         quota: result.meta.quota,
         throttled: result.kind === 'throttled',
         failed: result.kind === 'retryable',
@@ -203,9 +203,9 @@ export class CallPool {
   }
 
   /** Settles a call that was not sent: smaller ones will replace it, or no request can be made of it. Its permit counts as used. */
-  #unsent(call: PoolCall<unknown>, ticket: CallTicket, code: string): void {
+  #unsent(call: PoolCall<unknown>, callNumber: CallNumber, code: string): void {
     const nothing = { quota: null, throttled: false, failed: false, retryAfterMs: null };
-    this.#options.limiter.observe({ ticket, ...nothing });
+    this.#options.limiter.observe({ callNumber, ...nothing });
     call.settle({ kind: 'failed', rejected: false, status: 0, code, attempts: 0, requestId: null });
   }
 
@@ -213,11 +213,11 @@ export class CallPool {
     return (this.#answered ??= Promise.withResolvers()).promise;
   }
 
-  async #awaitPermit(taken: Promise<CallTicket>): Promise<CallTicket> {
+  async #awaitPermit(taken: Promise<CallNumber>): Promise<CallNumber> {
     this.#waitingForPermit++;
-    const ticket = await taken;
+    const callNumber = await taken;
     this.#waitingForPermit--;
-    return ticket;
+    return callNumber;
   }
 
   /** A throttled call concerns the limiter alone, and a call during an outage does not show how many the service can take. */

@@ -23,8 +23,8 @@ function play(
   for (const { afterMs, send, which } of steps) {
     nowMs += afterMs;
     if (send || underWay.length === 0) {
-      const ticket = log.sent(nowMs, Infinity);
-      expect(ticket).toBe(restored + calls.length + 1);
+      const callNumber = log.sent(nowMs, Infinity);
+      expect(callNumber).toBe(restored + calls.length + 1);
       underWay.push(calls.length);
       calls.push({ sentMs: nowMs, answeredMs: Infinity });
     } else {

@@ -8,9 +8,14 @@ import { isPending, makeLimiter, quotaOf, stopTime } from './virtual.ts';
 beforeEach(stopTime);
 afterEach(() => vi.useRealTimers());
 
-const fine = (ticket = 1, headers = {}): AnsweredCall => ({ ticket, quota: quotaOf(headers), throttled: false, retryAfterMs: null });
-const throttled = (retryAfterMs: number | null, headers = {}, ticket = 1): AnsweredCall => ({
-  ticket,
+const fine = (callNumber = 1, headers = {}): AnsweredCall => ({
+  callNumber,
+  quota: quotaOf(headers),
+  throttled: false,
+  retryAfterMs: null,
+});
+const throttled = (retryAfterMs: number | null, headers = {}, callNumber = 1): AnsweredCall => ({
+  callNumber,
   quota: quotaOf(headers),
   throttled: true,
   retryAfterMs,
@@ -38,9 +43,9 @@ async function takeAll(limiter: Limiter, forMs: number, idle: (n: number) => num
   const until = performance.now() + forMs;
   const times: number[] = [];
   const loop = (async () => {
-    for (let ticket = await limiter.take(); ticket !== 0; ticket = await limiter.take()) {
+    for (let callNumber = await limiter.take(); callNumber !== 0; callNumber = await limiter.take()) {
       times.push(performance.now());
-      limiter.observe(fine(ticket));
+      limiter.observe(fine(callNumber));
       const wait = idle(times.length);
       if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     }
@@ -57,9 +62,9 @@ describe('Limiter', () => {
     const limiter = makeLimiter(600);
     const served: number[] = [];
     const waits = Array.from({ length: 50 }, async (_, i) => {
-      const ticket = await limiter.take();
-      if (ticket !== 0) served.push(i);
-      limiter.observe(fine(ticket));
+      const callNumber = await limiter.take();
+      if (callNumber !== 0) served.push(i);
+      limiter.observe(fine(callNumber));
     });
     await vi.advanceTimersByTimeAsync(10_000);
     await Promise.all(waits);
@@ -96,9 +101,9 @@ describe('Limiter', () => {
     const limiter = makeLimiter(600);
     let granted = 0;
     const loop = (async () => {
-      for (let ticket = await limiter.take(); ticket !== 0; ticket = await limiter.take()) {
+      for (let callNumber = await limiter.take(); callNumber !== 0; callNumber = await limiter.take()) {
         granted++;
-        limiter.observe(fine(ticket));
+        limiter.observe(fine(callNumber));
       }
     })();
     for (const jump of [-3_600_000, 7_200_000, -40_000]) {
@@ -124,9 +129,9 @@ describe('Limiter', () => {
     const limiter = makeLimiter(600, { wallNow });
     let granted = 0;
     const loop = (async () => {
-      for (let ticket = await limiter.take(); ticket !== 0; ticket = await limiter.take()) {
+      for (let callNumber = await limiter.take(); callNumber !== 0; callNumber = await limiter.take()) {
         granted++;
-        limiter.observe(fine(ticket));
+        limiter.observe(fine(callNumber));
       }
     })();
     await vi.advanceTimersByTimeAsync(5_000);
@@ -239,7 +244,7 @@ describe('Limiter', () => {
       expect(await first).toBe(1);
       limiter.observe(throttled(2_000));
       const served: number[] = [];
-      for (let i = 0; i < 20; i++) void Promise.resolve(limiter.take()).then((ticket) => served.push(ticket));
+      for (let i = 0; i < 20; i++) void Promise.resolve(limiter.take()).then((callNumber) => served.push(callNumber));
       for (let wait = 1; wait <= 3; wait++) {
         await vi.advanceTimersByTimeAsync(2_000 + 20);
         expect(served).toEqual([2, 3, 4].slice(0, wait));
@@ -310,7 +315,7 @@ describe('Limiter', () => {
       let refused = 0;
       const taken: number[] = [];
       const caller = async (): Promise<void> => {
-        for (let ticket = await limiter.take(); ticket !== 0; ticket = await limiter.take()) {
+        for (let callNumber = await limiter.take(); callNumber !== 0; callNumber = await limiter.take()) {
           // Windows of the service begin 20 s after the run's minutes.
           const now = Date.now();
           const current = Math.floor((now - from + 40_000) / 60_000);
@@ -326,7 +331,7 @@ describe('Limiter', () => {
             'x-ratelimit-remaining': String(60 - used),
             'x-ratelimit-reset': String(Math.ceil(resetAt / 1_000)),
           };
-          limiter.observe({ ticket, quota: quotaOf(headers), throttled: !isTaken, retryAfterMs: null });
+          limiter.observe({ callNumber, quota: quotaOf(headers), throttled: !isTaken, retryAfterMs: null });
         }
       };
       const callers = Array.from({ length: 8 }, caller);
@@ -438,15 +443,15 @@ describe('Limiter', () => {
 
           const events: ThrottledWait[] = [];
           const limiter = makeLimiter(rpm, { restored: spent, onThrottled: (wait) => events.push(wait) });
-          const served: { ticket: number; at: number }[] = [];
-          const takes = Array.from({ length: 5 }, async () => served.push({ ticket: await limiter.take(), at: performance.now() }));
+          const served: { callNumber: number; at: number }[] = [];
+          const takes = Array.from({ length: 5 }, async () => served.push({ callNumber: await limiter.take(), at: performance.now() }));
           await vi.advanceTimersByTimeAsync(waitMs + 61_000);
           expect(served).toHaveLength(1);
           expect(served[0]?.at).toBeGreaterThanOrEqual(overAt);
           // It is no other event.
           expect(events.filter(({ isNew }) => isNew)).toEqual([]);
           expect(limiter.save().later).toBeDefined();
-          limiter.observe(fine(served[0]?.ticket));
+          limiter.observe(fine(served[0]?.callNumber));
           expect(limiter.save().later).toBeUndefined();
           await vi.advanceTimersByTimeAsync(60_000);
           expect(served).toHaveLength(5);
@@ -500,10 +505,10 @@ describe('Limiter', () => {
 
   it('lets go while it waits for room in the last minute', async () => {
     const limiter = makeLimiter(2);
-    for (let ticket = 1; ticket <= 2; ticket++) {
+    for (let callNumber = 1; callNumber <= 2; callNumber++) {
       void limiter.take();
       await vi.advanceTimersByTimeAsync(31_000);
-      limiter.observe(fine(ticket));
+      limiter.observe(fine(callNumber));
     }
     void limiter.take();
     const fourth = limiter.take() as Promise<number>;

@@ -200,7 +200,7 @@ export function simulate(s: Scenario): Outcome {
   }
 
   const send = (): void => {
-    const ticket = model.sent(now);
+    const callNumber = model.sent(now);
     const sentAt = now;
     const told = toldUpTo;
     const leftByHeaders = toldLeft - inFlight++;
@@ -211,7 +211,7 @@ export function simulate(s: Scenario): Outcome {
     if (hangs) {
       events.push(now + TIMEOUT_MS, () => {
         inFlight--;
-        model.answered(answerOf(ticket, now, null, false, null, true));
+        model.answered(answerOf(callNumber, now, null, false, null, true));
         serve();
       });
       if (random() < 0.5) return;
@@ -226,11 +226,11 @@ export function simulate(s: Scenario): Outcome {
         const explained = countAfter(refused, told);
         refused.push(now);
         // Guarantee 3; without a neighbour there is nothing that we could not have known.
-        if (ticket === 1 || explained < unseen || (s.neighbour > 0 && leftByHeaders >= 1)) counted.theirs++;
+        if (callNumber === 1 || explained < unseen || (s.neighbour > 0 && leftByHeaders >= 1)) counted.theirs++;
         else {
           counted.ours++;
           if (counted.firstOurs === '')
-            counted.firstOurs = `ticket ${ticket} sent ${sentAt.toFixed(1)} decided ${decidedAt.toFixed(1)} told ${told.toFixed(1)}`;
+            counted.firstOurs = `call ${callNumber} sent ${sentAt.toFixed(1)} decided ${decidedAt.toFixed(1)} told ${told.toFixed(1)}`;
         }
       }
       if (hangs) return;
@@ -247,7 +247,7 @@ export function simulate(s: Scenario): Outcome {
         const stated = planOf(headers, EPOCH + now);
         const reading = toRateReading(stated, unit.read(stated, now));
         if (decidedAt > toldUpTo && reading.remaining !== null) [toldUpTo, toldLeft] = [decidedAt, left];
-        model.answered(answerOf(ticket, now, reading, !ok, retryAfterMs));
+        model.answered(answerOf(callNumber, now, reading, !ok, retryAfterMs));
         if (retryAfterMs !== null) {
           pausedUntil = Math.max(pausedUntil, now + retryAfterMs);
           pause ??= { fromMs: now, lapsed: service.lapsed(now), held: service.held(now) };

@@ -42,12 +42,12 @@ export function modelOf(rpm: number | null): QuotaRules {
 
 /** The end of a call. @param waitMs the wait that a throttled answer asks for */
 export function answerOf(
-  ticket: number,
+  callNumber: number,
   nowMs: number,
   reading: RateReading | null,
   throttled = false,
   waitMs: number | null = null,
   failed = false,
 ): Answer {
-  return { ticket, nowMs, reading, throttled, waitMs, failed, plan: null, windows: [] };
+  return { callNumber, nowMs, reading, throttled, waitMs, failed, plan: null, windows: [] };
 }

@@ -85,8 +85,8 @@ export function callAlways(
   const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
   const caller = async (): Promise<void> => {
     while (sent.length < most) {
-      const ticket = await limiter.take();
-      if (ticket === 0) return;
+      const callNumber = await limiter.take();
+      if (callNumber === 0) return;
       const [there, back] = ways(sent.length);
       sent.push(Date.now());
       await sleep(there);
@@ -95,7 +95,7 @@ export function callAlways(
       const state = service.state(Date.now());
       const headers = { date: new Date(Date.now()).toUTCString(), ...headersOf(state, Date.now()) };
       await sleep(back);
-      limiter.observe({ ticket, quota: quotaOf(headers), throttled: !ok, retryAfterMs: ok ? null : retryAfterMs(state) });
+      limiter.observe({ callNumber, quota: quotaOf(headers), throttled: !ok, retryAfterMs: ok ? null : retryAfterMs(state) });
     }
   };
   const all = Array.from({ length: callers }, caller);

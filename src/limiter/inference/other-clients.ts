@@ -35,9 +35,9 @@ export class OtherClients {
   /** Measures how fast the stated permits fall beyond our own calls. */
   measure(observation: Observation): void {
     const from = this.#declineFrom;
-    if (from !== null && observation.ticket <= from.ticket) return;
+    if (from !== null && observation.callNumber <= from.callNumber) return;
     const ms = from === null ? 0 : observation.sentMs - from.sentMs;
-    const taken = from === null ? 0 : from.remaining - observation.remaining - (observation.ticket - from.ticket);
+    const taken = from === null ? 0 : from.remaining - observation.remaining - (observation.callNumber - from.callNumber);
     if (from !== null && ms < DECLINE_OVER_MS && taken > -REFILLED) return;
     this.#declineFrom = observation;
     // A clear rise: a window began, or much has refilled at once.

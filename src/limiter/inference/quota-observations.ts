@@ -6,7 +6,7 @@ export const MINUTE_MS = 60_000;
 
 /** One answer that states how many permits were left. */
 export interface Observation {
-  readonly ticket: number;
+  readonly callNumber: number;
   readonly sentMs: number;
   readonly answeredMs: number;
   readonly remaining: number;
@@ -98,7 +98,7 @@ export class QuotaObservations {
   add(observation: Observation): void {
     const latest = this.#all[0];
     const { leastMs } = this.#latencies;
-    if (latest !== undefined && observation.ticket < latest.ticket) {
+    if (latest !== undefined && observation.callNumber < latest.callNumber) {
       // It may have been decided after the latest, because it was in flight when that was sent.
       if (observation.answeredMs > latest.sentMs + leastMs) {
         this.#all = [latest, ...this.#all.filter((other) => other !== latest && !isImpliedBy(other, observation)), observation];

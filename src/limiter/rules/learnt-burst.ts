@@ -41,16 +41,16 @@ export class LearntBurst implements QuotaRule {
   /** Permits at `#atMs`. */
   #free = 0;
   #atMs = 0;
-  #lastTicket = 0;
+  #lastCall = 0;
   #lastAdmitted = 0;
   /** Calls that the service has admitted beyond its rate, by the order of their answers. */
   #admitted = 0;
   #admittedMs = 0;
   /**
-   * The calls that left before the last refusal was known: their last ticket, the burst that they had (null when they teach nothing), and
+   * The calls that left before the last refusal was known: their last number, the burst that they had (null when they teach nothing), and
    * the most that was admitted of them.
    */
-  #flock: { readonly lastTicket: number; readonly burst: number | null; admitted: number } = { lastTicket: 0, burst: null, admitted: 0 };
+  #flock: { readonly lastCall: number; readonly burst: number | null; admitted: number } = { lastCall: 0, burst: null, admitted: 0 };
 
   /** @param limit calls a period. @param periodMs a minute at most */
   constructor({ limit, periodMs }: { readonly limit: number; readonly periodMs: number }) {
@@ -70,15 +70,15 @@ export class LearntBurst implements QuotaRule {
     return noPermits(Math.max(this.#atMs, nowMs) + (1 - free) / (this.#perMs * this.#pace), nowMs);
   }
 
-  sent(ticket: number, nowMs: number): void {
-    this.#lastTicket = ticket;
+  sent(callNumber: number, nowMs: number): void {
+    this.#lastCall = callNumber;
     if (this.#burst === Infinity) return;
     this.#free = Math.max(0, this.#freeAt(nowMs) - 1);
     this.#atMs = Math.max(this.#atMs, nowMs);
   }
 
   answered(call: EndedCall): void {
-    const { ticket, sentMs, throttled, failed } = call;
+    const { callNumber, sentMs, throttled, failed } = call;
     if (throttled) {
       if (!statesUsedUp(call) && (call.waitMs ?? 0) <= LONGEST_WAIT_MS) this.#refused(call);
       return;
@@ -86,8 +86,8 @@ export class LearntBurst implements QuotaRule {
     if (failed) return;
     this.#admitted = this.#admittedAt(sentMs) + 1;
     this.#admittedMs = Math.max(this.#admittedMs, sentMs);
-    this.#lastAdmitted = Math.max(this.#lastAdmitted, ticket);
-    if (ticket <= this.#flock.lastTicket) this.#learn();
+    this.#lastAdmitted = Math.max(this.#lastAdmitted, callNumber);
+    if (callNumber <= this.#flock.lastCall) this.#learn();
     else if (++this.#admittedSince % RARE_AFTER_CALLS === 0) this.#pace = Math.min(PACE, this.#pace + RECOVERY);
   }
 
@@ -102,7 +102,7 @@ export class LearntBurst implements QuotaRule {
 
   /** A bucket fills within the period. A service that also refuses the probe of a pause has no such bucket. */
   pauseMs(): number {
-    if (this.#lastAdmitted <= this.#flock.lastTicket && this.#flock.lastTicket > 0) return Infinity;
+    if (this.#lastAdmitted <= this.#flock.lastCall && this.#flock.lastCall > 0) return Infinity;
     return this.limited ? SHORT_PAUSE_MS : Math.max(SHORT_PAUSE_MS, this.#periodMs);
   }
 
@@ -123,11 +123,11 @@ export class LearntBurst implements QuotaRule {
     return Math.min(this.#burst, this.#free + this.#perMs * this.#pace * Math.max(0, nowMs - this.#atMs));
   }
 
-  #refused({ ticket, sentMs, nowMs, waitMs }: EndedCall): void {
-    if (ticket > this.#flock.lastTicket) {
+  #refused({ callNumber, sentMs, nowMs, waitMs }: EndedCall): void {
+    if (callNumber > this.#flock.lastCall) {
       const teaches = !this.limited || this.#admittedSince < RARE_AFTER_CALLS;
       if (teaches && this.#burst === 1) this.#slowDown();
-      this.#flock = { lastTicket: this.#lastTicket, burst: teaches ? this.#burst : null, admitted: this.#admittedAt(sentMs) };
+      this.#flock = { lastCall: this.#lastCall, burst: teaches ? this.#burst : null, admitted: this.#admittedAt(sentMs) };
       this.#admittedSince = 0;
     }
     this.#learn();

@@ -50,8 +50,8 @@ export class PlanShare implements QuotaRule {
   #othersUntilMs = -Infinity;
   /** The most permits ever stated. */
   #maxRemaining = 0;
-  /** No call starts before this; and the ticket of the answer that caused it. */
-  #stop = { untilMs: -Infinity, ticket: 0 };
+  /** No call starts before this; and the number of the answer that caused it. */
+  #stop = { untilMs: -Infinity, callNumber: 0 };
 
   /** @param options.rpm requests a minute of the whole plan @param options.part 0 < part <= 1 */
   constructor({ rpm, part }: { readonly rpm: number; readonly part: number }, log: CallLog, latencies: Latencies) {
@@ -85,19 +85,19 @@ export class PlanShare implements QuotaRule {
     return permits > 0 ? { permits, atMs, isKnown: true } : noPermits(atMs, nowMs);
   }
 
-  sent(_ticket: number, nowMs: number): void {
+  sent(_callNumber: number, nowMs: number): void {
     this.#pace.sent(nowMs);
   }
 
-  answered({ ticket, nowMs, reading, throttled }: EndedCall): void {
-    if (reading !== null && !reading.unlimited) this.#apply(reading, ticket, nowMs, throttled);
+  answered({ callNumber, nowMs, reading, throttled }: EndedCall): void {
+    if (reading !== null && !reading.unlimited) this.#apply(reading, callNumber, nowMs, throttled);
   }
 
   get #ownRpm(): number {
     return rpmOfShare(this.#rpm, this.#part);
   }
 
-  #apply({ limit, remaining, resetMs, resetIsSure }: RateReading, ticket: number, nowMs: number, throttled: boolean): void {
+  #apply({ limit, remaining, resetMs, resetIsSure }: RateReading, callNumber: number, nowMs: number, throttled: boolean): void {
     if (limit !== null && limit < this.#rpm && (throttled || (remaining ?? limit) < EMPTIED_SHARE * limit)) {
       // The service allows less than the stated plan: this is a part of that.
       this.#rpm = limit;
@@ -112,7 +112,7 @@ export class PlanShare implements QuotaRule {
       this.#maxRemaining - remaining > (this.#log.sentAfter(nowMs - MINUTE_MS) + this.#log.inFlight + UNEVEN_CALLS) * of * UNEVEN_FACTOR
     )
       this.#othersUntilMs = nowMs + OTHERS_FOR_MS;
-    if (ticket < this.#stop.ticket) return;
+    if (callNumber < this.#stop.callNumber) return;
     const besideOthers = nowMs < this.#othersUntilMs;
     const stopBelow = besideOthers
       ? Math.min(this.#maxRemaining * NEARLY_USED_UP_SHARE, 2 * of * (this.#log.inFlight + 1))
@@ -121,7 +121,7 @@ export class PlanShare implements QuotaRule {
     // The service never has more than one permit, and it returns before this part needs another.
     const isTiny = this.#maxRemaining === 0 && resetInMs <= MINUTE_MS / this.#ownRpm + WHOLE_SECOND_MS;
     const stopMs = remaining > stopBelow || isTiny ? -Infinity : Math.max(resetInMs, besideOthers ? MIN_STOP_MS : 0);
-    this.#stop = { untilMs: nowMs + stopMs, ticket };
+    this.#stop = { untilMs: nowMs + stopMs, callNumber };
   }
 
   #newPace(): PlanPace {

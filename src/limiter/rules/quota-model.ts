@@ -93,16 +93,16 @@ export class QuotaModel implements QuotaRule {
     return inference.otherWindow || log.restoredMs > -Infinity ? 0 : this.#surplus.requests(nowMs, inference.bucket);
   }
 
-  sent(ticket: number, nowMs: number, isKnown: boolean): void {
+  sent(callNumber: number, nowMs: number, isKnown: boolean): void {
     const { inference, smallBucket } = this.#observed;
     this.#pace?.sent(nowMs);
     if (inference.smallBucket) smallBucket.sent(nowMs);
-    if (!isKnown) this.#estimated.add(ticket);
+    if (!isKnown) this.#estimated.add(callNumber);
   }
 
   answered(call: EndedCall): void {
-    const { ticket, sentMs, nowMs, reading, throttled, failed } = call;
-    const isEstimated = this.#estimated.delete(ticket);
+    const { callNumber, sentMs, nowMs, reading, throttled, failed } = call;
+    const isEstimated = this.#estimated.delete(callNumber);
     this.#answers++;
     if (reading === null || !isConsistent(reading)) {
       this.#answeredWithoutHeaders(sentMs, nowMs, failed);
@@ -121,9 +121,9 @@ export class QuotaModel implements QuotaRule {
     observations.add(observation);
   }
 
-  withdrawn(ticket: number, sentMs: number, nowMs: number): void {
+  withdrawn(callNumber: number, sentMs: number, nowMs: number): void {
     this.#observed.inference.uncounted(sentMs, nowMs);
-    this.#estimated.delete(ticket);
+    this.#estimated.delete(callNumber);
   }
 
   permits(nowMs: number): Permits {
@@ -229,17 +229,20 @@ export class QuotaModel implements QuotaRule {
     const { log, observations, inference, smallBucket } = this.#observed;
     const before = observations.latest;
     const alone =
-      before !== undefined && observation.ticket === before.ticket + 1 && log.inFlight === 0 && observation.sentMs >= before.answeredMs;
+      before !== undefined &&
+      observation.callNumber === before.callNumber + 1 &&
+      log.inFlight === 0 &&
+      observation.sentMs >= before.answeredMs;
     if (alone) this.#probeReserve.answered(observation, before);
     const wasSmall = inference.smallBucket;
     inference.answered(observation, limit, before, isEstimated, alone);
     if (inference.smallBucket && !wasSmall) smallBucket.sent(observation.answeredMs, Infinity);
   }
 
-  #toObservation({ ticket, sentMs, nowMs, throttled, waitMs }: EndedCall, reading: RateReading): Observation {
+  #toObservation({ callNumber, sentMs, nowMs, throttled, waitMs }: EndedCall, reading: RateReading): Observation {
     const statedMs = reading.resetMs === null ? MINUTE_MS : reading.resetMs + reading.resetSlackMs;
     return {
-      ticket,
+      callNumber,
       sentMs,
       answeredMs: nowMs,
       throttled,

@@ -51,7 +51,7 @@ const KEPT_MS = 30_000;
 /** The first calls of a run also open their connections. Their latencies say nothing of the ways of later calls. */
 const COLD_ANSWERS = 50;
 
-/** In place of the ticket of a statement that the run before has heard. */
+/** In place of the number of a statement that the run before has heard. */
 const RESTORED = 0;
 
 interface Window {
@@ -62,8 +62,8 @@ interface Window {
   readonly own: SpentSlots;
   /** From then on `own` has all calls of a period. */
   readonly completeMs: number;
-  /** The statement of the answer to call `ticket`; null before the first. It holds until its reset, or for a period. */
-  stated: { ticket: number; left: number; untilMs: number; hasReset: boolean } | null;
+  /** The statement of the answer to call `callNumber`; null before the first. It holds until its reset, or for a period. */
+  stated: { callNumber: number; left: number; untilMs: number; hasReset: boolean } | null;
   /** Another client was observed. */
   hasOtherClients: boolean;
   /** The call that probes the window after its reset; null when none is in flight. */
@@ -119,20 +119,20 @@ export class QuotaWindows implements QuotaRule {
     return usedUp === null ? null : { reason: 'quota', what: `the ${usedUp.what}, which is used up`, untilMs: usedUp.untilMs };
   }
 
-  sent(ticket: number, nowMs: number): void {
+  sent(callNumber: number, nowMs: number): void {
     for (const window of this.#windows.values()) {
       if (window.stated !== null && nowMs < window.stated.untilMs) window.stated.left--;
-      else window.probe ??= ticket;
+      else window.probe ??= callNumber;
     }
   }
 
-  answered({ ticket, sentMs, nowMs, windows, failed }: EndedCall): void {
+  answered({ callNumber, sentMs, nowMs, windows, failed }: EndedCall): void {
     if (!failed) this.#answers++;
     for (const window of this.#windows.values()) {
       window.own.add(nowMs);
-      if (window.probe === ticket) window.probe = null;
+      if (window.probe === callNumber) window.probe = null;
     }
-    for (const reading of windows) this.#applyReading(reading, ticket, sentMs, nowMs);
+    for (const reading of windows) this.#applyReading(reading, callNumber, sentMs, nowMs);
   }
 
   save(nowMs: number, wallMs: number): Partial<SavedQuota> {
@@ -146,7 +146,7 @@ export class QuotaWindows implements QuotaRule {
       const told =
         left === null || resetAtMs === null
           ? null
-          : { ticket: RESTORED, left, untilMs: nowMs + Math.min(resetAtMs - wallMs, periodMs + ROUNDING_MS), hasReset: true };
+          : { callNumber: RESTORED, left, untilMs: nowMs + Math.min(resetAtMs - wallMs, periodMs + ROUNDING_MS), hasReset: true };
       const isValid = told !== null && told.untilMs > nowMs;
       const window = this.#windows.get(periodMs) ?? (isValid ? newWindow(periodMs, false, -Infinity) : null);
       if (window === null) continue;
@@ -174,24 +174,24 @@ export class QuotaWindows implements QuotaRule {
     });
   }
 
-  #applyReading({ periodMs, limit, remaining, resetMs }: WindowReading, ticket: number, sentMs: number, nowMs: number): void {
+  #applyReading({ periodMs, limit, remaining, resetMs }: WindowReading, callNumber: number, sentMs: number, nowMs: number): void {
     let window = this.#windows.get(periodMs);
     if (window === undefined) {
       window = newWindow(periodMs, false, nowMs + periodMs);
       window.own.add(nowMs);
       this.#windows.set(periodMs, window);
     }
-    if (window.stated !== null && ticket < window.stated.ticket && nowMs < window.stated.untilMs) return;
+    if (window.stated !== null && callNumber < window.stated.callNumber && nowMs < window.stated.untilMs) return;
     if (!window.isStated || (limit !== null && window.limit !== null && limit < window.limit)) window.limit = limit ?? window.limit;
     // Calls that were unanswered when the service decided on this one may be missing in `remaining`. The log has them all, except for those
     // that were answered before the first window was known.
     const unanswered = this.#log.unansweredAt(sentMs + this.#leastMs) - 1;
-    const left = remaining - Math.max(unanswered, this.#log.last - ticket);
+    const left = remaining - Math.max(unanswered, this.#log.last - callNumber);
     // Until its first answer a resumed run does not know what others have spent meanwhile.
-    if (window.stated?.ticket === RESTORED) window.hasOtherClients = false;
+    if (window.stated?.callNumber === RESTORED) window.hasOtherClients = false;
     // A stated window ends a period after the answer at the latest.
     const untilMs = nowMs + Math.min(resetMs === null ? Infinity : resetMs + ROUNDING_MS, periodMs + (resetMs === null ? 0 : ROUNDING_MS));
-    window.stated = { ticket, left, untilMs, hasReset: resetMs !== null };
+    window.stated = { callNumber, left, untilMs, hasReset: resetMs !== null };
     // The service may have counted, at any moment since the call was sent, calls that have left the period by now.
     const mayCount = window.own.within(nowMs, nowMs - sentMs + periodMs) + this.#log.inFlight;
     if (limit !== null && limit - remaining > mayCount && nowMs >= window.completeMs) window.hasOtherClients = true;

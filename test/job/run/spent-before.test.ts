@@ -88,7 +88,7 @@ class Job {
     const restored = spentBefore(this.#job, servicePace(this.#job), this.#checkpoint, this.#checkpoint.state === 'running', Date.now());
     const limiter = makeLimiter(servicePace(this.#job).rpm, { restored });
     const taking = (async () => {
-      for (let ticket = await limiter.take(); ticket !== 0; ticket = await limiter.take()) this.#send(limiter, ticket);
+      for (let callNumber = await limiter.take(); callNumber !== 0; callNumber = await limiter.take()) this.#send(limiter, callNumber);
     })();
     const save = (state: 'running' | 'stopped'): void => {
       this.#checkpoint = { ...this.#checkpoint, state, spent: limiter.save() };
@@ -105,7 +105,7 @@ class Job {
     await vi.advanceTimersByTimeAsync(awayMs);
   }
 
-  #send(limiter: Limiter, ticket: number): void {
+  #send(limiter: Limiter, callNumber: number): void {
     const isFirst = !this.#begun.has(limiter);
     this.#begun.add(limiter);
     this.sent.push(performance.now());
@@ -113,7 +113,7 @@ class Job {
       const now = performance.now() - this.#startMs;
       const isRefused = this.#service.limiter?.take(now) === false;
       if (isRefused && !isFirst) this.refused++;
-      const answer = { ticket, quota: this.#quota(now), throttled: isRefused, retryAfterMs: this.#retryAfterMs(isRefused, now) };
+      const answer = { callNumber, quota: this.#quota(now), throttled: isRefused, retryAfterMs: this.#retryAfterMs(isRefused, now) };
       setTimeout(() => limiter.observe(answer), this.#latencyMs / 2);
     }, this.#latencyMs / 2);
   }

@@ -17,11 +17,11 @@ function bed(): { inference: AlgorithmInference; ask: (atMs: number, remaining: 
   return {
     inference,
     ask: (atMs, remaining, resetMs = 60_000) => {
-      const ticket = log.sent(atMs, Infinity);
+      const callNumber = log.sent(atMs, Infinity);
       const answeredMs = atMs + LATENCY_MS;
-      log.answered(ticket, answeredMs);
+      log.answered(callNumber, answeredMs);
       const told: Observation = {
-        ticket,
+        callNumber,
         sentMs: atMs,
         answeredMs,
         remaining,
@@ -98,7 +98,7 @@ describe('AlgorithmInference', () => {
     ask(61_600, 597);
     expect(inference.trust.calls).toBeGreaterThan(1_000);
     inference.refused(
-      { ticket: 40, sentMs: 61_700, answeredMs: 61_720, remaining: 0, throttled: true, notBeforeMs: -Infinity, untilMs: 62_720 },
+      { callNumber: 40, sentMs: 61_700, answeredMs: 61_720, remaining: 0, throttled: true, notBeforeMs: -Infinity, untilMs: 62_720 },
       true,
     );
     expect(inference.trust.calls).toBe(1);

@@ -36,12 +36,12 @@ function ask(limiter: Limiter, bucket: Bucket, { there, back }: Network, retryAf
   const way = ([least, more]: readonly [number, number]): Promise<void> =>
     new Promise((resolve) => void setTimeout(resolve, least + random() * more));
   const caller = async (): Promise<void> => {
-    for (let ticket = await limiter.take(); ticket !== 0; ticket = await limiter.take()) {
+    for (let callNumber = await limiter.take(); callNumber !== 0; callNumber = await limiter.take()) {
       await way(there);
       const isTaken = bucket.take(performance.now());
       (isTaken ? log.taken : log.refused).push(performance.now());
       await way(back);
-      limiter.observe({ ticket, quota: null, throttled: !isTaken, retryAfterMs: isTaken ? null : retryAfterMs });
+      limiter.observe({ callNumber, quota: null, throttled: !isTaken, retryAfterMs: isTaken ? null : retryAfterMs });
     }
   };
   const all = Promise.all(Array.from({ length: 60 }, caller));
@@ -133,7 +133,7 @@ describe('LearntBurst beside headers', () => {
     const first = limiter.take();
     await vi.advanceTimersByTimeAsync(20);
     const quota = quotaOf({ 'x-ratelimit-limit': '600', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '5' });
-    limiter.observe({ ticket: await first, quota, throttled: true, retryAfterMs: second });
+    limiter.observe({ callNumber: await first, quota, throttled: true, retryAfterMs: second });
     expect(limiter.save().bursts).toBeUndefined();
     await vi.advanceTimersByTimeAsync(10);
     const stopping = limiter.stop();

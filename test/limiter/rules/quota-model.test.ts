@@ -14,9 +14,9 @@ const reading = (remaining: number, resetMs: number, limit = 60): RateReading =>
 
 /** Calls that start now; each is granted one by one. */
 function take(model: QuotaRules, nowMs: number, most: number): number[] {
-  const tickets: number[] = [];
-  while (tickets.length < most && model.permits(nowMs).permits >= 1) tickets.push(model.sent(nowMs));
-  return tickets;
+  const callNumbers: number[] = [];
+  while (callNumbers.length < most && model.permits(nowMs).permits >= 1) callNumbers.push(model.sent(nowMs));
+  return callNumbers;
 }
 
 describe('QuotaModel', () => {
@@ -31,7 +31,7 @@ describe('QuotaModel', () => {
     if (rpm === null) model.sent(0);
     model.answered(answerOf(first, 50, reading(3, 50_000, rpm ?? 60)));
     for (let i = 0; i < 4; i++)
-      for (const ticket of take(model, 100 + i, 100)) model.answered(answerOf(ticket, 200 + i, null, false, null, true));
+      for (const callNumber of take(model, 100 + i, 100)) model.answered(answerOf(callNumber, 200 + i, null, false, null, true));
     expect(model.permits(300).permits).toBe(0);
     expect(model.permits(20_000).permits).toBeLessThanOrEqual(rpm === null ? 0 : 400);
   });
@@ -39,7 +39,7 @@ describe('QuotaModel', () => {
   it('asks with one call after a reset, also when the last answer was a failure', () => {
     const model = modelOf(null);
     model.answered(answerOf(model.sent(0), 50, reading(1, 10_000)));
-    for (const ticket of take(model, 100, 100)) model.answered(answerOf(ticket, 150, null, false, null, true));
+    for (const callNumber of take(model, 100, 100)) model.answered(answerOf(callNumber, 150, null, false, null, true));
     expect(take(model, 11_000, 100)).toHaveLength(1);
   });
 
@@ -55,10 +55,10 @@ describe('QuotaModel', () => {
     let sent = 0;
     let hung = 0;
     for (let now = 0; now < 180_000; now += 50) {
-      for (const ticket of take(model, now, 100)) {
+      for (const callNumber of take(model, now, 100)) {
         sent++;
-        if (sent === 400) hung = ticket;
-        else model.answered(answerOf(ticket, now, null));
+        if (sent === 400) hung = callNumber;
+        else model.answered(answerOf(callNumber, now, null));
       }
       if (now === 120_000) model.answered(answerOf(hung, now, null, false, null, true));
     }
@@ -75,13 +75,13 @@ describe('a 429 that nobody could foresee, among calls that were answered', () =
       model.answered(answerOf(model.sent(0), 50, told(599)));
       // A bucket that is drained quickly, so that nothing is known of how it comes back.
       for (let round = 0; round < 39; round++)
-        for (const [i, ticket] of take(model, 100 + 50 * round, 15).entries())
-          model.answered(answerOf(ticket, 150 + 50 * round, told(599 - 15 * round - i - 1)));
-      const tickets = take(model, 2_100, 15);
-      expect(tickets.length).toBeGreaterThan(1);
-      const [stray, ...others] = tickets as [number, ...number[]];
+        for (const [i, callNumber] of take(model, 100 + 50 * round, 15).entries())
+          model.answered(answerOf(callNumber, 150 + 50 * round, told(599 - 15 * round - i - 1)));
+      const callNumbers = take(model, 2_100, 15);
+      expect(callNumbers.length).toBeGreaterThan(1);
+      const [stray, ...others] = callNumbers as [number, ...number[]];
       model.answered(answerOf(stray, 2_150, told(left), true, 1_000));
-      for (const [i, ticket] of others.entries()) model.answered(answerOf(ticket, 2_150, told(14 - i)));
+      for (const [i, callNumber] of others.entries()) model.answered(answerOf(callNumber, 2_150, told(14 - i)));
       expect(model.permits(2_160).permits).toBe(0);
       expect(model.permits(2_160).atMs).toBeLessThanOrEqual(4_200);
       expect(take(model, 4_200, 10)).toHaveLength(1);

@@ -31,7 +31,7 @@ const MAX_GRANTS = 1_000;
 const NO_ANSWER = { plan: null, reading: null, windows: [], throttled: false, waitMs: null, failed: true } as const;
 
 interface GrantedPermit {
-  readonly ticket: number;
+  readonly callNumber: number;
   readonly pod: string;
   readonly model: QuotaRules;
   readonly call: Call;
@@ -165,19 +165,19 @@ export class QuotaCoordinator {
       MAX_GRANTS,
       wanting.reduce((sum, { want }) => sum + want, 0),
     );
-    const tickets: number[] = [];
-    while (tickets.length < most && this.#model.permits(now).permits >= 1) tickets.push(this.#model.sent(now));
-    for (let left = tickets.length; left > 0; this.#nextPod++) {
+    const callNumbers: number[] = [];
+    while (callNumbers.length < most && this.#model.permits(now).permits >= 1) callNumbers.push(this.#model.sent(now));
+    for (let left = callNumbers.length; left > 0; this.#nextPod++) {
       const taker = wanting[this.#nextPod % wanting.length] as (typeof wanting)[number];
       if (taker.count === taker.want) continue;
       taker.count++;
       left--;
     }
-    // The permits of a pod in one event, in the order of the tickets, as the history has them.
+    // The permits of a pod in one event, in the order of the numbers, as the history has them.
     return wanting.flatMap(({ pod, count }) => {
-      const ids = tickets.splice(0, count).map((ticket) => {
+      const ids = callNumbers.splice(0, count).map((callNumber) => {
         const id = `${this.#token}.${++this.#grantCount}`;
-        this.#recordGrant(id, pod, ticket, now);
+        this.#recordGrant(id, pod, callNumber, now);
         return id;
       });
       return ids.length === 0 ? [] : [{ kind: 'grant', pod, ids } as const];
@@ -202,7 +202,7 @@ export class QuotaCoordinator {
     const reading =
       plan === null ? null : toRateReading(plan, this.#unit.read(plan, now, { retryAfterMs: throttled ? waitMs : null, throttled }));
     permit.call.counted = reading !== null && !throttled;
-    permit.model.answered({ ticket: permit.ticket, nowMs: now, plan, reading, windows: [], throttled, waitMs, failed, ownMs });
+    permit.model.answered({ callNumber: permit.callNumber, nowMs: now, plan, reading, windows: [], throttled, waitMs, failed, ownMs });
     if (reading !== null) this.#observeMissing(throttled ? 0 : reading.remaining, now);
   }
 
@@ -212,7 +212,7 @@ export class QuotaCoordinator {
     if (permit === undefined) return;
     this.#granted.delete(id);
     permit.call.answeredMs = -Infinity;
-    permit.model.withdrawn(permit.ticket, now);
+    permit.model.withdrawn(permit.callNumber, now);
   }
 
   /** It is unknown whether the call was sent. It counts as spent until a later call is answered. */
@@ -221,7 +221,7 @@ export class QuotaCoordinator {
     if (permit === undefined) return;
     this.#granted.delete(id);
     permit.call.answeredMs = now;
-    permit.model.answered({ ...NO_ANSWER, ticket: permit.ticket, nowMs: now });
+    permit.model.answered({ ...NO_ANSWER, callNumber: permit.callNumber, nowMs: now });
   }
 
   #loseCallsOfMissing(present: ReadonlySet<string>, now: number): void {
@@ -262,11 +262,11 @@ export class QuotaCoordinator {
     this.#missing.observe(remaining, this.#model.spent(now), now, callsOf);
   }
 
-  #recordGrant(id: string, pod: string, ticket: number, now: number): void {
+  #recordGrant(id: string, pod: string, callNumber: number, now: number): void {
     const call: Call = { pod, sentMs: now, answeredMs: null, counted: false };
     if (this.#calls.length > CALLS_KEPT_FACTOR * this.#rpm) this.#calls = this.#recentCalls(now);
     this.#calls.push(call);
-    this.#granted.set(id, { ticket, pod, model: this.#model, call });
+    this.#granted.set(id, { callNumber, pod, model: this.#model, call });
   }
 
   /** Calls that a window of a minute may hold, in the order of their answers. */

@@ -58,19 +58,19 @@ export class Pod {
   /** Calls of all pods within the last minute, as of the last turn. */
   #allSpent = 0;
   #leases: readonly { readonly id: string; readonly untilMs: number }[] = [];
-  /** By ticket: its number in the log, and the id of its permit; null for a call that the pod sent alone. */
+  /** By number: its number in the log, and the id of its permit; null for a call that the pod sent alone. */
   readonly #sent = new Map<number, { readonly number: number; readonly id: string | null }>();
   #mustJoin = true;
   #outbox: QuotaEvent[] = [];
   #sending: readonly QuotaEvent[] = [];
   #askedMs = 0;
   #failingSinceMs: number | null = null;
-  /** The pod's share of the plan while it is alone; its tickets are in `#ownTickets`. */
+  /** The pod's share of the plan while it is alone; its numbers are in `#ownCalls`. */
   #ownShare: QuotaRules | null = null;
   #firstMinute: { readonly untilMs: number; readonly most: number } | null = null;
-  readonly #ownTickets = new Map<number, { readonly share: QuotaRules; readonly ticket: number }>();
+  readonly #ownCalls = new Map<number, { readonly share: QuotaRules; readonly callNumber: number }>();
   #lastApartMs = -Infinity;
-  /** Calls of the last minute by ticket, in the order of sending. */
+  /** Calls of the last minute by number, in the order of sending. */
   readonly #recent = new Map<number, OwnCall>();
   #restored: RecentSlots = [];
   /** When calls may start again, as the coordinator says. */
@@ -120,38 +120,38 @@ export class Pod {
   }
 
   /** A call starts. Call it only when there is a permit. */
-  sent(ticket: number, nowMs: number): void {
+  sent(callNumber: number, nowMs: number): void {
     const number = this.#log.sent(nowMs, CALL_TTL_MS);
     for (const [old, { answeredMs }] of this.#recent) {
       if (answeredMs === null || answeredMs > nowMs - MINUTE_MS) break;
       this.#recent.delete(old);
     }
-    this.#recent.set(ticket, { sentMs: nowMs, answeredMs: null, apart: this.#ownShare !== null });
+    this.#recent.set(callNumber, { sentMs: nowMs, answeredMs: null, apart: this.#ownShare !== null });
     if (this.#ownShare === null) {
       this.#dropExpired(nowMs);
       const [lease, ...rest] = this.#leases;
       this.#leases = rest;
-      this.#sent.set(ticket, { number, id: lease?.id ?? null });
+      this.#sent.set(callNumber, { number, id: lease?.id ?? null });
       return;
     }
     this.#lastApartMs = nowMs;
-    this.#sent.set(ticket, { number, id: null });
-    this.#ownTickets.set(ticket, { share: this.#ownShare, ticket: this.#ownShare.sent(nowMs) });
+    this.#sent.set(callNumber, { number, id: null });
+    this.#ownCalls.set(callNumber, { share: this.#ownShare, callNumber: this.#ownShare.sent(nowMs) });
   }
 
   answered(call: EndedCall): void {
-    const { ticket, nowMs, plan, throttled, waitMs, failed } = call;
-    const sent = this.#sent.get(ticket);
+    const { callNumber, nowMs, plan, throttled, waitMs, failed } = call;
+    const sent = this.#sent.get(callNumber);
     if (sent === undefined) return;
-    this.#sent.delete(ticket);
+    this.#sent.delete(callNumber);
     const ownMs = nowMs - this.#log.answered(sent.number, nowMs);
-    const recent = this.#recent.get(ticket);
-    if (recent !== undefined) this.#recent.set(ticket, { ...recent, answeredMs: nowMs });
-    const own = this.#ownTickets.get(ticket);
-    this.#ownTickets.delete(ticket);
+    const recent = this.#recent.get(callNumber);
+    if (recent !== undefined) this.#recent.set(callNumber, { ...recent, answeredMs: nowMs });
+    const own = this.#ownCalls.get(callNumber);
+    this.#ownCalls.delete(callNumber);
     // Another pod or client has used the permits that were left.
     if (throttled && this.#firstMinute !== null) this.#firstMinute = { ...this.#firstMinute, most: this.spent(nowMs) - 1 };
-    own?.share.answered({ ...call, ticket: own.ticket });
+    own?.share.answered({ ...call, callNumber: own.callNumber });
     if (sent.id !== null) this.#enqueue({ kind: 'answer', id: sent.id, plan, throttled, waitMs, failed, ownMs });
   }
 

@@ -99,8 +99,8 @@ export class SharedQuota implements QuotaRule {
     if (this.#isIdle) this.#turnPause.hurry(MIN_TURN_MS);
   }
 
-  sent(ticket: number, nowMs: number): void {
-    this.#pod.sent(ticket, nowMs);
+  sent(callNumber: number, nowMs: number): void {
+    this.#pod.sent(callNumber, nowMs);
   }
 
   answered(call: EndedCall): void {

@@ -113,10 +113,10 @@ describe('a pod that shares a quota', () => {
           ),
           1,
         );
-        let ticket = 0;
+        let callNumber = 0;
         const call = (now: number, reading: RateReading | null): void => {
-          pod.sent(++ticket, now);
-          pod.answered({ ...answerOf(ticket, now + 1, reading), sentMs: now });
+          pod.sent(++callNumber, now);
+          pod.answered({ ...answerOf(callNumber, now + 1, reading), sentMs: now });
         };
         for (let i = 0; i < own; i++) call(2, null);
         pod.turn('a~0', 1, 10);

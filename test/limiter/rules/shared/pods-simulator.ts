@@ -173,7 +173,7 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
   };
 
   const send = (pod: Pod, quota: QuotaRules): void => {
-    const ticket = quota.sent(now);
+    const callNumber = quota.sent(now);
     const { generation } = pod;
     const sentAt = now;
     pod.inFlight++;
@@ -207,7 +207,7 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
           pod.inFlight--;
           const plan = planOf(headers, EPOCH + now);
           const reading = toRateReading(plan, pod.unit.read(plan, now));
-          quota.answered({ ...answerOf(ticket, now, reading, !ok, retryAfterMs), plan });
+          quota.answered({ ...answerOf(callNumber, now, reading, !ok, retryAfterMs), plan });
           if (retryAfterMs !== null) pod.waitUntilMs = Math.max(pod.waitUntilMs, now + retryAfterMs);
           serve(pod);
         });

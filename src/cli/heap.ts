@@ -17,8 +17,8 @@ const LONG_LIVED = ['run', 'retry', 'serve', 'import'];
 const ROOM_TO_GROW = '--heap-growing-percent=200';
 
 /**
- * V8 learns which objects live long, and makes their like in the old generation. Requests in flight look so to it, and each collection
- * then copies their garbage: up to a fifth of a lookup's time (`bench/README.md`).
+ * V8 allocates objects of a kind that lives long in the old generation (pretenuring). It takes requests in flight for such a kind. Each
+ * collection then copies their garbage: up to a fifth of a lookup's time (`bench/README.md`).
  */
 const NEW_OBJECTS_ARE_YOUNG = '--no-allocation-site-pretenuring';
 

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { SHORT_FLAGS, variableOf } from './flags.ts';
 import { keyNotes } from './schema-key.ts';
 import { jobSchema } from './schema.ts';
+import { present } from '../util/assert.ts';
 
 /** How a text becomes a value. `either` is a number where it looks like one. */
 export type Kind = 'text' | 'number' | 'switch' | 'list' | 'map' | 'either';
@@ -91,8 +92,7 @@ function entrySchemaOf(schema: z.ZodType): z.ZodObject | null {
 }
 
 function describeKey(path: string, schema: z.ZodType): JobKey {
-  const notes = keyNotes.get(schema);
-  if (notes === undefined) throw new Error(`The schema says nothing of what ${path} expects.`);
+  const notes = present(keyNotes.get(schema), `the schema says what ${path} expects`);
   const inner = unwrapped(schema);
   const nullable = isNullable(schema);
   const flag = SHORT_FLAGS[path] ?? path;

@@ -4,6 +4,7 @@ import type { JobDefinition } from '../definition/schema.ts';
 import type { Report } from '../job/report/report.ts';
 import { ConfigError, EXIT, MillraceError, type ExitCode } from '../util/errors.ts';
 import type { JobEvent } from './job-events.ts';
+import { present } from '../util/assert.ts';
 
 export interface RunJobOptions {
   /**
@@ -62,8 +63,7 @@ export async function runJob(job: string | JobDefinition, options: RunJobOptions
     const exitCode = await start(job, options, drain.signal, emit);
     // An exception of onEvent after the last row stops nothing, and is not lost.
     if (drain.signal.aborted && signal?.aborted !== true) throw drain.signal.reason;
-    if (report === null) throw new Error('the run ended without a report');
-    return { exitCode, report };
+    return { exitCode, report: present<Report>(report, 'a run has a report') };
   } finally {
     signal?.removeEventListener('abort', stop);
   }

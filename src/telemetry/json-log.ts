@@ -21,7 +21,7 @@ interface JsonLog {
 /** @param buffered lines are written some at a time: for a server, to whom a system call a line is too many. Else each at once */
 export function openJsonLog(level: string, buffered: boolean): JsonLog {
   const destination = pino.destination({ fd: STANDARD_ERROR, sync: !buffered, maxLength: MOST_WAITING_BYTES });
-  // A log that cannot be written is lost, and nothing else with it: a full disk must not end who was only telling.
+  // A log line that cannot be written is lost. A full disk must not end the program because of its log.
   let isLost = false;
   destination.on('error', () => (isLost = true));
   destination.on('write', () => (isLost = false));

@@ -77,7 +77,7 @@ export class StorageError extends MillraceError {
 }
 
 /**
- * Advice for the user about a failure of a disk or of S3. A disk failure is told by its errno(3); an S3 failure carries its own remedy.
+ * Advice for the user about a failure of a disk or of S3. The errno(3) identifies a failure of a disk; a failure of S3 has its own remedy.
  * @param then what the same command does afterwards
  */
 export function storageHint(error: unknown, then = 'the job resumes'): string {

@@ -3,6 +3,7 @@
  * Numbers start at 0 and each is put exactly once. The caller bounds the distance between the first missing number and the highest one.
  * That bounds memory, and the work that a crash repeats.
  */
+import { assert } from './assert.ts';
 export class ReorderBuffer<T> {
   #ring: (T | undefined)[];
   #mask: number;
@@ -21,7 +22,7 @@ export class ReorderBuffer<T> {
 
   /** Takes result `number`, and emits all results that are now in order. */
   put(number: number, value: T, emit: (value: T, number: number) => void): void {
-    if (number < this.#next) throw new Error(`result ${number} was put twice: ${this.#next} results have left`);
+    assert(number >= this.#next, 'a result is put once');
     if (number === this.#next) {
       this.#next++;
       emit(value, number);

@@ -10,6 +10,7 @@ import type { RowGroupNote } from '../formats/parquet/row-groups.ts';
 import { resumeStates, type ResumeStates, type ResumePoint } from './resume-point.ts';
 import type { RowFormat } from './row-format.ts';
 import { Tallying, type Tally } from './tally.ts';
+import { assert, present } from '../util/assert.ts';
 
 export interface OutputWriterOptions {
   readonly path: string;
@@ -196,9 +197,9 @@ export class OutputWriter {
   }
 
   #keep({ finished }: InputRecord): string | null {
-    if (finished === undefined) throw new Error('a record that no run has written has no row to keep');
-    this.#push(finished.row);
-    return finished.error?.line ?? null;
+    const { row, error } = present(finished, 'a kept row was written by a run before');
+    this.#push(row);
+    return error?.line ?? null;
   }
 
   get #isInMembers(): boolean {
@@ -243,7 +244,7 @@ export class OutputWriter {
   async #pack(rows: readonly Buffer[], size: number): Promise<{ readonly bytes: Buffer; readonly note: RowGroupNote | null }> {
     const { compression, format } = this.#options;
     if (this.#parquet !== null) return this.#parquet.encodeRowGroup(format.columns ?? [], rows);
-    if (compression === 'none') throw new Error('rows of a plain output are not packed');
+    assert(compression !== 'none', 'rows of a plain output are not packed');
     return { bytes: await compressMember(compression, Buffer.concat(rows, size)), note: null };
   }
 

@@ -1,5 +1,5 @@
 /** Text of answers: the charset that their type declares, else UTF-8. */
-import { assert, asyncProperty, uint8Array } from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { EMAIL_BODY, makeClient, serve, serveCanned } from './servers.ts';
 
@@ -45,8 +45,8 @@ it('a success is the text that was sent, or bad_body: for any bytes', async () =
       response.end(Buffer.concat([Buffer.from('{"name":"a'), body, Buffer.from('"}')]));
     }),
   );
-  await assert(
-    asyncProperty(uint8Array({ min: 0x23, maxLength: 8 }), async (bytes) => {
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ min: 0x23, maxLength: 8 }), async (bytes) => {
       body = Buffer.from(bytes.filter((byte) => byte !== 0x5c));
       const result = await client.callEnrich(EMAIL_BODY);
       if (Buffer.from(body.toString()).equals(body))

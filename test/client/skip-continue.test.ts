@@ -1,5 +1,5 @@
 /** `100 Continue` that nobody asked for, from a TCP server that counts the requests. */
-import { assert, asyncProperty, integer, tuple, uniqueArray } from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { makeClient, EMAIL_BODY, PERSON_TEXT, serveRaw } from './servers.ts';
 
@@ -32,9 +32,9 @@ it('a 100 Continue that nobody asked for costs one request, and the 200 behind i
 });
 
 it('an answer is the same wherever its packets end, with any number of 100 Continue before it', async () => {
-  const packets = tuple(integer({ min: 0, max: 3 }), uniqueArray(integer({ min: 1, max: 200 }), { maxLength: 6 }));
-  await assert(
-    asyncProperty(packets, async ([times, cuts]) => {
+  const packets = fc.tuple(fc.integer({ min: 0, max: 3 }), fc.uniqueArray(fc.integer({ min: 1, max: 200 }), { maxLength: 6 }));
+  await fc.assert(
+    fc.asyncProperty(packets, async ([times, cuts]) => {
       const whole = CONTINUE.repeat(times) + OK;
       const ends = [0, ...cuts.filter((cut) => cut < whole.length).toSorted((one, other) => one - other), whole.length];
       const pieces = ends.slice(1).map((end, index) => whole.slice(ends[index], end));

@@ -42,6 +42,6 @@ describe('a reorder buffer', () => {
   it('refuses a number that was put before', () => {
     const buffer = new ReorderBuffer<number>();
     buffer.put(0, 1, () => undefined);
-    expect(() => buffer.put(0, 1, () => undefined)).toThrow('twice');
+    expect(() => buffer.put(0, 1, () => undefined)).toThrow('put once');
   });
 });

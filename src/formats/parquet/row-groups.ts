@@ -6,6 +6,7 @@ import type { ColumnChunk, RowGroup, SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { ColumnType } from './column-type.ts';
 import { decodeCells } from './written-cells.ts';
+import { present } from '../../util/assert.ts';
 
 export interface WrittenColumn {
   readonly name: string;
@@ -87,8 +88,8 @@ function storable(values: unknown[], { type }: ColumnType): unknown[] {
   return values.map((value) => (typeof value === 'string' ? new Uint8Array(Buffer.from(value)) : value));
 }
 
-function noteOf({ meta_data: data }: ColumnChunk): RowGroupNote['columns'][number] {
-  if (data === undefined) throw new Error('a column was written without its metadata');
+function noteOf({ meta_data: meta }: ColumnChunk): RowGroupNote['columns'][number] {
+  const data = present(meta, 'a column is written with its metadata');
   const within = (offset: bigint): number => Number(offset) - MAGIC.length;
   return [
     Number(data.total_uncompressed_size),
@@ -102,11 +103,11 @@ function noteOf({ meta_data: data }: ColumnChunk): RowGroupNote['columns'][numbe
 function toRowGroup({ at, rows, columns: notes }: RowGroupNote, columns: readonly WrittenColumn[]): RowGroup {
   const chunks = notes.map(([plain, packed, dictionary, values, encodings], index): ColumnChunk => {
     const { name, type } = columns[index] ?? { name: '', type: {} };
-    if (type.type === undefined) throw new Error('a row group has other columns than the file');
+    const physical = present(type.type, 'a row group has the columns of its file');
     return {
       file_offset: BigInt(at + (dictionary ?? values)),
       meta_data: {
-        type: type.type,
+        type: physical,
         encodings: encodings.split(',') as never,
         path_in_schema: [name],
         codec: CODEC,

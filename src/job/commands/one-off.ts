@@ -29,6 +29,7 @@ import { openCalls, type Calls, type ServiceAccess } from '../run/open-calls.ts'
 import { requestPace } from '../run/request-pace.ts';
 import { RunState } from '../run/run-state.ts';
 import type { Step } from '../../steps/registry.ts';
+import { present } from '../../util/assert.ts';
 
 /** A person waits: a 404 of an unknown form is asked about once more after a second. */
 const ASK_AGAIN_MS = 1_000;
@@ -138,9 +139,7 @@ class KeyLoop {
       abort: signals.abort,
       onFatal: stopFor,
     });
-    const [channel] = this.#calls.channels;
-    if (channel === undefined) throw new Error('a list of keys has one channel');
-    this.#pool = channel.pool;
+    this.#pool = present(this.#calls.channels[0], 'a list of keys has one channel').pool;
     const run = randomUUID();
     const keepNothing = async (): Promise<void> => undefined;
     const context = {

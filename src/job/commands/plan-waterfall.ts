@@ -15,6 +15,7 @@ import { providerScopes } from '../lifecycle/provider-scopes.ts';
 import { readKeptRecord } from './kept-record.ts';
 import type { Seen } from './key-set.ts';
 import type { Step } from '../../steps/registry.ts';
+import { present } from '../../util/assert.ts';
 
 /** Providers of a step as bits: bit 0 is the one that is asked first. */
 export type Places = number;
@@ -96,13 +97,13 @@ export class WaterfallCounting {
       ]),
     );
     for (const step of job.steps) {
-      const rule = job.waterfalls[step];
-      if (rule === undefined) throw new Error(`the step ${step} asks no provider`);
-      const providers = rule.from.map((name) => {
-        const provider = job.providers.find((one) => one.name === name);
-        if (provider === undefined) throw new Error(`the job has no provider ${name}`);
-        return provider;
-      });
+      const rule = present(job.waterfalls[step], `the step ${step} asks providers`);
+      const providers = rule.from.map((name) =>
+        present(
+          job.providers.find((one) => one.name === name),
+          `the job has the provider ${name}`,
+        ),
+      );
       this.#steps.set(step, {
         step,
         rule,

@@ -22,6 +22,7 @@ import { splitOutput } from './split-output.ts';
 import { exists, isUnchanged } from './start-checks.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { judgeFinished } from '../commands/exit-code.ts';
+import { present } from '../../util/assert.ts';
 
 /** @throws InputError when the input changed while it was read */
 export async function refuseChangedInput({ manifest, shard }: Checkpoint, { total }: Tally, limit: number | null): Promise<void> {
@@ -97,8 +98,8 @@ async function inPlace(paths: JobPaths, result: Checkpoint['result']): Promise<C
 }
 
 /** After a crash between the last checkpoint and the renames: gives the files the names that are missing. */
-export async function commitAgain(paths: JobPaths, { result }: Checkpoint, fence: Fence): Promise<void> {
-  if (result === null) throw new Error('a job that is finishing has a result');
+export async function commitAgain(paths: JobPaths, checkpoint: Checkpoint, fence: Fence): Promise<void> {
+  const result = present(checkpoint.result, 'a job that is finishing has a result');
   const { bytes, errorBytes, sha256, errorsSha256, kept } = result;
   const [output, errors] = [await storageOf(paths.output), await storageOf(paths.errors)];
   if ((await output.unfinished(paths.output)) !== null)

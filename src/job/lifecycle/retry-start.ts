@@ -22,6 +22,7 @@ import {
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { judgeFinished } from '../commands/exit-code.ts';
 import { count } from '../../util/display.ts';
+import { present } from '../../util/assert.ts';
 
 const RUN_HINT = 'Run it to its end with millrace run, then retry.';
 
@@ -59,8 +60,7 @@ export async function decideRetry(job: CompiledJob, paths: JobPaths, options: St
 
 /** Resumes a retry that was stopped. */
 export async function resumeRetry(paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {
-  const { retry } = found;
-  if (retry === null) throw new Error('no retry is under way');
+  const retry = present(found.retry, 'a retry is under way');
   const manifest = await unchangedInput(found, paths, options);
   await refuseChangedOutput(paths, retry.before.result);
   const flaw = await unfinishedFlaw(paths, found);
@@ -81,8 +81,8 @@ export function beforeRetry(found: Checkpoint): Checkpoint {
 }
 
 async function beginRetry(job: CompiledJob, paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {
-  const { mark, result, finishedAt, exitCode } = found;
-  if (result === null) throw new Error('a finished job has a result');
+  const { mark, finishedAt, exitCode } = found;
+  const result = present(found.result, 'a finished job has a result');
   if (result.tally.outcomes.failed === 0)
     return {
       kind: 'done',

@@ -3,6 +3,7 @@ import type { Limiter } from '../../limiter/limiter.ts';
 import type { CallPool } from '../../pool/call-pool.ts';
 import type { Counters } from './counters.ts';
 import type { Channel } from './open-calls.ts';
+import { present } from '../../util/assert.ts';
 
 export type RunLimiter = Pick<Limiter, 'throttledMs' | 'pausedMs' | 'pausedFor' | 'burst' | 'stated'>;
 export type RunPool = Pick<CallPool, 'outage' | 'concurrency' | 'inFlight' | 'waiting' | 'room'>;
@@ -27,8 +28,7 @@ export interface ProviderView {
  * the run goes on.
  */
 export function allChannels(channels: readonly ChannelView[]): { readonly limiter: RunLimiter; readonly pool: RunPool } {
-  const [first] = channels;
-  if (first === undefined) throw new Error('a run has a provider');
+  const first = present(channels[0], 'a run has a provider');
   if (channels.length === 1) return first;
   const sum = (of: (channel: ChannelView) => number): number => channels.reduce((total, channel) => total + of(channel), 0);
   const least = (of: (channel: ChannelView) => number): number => Math.min(...channels.map(of));

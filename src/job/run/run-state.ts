@@ -1,4 +1,5 @@
 import type { StopSignals } from '../../util/stop-signals.ts';
+import { assert } from '../../util/assert.ts';
 
 export type RunPhase = 'opening' | 'running' | 'draining' | 'finishing' | 'finished' | 'stopped';
 
@@ -76,7 +77,7 @@ export class RunState {
 
   /** The one setter. @throws Error for a step that the table above does not have */
   enter(next: RunPhase): void {
-    if (!NEXT[this.#phase].includes(next)) throw new Error(`a run cannot go from ${this.#phase} to ${next}`);
+    assert(NEXT[this.#phase].includes(next), `a run goes from ${this.#phase} to ${next}`);
     this.#phase = next;
   }
 

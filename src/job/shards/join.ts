@@ -15,6 +15,7 @@ import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { joinedCheckpoint } from './merge.ts';
 import type { ShardPart } from './parts.ts';
 import type { ShardPlan } from './shard-plan.ts';
+import { present } from '../../util/assert.ts';
 
 interface Finished {
   readonly paths: JobPaths;
@@ -98,9 +99,8 @@ async function lookupsOf(job: CompiledJob, paths: JobPaths, { run, totals: { loo
 }
 
 function finishedPart({ paths, checkpoint }: ShardPart): Finished {
-  const result = checkpoint?.result ?? null;
-  if (checkpoint === null || result === null) throw new Error(`${paths.output} has not finished`);
-  return { paths, checkpoint, result };
+  const finished = present(checkpoint, `${paths.output} has finished`);
+  return { paths, checkpoint: finished, result: present(finished.result, `${paths.output} has finished`) };
 }
 
 function rowsOf({ paths, checkpoint, result }: Finished, header: boolean): WrittenPart {

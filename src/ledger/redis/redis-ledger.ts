@@ -7,6 +7,7 @@ import { RedisClaims } from './redis-claims.ts';
 import { ClaimHolder } from './claim-holder.ts';
 import { TRY } from './scripts.ts';
 import { AnswerWriter } from './redis-writer.ts';
+import { present } from '../../util/assert.ts';
 
 /** A short timeout at the start: a wrong host name looks like a server that is down. */
 const OPEN_MS = 30_000;
@@ -215,9 +216,7 @@ export class RedisLedger extends FileLedger {
   }
 
   #named(scope: number): SharedAnswer['scope'] {
-    const named = this.#scopes.get(scope);
-    if (named === undefined) throw new Error(`no scope ${scope}`);
-    return named;
+    return present(this.#scopes.get(scope), 'an answer has a scope of this ledger');
   }
 }
 

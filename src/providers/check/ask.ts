@@ -12,6 +12,7 @@ import type { CompiledProvider, OperationName } from '../compiled-provider.ts';
 import type { Lookup } from './answers-file.ts';
 import type { CallReport, ShownAnswer, ShownRequest } from './call-report.ts';
 import { judged, windowsOf, type Decision, type Result } from './judged.ts';
+import { present } from '../../util/assert.ts';
 
 /** In place of an API key. */
 const MASK = '***';
@@ -57,8 +58,7 @@ export async function ask(access: Access, question: Question): Promise<CallRepor
   });
   try {
     const { operation } = question;
-    const client = operation === 'verify' ? operations.verify : operations.records[operation];
-    if (client === null) throw new Error(`the definition has no operation ${operation}`);
+    const client = present(operation === 'verify' ? operations.verify : operations.records[operation], `the definition has ${operation}`);
     const results = await resultsOf(client, question, access.signal);
     return seen.report(question, client, results);
   } finally {

@@ -6,7 +6,7 @@ import type { Body, Schema } from './body-schema.ts';
 
 /** The groups of the reference page, in its order. */
 export const TAGS = {
-  Enrichment: 'Something that a person or a company is known by goes in, the whole record comes out.',
+  Enrichment: 'Send a key of a person or company, such as an address or a domain, and get the whole record.',
   Contacts: 'Finding people by what they are, and revealing how they can be reached.',
   Verification: 'Whether an address takes mail, and how sure that is.',
   Batches: 'Jobs of up to millions of lines: what the calls for one do, for a file.',

@@ -81,7 +81,7 @@ export const GRAPHQL: Operation = {
     'answered and charged as the call of REST that it is, and takes a request of the quota and a call of a trial. ' +
     `There may be ${GRAPHQL_LIMITS.calls} of them. The units of all searches together are paid for as those of one search. ` +
     'Below the top each field is ' +
-    'asked for once, whatever it is called. The schema is told by introspection.',
+    'asked for once, whatever it is called. Introspection shows the schema.',
   headers: {
     Accept: {
       description: `\`${GRAPHQL_TYPE}\`: what is refused as a whole is 400 then, and not 200.`,

@@ -8,6 +8,7 @@ import { ColumnReader } from '../store/index/sort-columns.ts';
 import { NO_HEADCOUNT } from '../store/index/sort-keys.ts';
 import type { Store } from '../store/store.ts';
 import type { Bounds, RangeScan } from './column-scan.ts';
+import { assert } from '../../util/assert.ts';
 
 /**
  * The numbers of a chunk's rows, valid until the next chunk is read. The code may be NaN for rows outside `among` and for numbers not
@@ -48,7 +49,7 @@ export class Headcounts implements RangeScan {
   }
 
   get sizes(): CompanySizes {
-    if (this.#sizes === null) throw new Error('the headcounts were not prepared');
+    assert(this.#sizes !== null, 'the headcounts were prepared');
     return this.#sizes;
   }
 

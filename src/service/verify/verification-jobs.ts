@@ -15,10 +15,10 @@ import type { Webhooks } from '../webhooks/webhooks.ts';
 
 /** Long enough for the 6, 15 and 60 minutes after which a server that says "later" is asked again. */
 const LONGEST_MS = 2 * 3_600_000;
-/** One look at all addresses that are open. */
-const LOOK_MS = 60_000;
+/** One request about all addresses that are open. */
+const ASK_MS = 60_000;
 const SOONEST_MS = 1_000;
-/** When there is no room for a look, it is tried again after this long. */
+/** The wait after a refusal by a verifier that is busy. */
 const NO_ROOM_MS = 5_000;
 const KEPT_MS = 24 * 3_600_000;
 const MAX_KEPT = 1_000;
@@ -34,20 +34,26 @@ export type VerificationState =
   | { readonly kind: 'in_progress'; readonly total: number; readonly settled: number; readonly nextMs: number }
   | { readonly kind: 'completed'; readonly results: readonly AddressResult[]; readonly paid: boolean };
 
-/** A job in progress. */
+/** The states of a job in progress: it asks and waits in turn, until it is finished (and gone from here) or has failed. */
+type JobState =
+  /** The verifier is asked. Leads to `waiting`, to `failed`, or to the end. */
+  | { readonly kind: 'asking' }
+  /** Until the next check, epoch milliseconds. Leads to `asking` when an address is due then. */
+  | { readonly kind: 'waiting'; readonly untilMs: number }
+  /** Final: a client that asks for the job gets the error. */
+  | { readonly kind: 'failed'; readonly error: unknown };
+
 interface Job {
   row: VerificationRow;
   readonly results: Map<string, EmailVerification>;
-  /** The next check, epoch milliseconds; null while one runs. */
-  nextMs: number | null;
-  failure: unknown;
+  state: JobState;
 }
 
 export interface VerificationJobsOptions {
   readonly verifier: Pick<VerifyGate, 'verify'>;
   readonly evidence: EvidenceSource;
   readonly rows: VerificationRows;
-  /** Epoch milliseconds: what `retry_at` is told by, and what goes on while the service does not. */
+  /** The clock of the calendar, epoch milliseconds: `retry_at` is such a time, and it passes while the service is down. */
   readonly now: () => number;
   readonly webhooks: Pick<Webhooks, 'wants' | 'collect' | 'withdraw'>;
   readonly health: Pick<StoreHealth, 'damaged' | 'reading'>;
@@ -64,8 +70,8 @@ export class VerificationJobs {
     this.#options = options;
     for (const row of options.health.reading('verifications', () => options.rows.undone(options.now() - KEPT_MS, MAX_OPEN), [])) {
       const job = this.#open(row);
-      this.#know(job, row.results);
-      this.#goOn(job);
+      addResults(job, row.results);
+      this.#waitOrFinish(job);
     }
   }
 
@@ -77,8 +83,8 @@ export class VerificationJobs {
   begin(id: string, keyId: string, request: VerificationRequest, known: readonly AddressResult[] = []): void {
     const { rows, now } = this.#options;
     rows.dropOld(now() - KEPT_MS, MAX_KEPT);
-    for (const { row, failure } of this.#jobs.values())
-      if (failure !== null && now() - row.startedAtMs > KEPT_MS) this.#jobs.delete(row.id);
+    for (const { row, state } of this.#jobs.values())
+      if (state.kind === 'failed' && now() - row.startedAtMs > KEPT_MS) this.#jobs.delete(row.id);
     const open = [...this.#jobs.values()].filter(isOpen);
     if (open.length >= MAX_OPEN || open.filter(({ row }) => row.keyId === keyId).length >= MAX_OPEN_PER_KEY) {
       throw new ServiceError('overloaded', 'too many asynchronous verifications are under way', {
@@ -86,11 +92,11 @@ export class VerificationJobs {
       });
     }
     const job = this.#open({ id, keyId, startedAtMs: now(), request, results: known, done: false, paid: false });
-    this.#know(job, known);
+    addResults(job, known);
     rows.put(job.row);
     if (isSettled(job)) this.#finish(job);
     else
-      void this.#look(
+      void this.#ask(
         job,
         addressesIn(request).filter((email) => !job.results.has(email)),
       );
@@ -108,15 +114,15 @@ export class VerificationJobs {
     const { rows, now } = this.#options;
     const job = this.#jobs.get(id);
     if (job !== undefined) {
-      this.#cut(job);
+      this.#dropErased(job);
       if (isSettled(job)) this.#finish(job);
     }
     const row = this.#jobs.get(id)?.row ?? rows.find(id);
     if (row === null || row.keyId !== keyId || now() - row.startedAtMs > KEPT_MS) return null;
-    if (job !== undefined && job.failure !== null) throw job.failure;
+    if (job?.state.kind === 'failed') throw job.state.error;
     if (row.done) return { kind: 'completed', paid: row.paid, results: row.results };
     const settled = [...(job?.results.values() ?? row.results)].filter((result) => !isPending(result)).length;
-    const nextMs = Math.max(SOONEST_MS, (job?.nextMs ?? 0) - now());
+    const nextMs = Math.max(SOONEST_MS, (job?.state.kind === 'waiting' ? job.state.untilMs : 0) - now());
     return { kind: 'in_progress', total: addressesIn(row.request).length, settled, nextMs };
   }
 
@@ -139,51 +145,51 @@ export class VerificationJobs {
   }
 
   #open(row: VerificationRow): Job {
-    const job: Job = { row, results: new Map(), nextMs: null, failure: null };
+    const job: Job = { row, results: new Map(), state: { kind: 'asking' } };
     this.#jobs.set(row.id, job);
     return job;
   }
 
   /** Asks about `emails`, and comes back for those whose servers want more time. Never rejects. */
-  async #look(job: Job, emails: readonly string[]): Promise<void> {
+  async #ask(job: Job, emails: readonly string[]): Promise<void> {
     const { verifier, evidence, now, rows } = this.#options;
     const { mode, maxAgeS } = job.row.request;
-    job.nextMs = null;
+    job.state = { kind: 'asking' };
     try {
       const found = await verifier.verify(emails, {
         mode,
         maxAgeS,
         evidence,
-        timeoutMs: Math.max(1, Math.min(LOOK_MS, endOf(job) - now())),
+        timeoutMs: Math.max(1, Math.min(ASK_MS, endOf(job) - now())),
       });
       if (this.#closed || !this.#jobs.has(job.row.id)) return;
       for (const result of found) job.results.set(result.email, result);
-      this.#cut(job);
+      this.#dropErased(job);
       rows.put({ ...job.row, results: [...job.results.values()] });
-      this.#goOn(job);
+      this.#waitOrFinish(job);
     } catch (error) {
-      if (error instanceof ServiceError) this.#lookIn(job, NO_ROOM_MS);
+      if (error instanceof ServiceError) this.#wait(job, NO_ROOM_MS);
       else this.#fail(job, error);
     }
   }
 
-  /** Asks again while results are open, and finishes otherwise. */
-  #goOn(job: Job): void {
+  /** Waits for the next address that may be asked about; finishes when none is left within the job's time. */
+  #waitOrFinish(job: Job): void {
     const asked = addressesIn(job.row.request).every((email) => job.results.has(email));
     const soonestMs = asked
       ? Math.min(...[...job.results.values()].filter(isPending).map((result) => Math.max(SOONEST_MS, this.#waitMs(result))))
       : 0;
     if (asked && this.#options.now() + soonestMs > endOf(job)) this.#finish(job);
-    else this.#lookIn(job, soonestMs);
+    else this.#wait(job, soonestMs);
   }
 
-  #lookIn(job: Job, waitMs: number): void {
+  #wait(job: Job, waitMs: number): void {
     if (this.#closed) return;
-    job.nextMs = this.#options.now() + waitMs;
+    job.state = { kind: 'waiting', untilMs: this.#options.now() + waitMs };
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       try {
-        this.#lookAgain(job);
+        this.#askDue(job);
       } catch (error) {
         // Nobody waits for a timer: a store that cannot be read must end this job alone.
         this.#fail(job, error);
@@ -192,33 +198,29 @@ export class VerificationJobs {
     this.#timers.add(timer);
   }
 
-  #lookAgain(job: Job): void {
+  #askDue(job: Job): void {
     const isDue = (email: string): boolean => {
       const known = job.results.get(email);
       return known === undefined || (isPending(known) && this.#waitMs(known) <= 0);
     };
     if (!this.#jobs.has(job.row.id)) return;
-    this.#cut(job);
+    this.#dropErased(job);
     const due = addressesIn(job.row.request).filter(isDue);
-    if (due.length > 0) void this.#look(job, due);
-    else this.#goOn(job);
+    if (due.length > 0) void this.#ask(job, due);
+    else this.#waitOrFinish(job);
   }
 
   #fail(job: Job, error: unknown): void {
-    job.failure = error;
+    job.state = { kind: 'failed', error };
     if (isUnreadable(error)) this.#options.health.damaged('verifications', error);
   }
 
   /** Removes people who were erased since the job began. */
-  #cut(job: Job): void {
+  #dropErased(job: Job): void {
     const left = this.#options.rows.withoutErased({ ...job.row, results: [...job.results.values()] });
     job.row = { ...left, results: [] };
     job.results.clear();
-    this.#know(job, left.results);
-  }
-
-  #know(job: Job, results: readonly AddressResult[]): void {
-    for (const result of results) if (isOfSomebody(result)) job.results.set(result.email, result);
+    addResults(job, left.results);
   }
 
   #finish({ row, results }: Job): void {
@@ -259,8 +261,13 @@ function isSettled({ row, results }: Job): boolean {
   });
 }
 
-function isOpen({ failure }: Job): boolean {
-  return failure === null;
+function isOpen({ state }: Job): boolean {
+  return state.kind !== 'failed';
+}
+
+/** Adds the results that have an address. */
+function addResults(job: Job, results: readonly AddressResult[]): void {
+  for (const result of results) if (hasAddress(result)) job.results.set(result.email, result);
 }
 
 /** More can be learnt by asking again. */
@@ -268,7 +275,7 @@ function isPending({ result, retry_at }: AddressResult): boolean {
   return result === 'unknown' && retry_at !== null;
 }
 
-function isOfSomebody(result: AddressResult): result is EmailVerification {
+function hasAddress(result: AddressResult): result is EmailVerification {
   return result.email !== null;
 }
 

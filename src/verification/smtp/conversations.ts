@@ -9,6 +9,7 @@ import { Reachability } from './reachability.ts';
 import { SessionFailure, SmtpSession } from './session.ts';
 import type { SmtpSettings } from './settings.ts';
 import { tryAddresses } from './connect-any.ts';
+import { present } from '../../util/assert.ts';
 
 /** How long an idle conversation stays open for the next caller. */
 const IDLE_MS = 1_000;
@@ -275,9 +276,7 @@ export class Conversations {
   }
 
   #conversationOf(session: SmtpSession): Conversation {
-    const conversation = this.#conversations.get(session);
-    if (conversation === undefined) throw new Error('a conversation that was not begun here');
-    return conversation;
+    return present(this.#conversations.get(session), 'a conversation was begun here');
   }
 
   #provider(name: string): Provider {

@@ -71,7 +71,7 @@ describe('a person', () => {
 });
 
 describe('a batch', () => {
-  it('answers matches in order with null for a miss, and charges a person once that it holds twice', async () => {
+  it('answers matches in order with null for a miss, and charges once for a person that is in its data twice', async () => {
     const apollo = await opened(startApollo({ knows: (_, index) => index !== 8 }));
     const details = [7, 8, 7].map((index) => ({ email: personOf(index).email }));
     const { body } = await ask(apollo, BULK, { details });

@@ -9,6 +9,7 @@ import type { NormalisedFile } from './store-rows.ts';
 import { decodeBatch } from './encode-batch.ts';
 import type { NormalisedBatch } from './normalise-rows.ts';
 import { EXPECTS_NEW, fromFailure, FREE_SLOTS, toFailure, type FromThread, type ThreadTask } from './thread-messages.ts';
+import { assert } from '../../../util/assert.ts';
 
 /** The worker file has the extension of this file: `.ts` in the source tree, `.js` when built. */
 const THREAD = new URL(`import-thread${extname(import.meta.url)}`, import.meta.url);
@@ -115,7 +116,7 @@ async function* filesOf(
   try {
     let next = await messages.next();
     while (next.done !== true) {
-      if (next.value.type !== 'file') throw new Error('rows without a file');
+      assert(next.value.type === 'file', 'rows follow the name of their file');
       const { name, header } = next.value;
       let share: number | null = null;
       const batches = async function* (): AsyncGenerator<NormalisedBatch, void, void> {

@@ -3,13 +3,12 @@
  * Others name several: Kong (`X-RateLimit-Remaining-Minute`), Apollo and Lusha (`x-hourly-requests-left`), People Data Labs
  * (`{'minute': 99, 'day': 900}`) and the lists of the IETF drafts. Pure: the local time is an argument.
  */
-import { parseEpoch, parseHttpDate } from '../../util/http-date.ts';
 import { PERIODS_MS } from '../../util/periods.ts';
 import type { ResponseHeaders } from '../types.ts';
-import { goDurationMs } from './go-duration.ts';
 import { ietfQuotas, LONGEST } from './ietf-quotas.ts';
 import type { PlanWindow, QuotaReading, WindowReading } from './quota-reading.ts';
 import { readStatedReset, serviceTimeOf, type ServiceTime } from './stated-reset.ts';
+import { countOf, isNegative, readWindows, type WindowsByPeriod, type WindowTexts } from './window-reading.ts';
 
 const MINUTE_MS = PERIODS_MS.minute;
 
@@ -34,12 +33,9 @@ const PERIOD_OF_NAME: ReadonlyMap<string, number> = new Map(
 );
 const PERIOD_NAME = [...PERIOD_OF_NAME.keys()].sort((one, other) => other.length - one.length).join('|');
 
-type Part = 'limit' | 'remaining' | 'reset' | 'used';
-/** The texts that state one window. */
-type Parts = Partial<Record<Part, string>>;
-const PLAIN_PARTS = ['limit', 'remaining', 'reset'] as const;
+const PLAIN_VALUES = ['limit', 'remaining', 'reset'] as const;
 
-interface Family extends Readonly<Record<(typeof PLAIN_PARTS)[number], string>> {
+interface Family extends Readonly<Record<(typeof PLAIN_VALUES)[number], string>> {
   /** The family's definition says that resets are seconds. */
   readonly isSeconds?: boolean;
 }
@@ -57,7 +53,7 @@ const PLAIN_NAMES: ReadonlySet<string> = new Set(PLAIN.flatMap(({ limit, remaini
 const DELTA = /^\d{1,9}$/;
 
 /** Headers whose names say which window they state. */
-const WINDOWED: readonly { readonly name: RegExp; readonly part?: Part }[] = [
+const WINDOWED: readonly { readonly name: RegExp; readonly part?: keyof WindowTexts }[] = [
   { name: new RegExp(`^x-rate-?limit-(?<part>limit|remaining|reset)-(?:per-)?(?<period>${PERIOD_NAME})$`) },
   { name: new RegExp(`^x-rate-?limit-(?:per-)?(?<period>${PERIOD_NAME})-(?<part>limit|remaining|reset)$`) },
   { name: new RegExp(`^ratelimit-(?<part>limit|remaining|reset)-(?<period>${PERIOD_NAME})$`) },
@@ -97,20 +93,20 @@ export function readQuotaHeaders(headers: ResponseHeaders, nowMs: number): Quota
 interface Texts {
   readonly family: Family | undefined;
   /** The window without a name, as that family states it. */
-  readonly plain: Parts;
+  readonly plain: WindowTexts;
   /** By period, milliseconds. */
-  readonly named: ReadonlyMap<number, Parts>;
+  readonly named: WindowsByPeriod;
 }
 
 function textsOf(headers: ResponseHeaders, names: readonly string[]): Texts {
-  const named = new Map<number, Parts>();
+  const named: WindowsByPeriod = new Map();
   const note: Note = (periodMs, part, value) => {
     if (periodMs !== undefined) named.set(periodMs, { ...named.get(periodMs), [part]: value });
   };
   for (const name of names) if (!PLAIN_NAMES.has(name)) readWindowed(name, firstValue(headers[name]), note);
-  const family = PLAIN.find((one) => PLAIN_PARTS.some((part) => headers[one[part]] !== undefined));
-  const plain: Parts = {};
-  for (const part of PLAIN_PARTS) {
+  const family = PLAIN.find((one) => PLAIN_VALUES.some((part) => headers[one[part]] !== undefined));
+  const plain: WindowTexts = {};
+  for (const part of PLAIN_VALUES) {
     const value = family === undefined ? null : firstValue(headers[family[part]]);
     if (value !== null && !readByName(value, part, note)) plain[part] = part === 'limit' ? firstOfList(value) : value;
   }
@@ -127,24 +123,11 @@ function readingOf(
   service: ServiceTime,
 ): Pick<QuotaReading, 'plan' | 'windows'> {
   const isNamed = [...named.values()].some(({ remaining, used }) => remaining !== undefined || used !== undefined);
-  if (isNamed) return namedReading(named, service);
+  if (isNamed) return readWindows(named, (text) => readStatedReset(text, service, false));
   if (plain.remaining !== undefined || plain.reset !== undefined)
     return { plan: planWindow(plain, service, family?.isSeconds === true), windows: [] };
   const isIetf = named.size === 0 && (family === undefined || family.isSeconds === true);
   return isIetf ? ietfReading(headers, service) : { plan: null, windows: [] };
-}
-
-function namedReading(named: ReadonlyMap<number, Parts>, service: ServiceTime): Pick<QuotaReading, 'plan' | 'windows'> {
-  const windows: WindowReading[] = [];
-  let plan: PlanWindow | null = null;
-  for (const [periodMs, parts] of named) {
-    const reading = windowOf(periodMs, parts, service.nowMs);
-    if (reading === null) continue;
-    // A minute without a reset teaches the quota model nothing about refill. Counting the calls of the last minute is enough for it.
-    if (periodMs !== MINUTE_MS || parts.reset === undefined) windows.push(reading);
-    else plan = planWindow({ ...parts, remaining: String(reading.remaining) }, service, false);
-  }
-  return { plan, windows };
 }
 
 function ietfReading(headers: ResponseHeaders, service: ServiceTime): Pick<QuotaReading, 'plan' | 'windows'> {
@@ -161,12 +144,10 @@ function ietfReading(headers: ResponseHeaders, service: ServiceTime): Pick<Quota
   return { plan, windows };
 }
 
-function planWindow({ limit, remaining, reset }: Parts, service: ServiceTime, isSeconds: boolean): PlanWindow {
-  const [most, left] = [integer(limit), integer(remaining)];
+function planWindow({ limit, remaining, reset }: WindowTexts, service: ServiceTime, isSeconds: boolean): PlanWindow {
   return {
-    limit: most === null || most < 0 ? null : most,
-    // A negative number is unlimited or unknown.
-    remaining: left === null || left < 0 ? null : left,
+    limit: countOf(limit),
+    remaining: countOf(remaining),
     reset: reset === undefined ? null : readStatedReset(reset, service, isSeconds),
   };
 }
@@ -176,29 +157,25 @@ function isUnreadable(reset: string, service: ServiceTime): boolean {
 }
 
 /** The first negative number, such as `remaining -1`; null without any. */
-function negativeOf(all: readonly Parts[]): string | null {
+function negativeOf(all: readonly WindowTexts[]): string | null {
   for (const parts of all) for (const [part, text] of Object.entries(parts)) if (isNegative(text)) return `${part} ${text}`;
   return null;
 }
 
-function isNegative(text: string): boolean {
-  return (integer(text) ?? 0) < 0;
-}
-
-type Note = (periodMs: number | undefined, part: Part, value: string) => void;
+type Note = (periodMs: number | undefined, part: keyof WindowTexts, value: string) => void;
 
 function readWindowed(name: string, value: string | null, note: Note): void {
   if (value === null) return;
   for (const { name: pattern, part } of WINDOWED) {
     const found = pattern.exec(name)?.groups;
     if (found === undefined) continue;
-    note(PERIOD_OF_NAME.get(found['period'] ?? ''), part ?? (found['part'] as Part), value);
+    note(PERIOD_OF_NAME.get(found['period'] ?? ''), part ?? (found['part'] as keyof WindowTexts), value);
     return;
   }
 }
 
 /** Reads `{'minute': 99, "day": 900}`. Returns whether the value has that form. */
-function readByName(value: string, part: Part, note: Note): boolean {
+function readByName(value: string, part: keyof WindowTexts, note: Note): boolean {
   const values = valuesByPeriod(value);
   for (const [periodMs, number] of values ?? []) note(periodMs, part, number);
   return values !== null;
@@ -222,33 +199,6 @@ export function valuesByPeriod(text: string): ReadonlyMap<number, string> | null
 /** `10, 10;w=1, 50;w=60`: the first is the limit that counts now (IETF drafts 03 to 06). */
 function firstOfList(value: string): string {
   return /^\s*(\d+)\s*[,;]/.exec(value)?.[1] ?? value;
-}
-
-function windowOf(periodMs: number, { limit, remaining, used, reset }: Parts, serviceMs: number): WindowReading | null {
-  const most = whole(limit);
-  const left = whole(remaining) ?? (most === null || whole(used) === null ? null : Math.max(0, most - (whole(used) as number)));
-  if (left === null || (most !== null && left > most)) return null;
-  return { periodMs, limit: most, remaining: left, resetMs: reset === undefined ? null : resetOf(reset, periodMs, serviceMs) };
-}
-
-/** A window ends after its period at the latest. A delta that is longer than that in seconds is in milliseconds. */
-function resetOf(text: string, periodMs: number, serviceMs: number): number | null {
-  const value = /^\d{1,15}(?:\.\d{1,9})?$/.test(text) ? Number(text) : null;
-  const at = value === null ? parseHttpDate(text, serviceMs) : parseEpoch(value);
-  const ms = at !== null ? at - serviceMs : value === null ? goDurationMs(text) : deltaMs(value, periodMs);
-  return ms === null || ms > 1.05 * periodMs + 60_000 ? null : Math.max(0, ms);
-}
-
-function deltaMs(value: number, periodMs: number): number {
-  return value * 1_000 <= 1.05 * periodMs + 1_000 ? value * 1_000 : value;
-}
-
-function whole(text: string | undefined): number | null {
-  return text !== undefined && /^\d{1,15}$/.test(text.trim()) ? Number(text) : null;
-}
-
-function integer(text: string | undefined): number | null {
-  return text !== undefined && /^-?\d{1,15}(\.\d{1,9})?$/.test(text) ? Math.floor(Number(text)) : null;
 }
 
 function firstValue(raw: string | string[] | undefined): string | null {

@@ -12,6 +12,7 @@ import type { ResumeStates, ResumePoint } from '../writer/resume-point.ts';
 import type { Tally } from '../writer/tally.ts';
 import type { Fence } from '../storage/fence.ts';
 import { seal, unseal } from './seal.ts';
+import { parseJson } from '../util/parse-json.ts';
 
 const VERSION = 1;
 
@@ -121,7 +122,7 @@ export async function readCheckpoint(path: string): Promise<Checkpoint | null> {
   }
   if (text === null) return null;
   const json = text.length > LARGEST_BYTES ? 'null' : unseal(text);
-  const value = json === null ? undefined : parse(json);
+  const value = json === null ? undefined : parseJson(json);
   if (value === undefined && isOurs(text)) {
     throw new InputError(DAMAGED, `the checkpoint ${path} is damaged: ${json === null ? 'its checksum is wrong' : 'it cannot be read'}`, {
       hint: 'Start over with millrace run --fresh: what was paid for stays in the ledger.',
@@ -215,15 +216,6 @@ const OWN_KEYS = /"(?:fingerprint|manifest|callsAtMost)":/;
 /** True when a text that is not JSON, or fails its checksum, was a checkpoint: truncated, with flipped bits, or emptied by a power cut. */
 function isOurs(text: string): boolean {
   return text.startsWith(BEGINNING) || BEGINNING.startsWith(text) || OWN_KEYS.test(text) || /^\0+$/.test(text);
-}
-
-/** Undefined when the text is not JSON. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isNewer(value: unknown): value is { readonly version: number } {

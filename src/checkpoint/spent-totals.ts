@@ -5,6 +5,7 @@
 import { isObject } from '../util/is-object.ts';
 import type { Checkpoint } from './checkpoint-file.ts';
 import type { RunTotals } from './run-totals.ts';
+import { parseJson } from '../util/parse-json.ts';
 
 type Spent = Pick<RunTotals, 'credits' | 'creditsBy'>;
 
@@ -16,7 +17,7 @@ export function spentText(run: Spent, providers: Readonly<Record<string, Spent>>
 
 /** A checkpoint whose credits are at least what the run had spent. @param text of `spentText`, by this run or an earlier start of it */
 export function withSpent(checkpoint: Checkpoint, text: string): Checkpoint {
-  const spent = parsed(text);
+  const spent = parseJson(text);
   if (!isObject(spent)) return checkpoint;
   const { providers } = checkpoint;
   const own = isObject(spent['providers']) ? spent['providers'] : {};
@@ -51,12 +52,4 @@ function larger(some: Readonly<Record<string, number>>, others: unknown): Readon
 
 function amount(value: unknown): number {
   return typeof value === 'number' && value > 0 ? value : 0;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

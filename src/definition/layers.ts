@@ -12,6 +12,7 @@ import { isObject } from '../util/is-object.ts';
 import { ENCODING_LABELS } from '../formats/encodings/encoding.ts';
 import { PERIODS } from './service-schema.ts';
 import { STEPS } from '../steps/registry.ts';
+import { parseJson } from '../util/parse-json.ts';
 
 export interface Sourced {
   readonly value: unknown;
@@ -135,11 +136,7 @@ function fromText(key: JobKey, text: string): unknown {
             .map((part) => part.trim())
             .filter((part) => part !== '' || key.split === ',');
     case 'map':
-      try {
-        return JSON.parse(text) as unknown;
-      } catch {
-        return text;
-      }
+      return parseJson(text, text);
     case 'text':
       return text;
     default:
@@ -149,12 +146,7 @@ function fromText(key: JobKey, text: string): unknown {
 
 /** Converts the text of one entry of a map. A list or an object may be written as JSON. */
 function entryFromText({ hasJsonEntries }: JobKey, text: string): unknown {
-  if (!hasJsonEntries || !/^\s*[[{]/.test(text)) return text;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
+  return hasJsonEntries && /^\s*[[{]/.test(text) ? parseJson(text, text) : text;
 }
 
 /** Checks one value and adds it. A map adds its entries one by one, so that a higher layer can replace one of them. */

@@ -5,6 +5,7 @@ import type { Redactor } from '../redactor.ts';
 import { parseRetryAfter } from '../retry-after.ts';
 import type { ResponseHeaders } from '../types.ts';
 import { isObject } from '../../util/is-object.ts';
+import { parseJson } from '../../util/parse-json.ts';
 
 /** Statuses that are worth another attempt when no problem document says more. */
 const RETRYABLE: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
@@ -54,12 +55,7 @@ interface ProblemDocument {
 }
 
 function readProblemDocument(text: string): ProblemDocument | null {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    return null;
-  }
+  const json = parseJson(text);
   if (!isObject(json) || typeof json['code'] !== 'string') return null;
   const { code, detail, title, retryable, request_id: requestId, errors } = json;
   return {

@@ -1,6 +1,7 @@
 /** Checks that an answer has the types of the document. Pure. */
 import { isObject } from '../../util/is-object.ts';
 import { SHAPES, type ShapeName } from './shapes.ts';
+import { parseJson } from '../../util/parse-json.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type Check = (value: unknown) => boolean;
@@ -12,13 +13,8 @@ const BACKSLASH = 0x5c;
 
 /** The JSON object in a text, else what is wrong with it. @param shape null for any object */
 export function parseObject(text: string, shape: ShapeName | null): Json | string {
-  if (isTooDeep(text)) return 'the answer is not JSON';
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    return 'the answer is not JSON';
-  }
+  const json = isTooDeep(text) ? undefined : parseJson(text);
+  if (json === undefined) return 'the answer is not JSON';
   if (!isObject(json)) return 'the answer is not a JSON object';
   const wrong = shape === null ? undefined : wrongField(shape, json);
   return wrong === undefined ? json : `the type of ${wrong} is not that which was promised`;

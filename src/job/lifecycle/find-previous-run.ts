@@ -4,6 +4,7 @@ import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { storageOf } from '../../storage/storage-of.ts';
 import { isObject } from '../../util/is-object.ts';
 import { reportPath } from './paths.ts';
+import { parseJson } from '../../util/parse-json.ts';
 
 /** Bytes. A report is far smaller. */
 const LARGEST_BYTES = 4 * 1024 * 1024;
@@ -31,7 +32,7 @@ export async function findPreviousRun({ output }: Pick<CompiledJob, 'output'>, s
 
 /** Null when the text is not the report of a finished run. */
 function readPrevious(text: string): PreviousRun | null {
-  const report = parse(text);
+  const report = parseJson(text);
   if (!isObject(report)) return null;
   const { startedAt, finishedAt, exitCode, activeMs, records, verification, credits } = report;
   if (typeof startedAt !== 'string' || typeof finishedAt !== 'string' || typeof exitCode !== 'number') return null;
@@ -52,12 +53,4 @@ function readPrevious(text: string): PreviousRun | null {
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -8,6 +8,8 @@ import { storageOf } from '../../storage/storage-of.ts';
 import { EXIT, InputError } from '../../util/errors.ts';
 import { makeFolders } from '../../util/files/make-folders.ts';
 import type { JobPaths } from './paths.ts';
+import { isObject } from '../../util/is-object.ts';
+import { parseJson } from '../../util/parse-json.ts';
 
 /** A marker has far fewer. */
 const MOST_BYTES = 64 * 1024;
@@ -65,10 +67,6 @@ export async function writeMarker(
 }
 
 function isMarker(text: string): boolean {
-  try {
-    const { job, run, output } = JSON.parse(text) as Partial<Marker>;
-    return [job, run, output].every((value) => typeof value === 'string');
-  } catch {
-    return false;
-  }
+  const marker = parseJson(text);
+  return isObject(marker) && ['job', 'run', 'output'].every((name) => typeof marker[name] === 'string');
 }

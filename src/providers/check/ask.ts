@@ -13,6 +13,7 @@ import type { Lookup } from './answers-file.ts';
 import type { CallReport, ShownAnswer, ShownRequest } from './call-report.ts';
 import { judged, windowsOf, type Decision, type Result } from './judged.ts';
 import { present } from '../../util/assert.ts';
+import { parseJson } from '../../util/parse-json.ts';
 
 /** In place of an API key. */
 const MASK = '***';
@@ -163,11 +164,7 @@ class Seen implements CallWatch {
   /** A body, as JSON where it is some. A key that is too short to be masked in data is masked here: this is for people. */
   #shown(text: string): unknown {
     const plain = this.#redactor.words(this.#redactor.data(text));
-    try {
-      return JSON.parse(plain) as unknown;
-    } catch {
-      return plain;
-    }
+    return parseJson(plain, plain);
   }
 
   #masked<T>(value: T): T {

@@ -8,6 +8,7 @@ import type { ProviderOperation } from '../compiled-provider.ts';
 import { firstTrue, type AnswerInput } from './judge.ts';
 import { mapRecord, undecidedRecord } from './map-record.ts';
 import { NotTaken, Refusal } from './refusal.ts';
+import { parseJson } from '../../util/parse-json.ts';
 
 /**
  * @param text the body as it came; null for an item of a batch
@@ -66,17 +67,9 @@ function oneLine(body: unknown): string {
 
 /** @throws Refusal `bad_shape` for a text that `storedAnswer` did not make */
 function readStoredAnswer(text: string): { readonly input: AnswerInput; readonly isJudged: boolean } {
-  const json = parsed(text);
+  const json = parseJson(text);
   if (!isObject(json) || typeof json['status'] !== 'number' || !('body' in json))
     throw new Refusal('bad_shape', 'the ledger holds an answer of another client for this provider');
   const { status, headers = {}, body, judged } = json;
   return { input: { status, headers: headers as ResponseHeaders, body }, isJudged: judged !== false };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

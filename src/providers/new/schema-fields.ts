@@ -1,6 +1,7 @@
 /** The fields of an OpenAPI schema or example, each with its path in JSONata. Pure. */
 import { isObject } from '../../util/is-object.ts';
 import { listOf, textOf, type Node, type OpenApiDocument } from './openapi-document.ts';
+import { parseJson } from '../../util/parse-json.ts';
 
 const MAX_DEPTH = 7;
 const MAX_FIELDS = 400;
@@ -81,19 +82,11 @@ function schemaOf(example: unknown, depth = 0): Node {
       type: 'object',
       properties: Object.fromEntries(Object.entries(example).map(([name, value]) => [name, schemaOf(value, depth + 1)])),
     };
-  if (typeof example === 'string') return looksLikeJson(example) && depth === 0 ? schemaOf(parsed(example), 1) : { type: 'string' };
+  if (typeof example === 'string') return looksLikeJson(example) && depth === 0 ? schemaOf(parseJson(example), 1) : { type: 'string' };
   return typeof example === 'number' || typeof example === 'boolean' ? { type: typeof example } : {};
 }
 
 const looksLikeJson = (text: string): boolean => /^\s*[[{]/.test(text);
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return null;
-  }
-}
 
 /** A name as JSONata writes it in a path. */
 function quoted(name: string): string {

@@ -84,7 +84,7 @@ async function keyIn(env: NodeJS.ProcessEnv, variable: string): Promise<Rotating
 export async function openAccess(
   { providers }: Pick<CompiledJob, 'providers'>,
   keys: ProviderKeys,
-): Promise<{ readonly access: ReadonlyMap<string, ServiceAccess>; close(): Promise<void> }> {
+): Promise<{ readonly access: ReadonlyMap<string, ServiceAccess>; readonly close: () => Promise<void> }> {
   const access = new Map<string, OpenProvider>();
   const close = async (): Promise<void> => {
     for (const provider of access.values()) await provider.close();

@@ -39,9 +39,9 @@ export function parseEpoch(number: number): number | null {
   return number < EPOCH_SECONDS_FROM ? null : number < EPOCH_MS_FROM ? number * 1_000 : number;
 }
 
-type Part = string | undefined;
+type Digits = string | undefined;
 
-function utc(year: number, month: Part, day: Part, hour: Part, minute: Part, second: Part): number | null {
+function utc(year: number, month: Digits, day: Digits, hour: Digits, minute: Digits, second: Digits): number | null {
   const monthIndex = MONTHS.indexOf((month ?? '').toLowerCase());
   const [d, h, min, s] = [Number(day), Number(hour), Number(minute), Number(second)];
   // 60: a leap second is valid in an HTTP date.

@@ -9,7 +9,7 @@ import type { GrowingFile, ResumeState } from '../storage/storage.ts';
 import { storageOf } from '../storage/storage-of.ts';
 import { compressMember, MEMBER, type MemberSize } from '../formats/compression/compressor.ts';
 
-export interface WrittenPart {
+export interface RowsFile {
   /** A path, or an `s3://` uri. */
   readonly path: string;
   /** The version of the object in S3. Unused on a disk. */
@@ -26,7 +26,7 @@ export interface WrittenPart {
 interface JoinOptions {
   /** The final path. The joined file does not have this name yet, see `GrowingFile`. */
   readonly path: string;
-  readonly parts: readonly WrittenPart[];
+  readonly parts: readonly RowsFile[];
   readonly compression: Compression;
   /** True when quoted fields may contain line ends. */
   readonly quoted: boolean;
@@ -67,7 +67,7 @@ export async function joinParts(options: JoinOptions): Promise<JoinedFile> {
 }
 
 /** Appends the first bytes of a part unchanged. The whole part is read for its SHA-256. */
-async function copy(to: GrowingFile, part: WrittenPart, bytes: number, signal: AbortSignal): Promise<void> {
+async function copy(to: GrowingFile, part: RowsFile, bytes: number, signal: AbortSignal): Promise<void> {
   const { path, version } = part;
   if (part.bytes === 0) return;
   const hash = createHash('sha256');
@@ -125,7 +125,7 @@ class Members {
     this.#size = options.member ?? MEMBER;
   }
 
-  async add(part: WrittenPart): Promise<void> {
+  async add(part: RowsFile): Promise<void> {
     const full = this.#bytes === 0 ? part.fullBytes : 0;
     await copy(this.#file, part, full, this.#options.signal);
     if (full === part.bytes) return;

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LedgerAnswer } from '../../src/ledger/ledger.ts';
 import type { SharedAnswer } from '../../src/ledger/options.ts';
 import type { LedgerLocation } from '../../src/definition/ledger-location.ts';
-import { packPart, unpackParts, type SegmentPart } from '../../src/ledger/s3/segment.ts';
+import { packAnswers, unpackAnswers, type RunAnswers } from '../../src/ledger/s3/segment.ts';
 import { S3Contents } from '../../src/ledger/s3/s3-contents.ts';
 import { Segments } from '../../src/ledger/s3/segments.ts';
 import { SegmentSeries } from '../../src/ledger/s3/series.ts';
@@ -23,7 +23,7 @@ const answer: fc.Arbitrary<LedgerAnswer> = fc.oneof(
   fc.constantFrom<LedgerAnswer>({ kind: 'miss' }, { kind: 'suppressed' }),
   fc.record({ kind: fc.constant('failed' as const), code: text, attempts: fc.nat(9), requestId: fc.option(text) }),
 );
-const part: fc.Arbitrary<SegmentPart> = fc
+const part: fc.Arbitrary<RunAnswers> = fc
   .tuple(text, text, fc.array(fc.tuple(fc.tuple(text, text, text), text, fc.nat(), answer), { maxLength: 20 }))
   .map(([job, run, answers]) => ({
     job,
@@ -36,9 +36,9 @@ describe('a segment', () => {
   it('returns its parts unchanged, also when parts are appended to it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 4 }), async (parts) => {
-        const packed = await Promise.all(parts.map(async (one) => (await packPart(one)).packed));
-        expect(await unpackParts(Buffer.concat(packed), 's3://b/l')).toEqual(parts);
-        expect(await unpackParts(Buffer.concat(packed.slice(1)), 's3://b/l')).toEqual(parts.slice(1));
+        const packed = await Promise.all(parts.map(async (one) => (await packAnswers(one)).packed));
+        expect(await unpackAnswers(Buffer.concat(packed), 's3://b/l')).toEqual(parts);
+        expect(await unpackAnswers(Buffer.concat(packed.slice(1)), 's3://b/l')).toEqual(parts.slice(1));
       }),
       { numRuns: 50 },
     );
@@ -56,7 +56,7 @@ describe('a segment', () => {
     ['from a newer version', gzipSync('{"v":9,"job":"j","run":"r","lookups":0,"reused":0,"lastAt":0,"scopes":[]}\n')],
     ['larger than the limit', gzipSync(Buffer.alloc(97 * 1024 * 1024))],
   ])('reading ends with 74 and names the object when it is %s', async (_name, bytes) => {
-    await expect(unpackParts(bytes, 's3://b/l/segment.gz')).rejects.toMatchObject({
+    await expect(unpackAnswers(bytes, 's3://b/l/segment.gz')).rejects.toMatchObject({
       exitCode: 74,
       message: expect.stringContaining('s3://b/l/segment.gz'),
     });
@@ -64,7 +64,7 @@ describe('a segment', () => {
 });
 
 describe('a series of segments', () => {
-  const some: SegmentPart = {
+  const some: RunAnswers = {
     job: 'j',
     run: 'r',
     totals: { lookups: 1, reused: 0, lastAt: 1 },
@@ -90,7 +90,7 @@ describe('a series of segments', () => {
       await series.write();
       await series.write();
     }
-    const found = await Promise.all([...objects.values()].map((bytes) => unpackParts(bytes, 's3://b/l')));
+    const found = await Promise.all([...objects.values()].map((bytes) => unpackAnswers(bytes, 's3://b/l')));
     expect(found.flat()).toHaveLength(200);
     expect(objects.size).toBeGreaterThan(3);
     expect(objects.size).toBeLessThan(15);

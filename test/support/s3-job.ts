@@ -1,6 +1,6 @@
 /** A job whose files all lie in S3, behind a proxy that counts requests and injects faults. Used by test/crash and bench/crash.ts. */
 import { rm, writeFile } from 'node:fs/promises';
-import { unpackParts } from '../../src/ledger/s3/segment.ts';
+import { unpackAnswers } from '../../src/ledger/s3/segment.ts';
 import { s3Environment, type TestBucket } from '../s3/bucket.ts';
 import type { FaultProxy, Fault, Relayed } from '../services/fault-proxy.ts';
 import type { Facts } from '../services/needed.ts';
@@ -102,7 +102,7 @@ export async function killedAt(
 export async function durableIn({ bucket, prefix }: S3Site): Promise<ReadonlySet<string>> {
   const names = new Set<string>();
   for (const key of await bucket.names(prefix + LEDGER)) {
-    const parts = await unpackParts((await bucket.get(key)) ?? Buffer.alloc(0), key);
+    const parts = await unpackAnswers((await bucket.get(key)) ?? Buffer.alloc(0), key);
     for (const {
       scope: [, step],
       key: asked,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { KEPT } from '../../src/processor/result.ts';
 import { csvRow } from '../../src/formats/csv/csv-row.ts';
-import { joinParts, type WrittenPart } from '../../src/writer/joined-file.ts';
+import { joinParts, type RowsFile } from '../../src/writer/joined-file.ts';
 import { START_MARK } from '../../src/writer/resume-point.ts';
 import { OutputWriter } from '../../src/writer/output-writer.ts';
 import type { Compression } from '../../src/formats/input-record.ts';
@@ -25,7 +25,7 @@ const signal = new AbortController().signal;
 let made = 0;
 
 /** The parts that a run would write from these rows. */
-async function write(rows: readonly Buffer[], header: Buffer | null, compression: Compression): Promise<WrittenPart> {
+async function write(rows: readonly Buffer[], header: Buffer | null, compression: Compression): Promise<RowsFile> {
   const path = join(folder, `out-${made++}`);
   const writer = await OutputWriter.open({
     path,

@@ -3,7 +3,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { s3Storage } from '../../src/storage/s3-storage.ts';
 import { compressMember } from '../../src/formats/compression/compressor.ts';
-import { joinParts, type JoinedFile, type WrittenPart } from '../../src/writer/joined-file.ts';
+import { joinParts, type JoinedFile, type RowsFile } from '../../src/writer/joined-file.ts';
 import { makeBucket, s3Environment } from '../s3/bucket.ts';
 import { FaultProxy, SLOW_DOWN, type Fault, type Relayed } from '../services/fault-proxy.ts';
 import { describeWith } from '../services/needed.ts';
@@ -31,7 +31,7 @@ await describeWith('s3', 'parts in S3', async (server) => {
     proxy.faultFor = () => null;
   });
 
-  async function putParts(contents: readonly Buffer[], full: readonly number[] = []): Promise<WrittenPart[]> {
+  async function putParts(contents: readonly Buffer[], full: readonly number[] = []): Promise<RowsFile[]> {
     return Promise.all(
       contents.map(async (content, i) => {
         await bucket.put(`${prefix}part-${i}`, content);
@@ -47,7 +47,7 @@ await describeWith('s3', 'parts in S3', async (server) => {
     );
   }
 
-  const join = (parts: readonly WrittenPart[], compression: 'none' | 'gzip' = 'none', rows = 5_000): Promise<JoinedFile> =>
+  const join = (parts: readonly RowsFile[], compression: 'none' | 'gzip' = 'none', rows = 5_000): Promise<JoinedFile> =>
     joinParts({ path: at('out'), parts, compression, quoted: false, fence: fence(), signal, member: { rows, bytes: 64 * MIB } });
 
   /** Publishes the file as a job does whose checkpoint says `finishing`, perhaps in another process. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readSlots } from '../../checkpoint/call-slots.ts';
 import type { Reporter } from '../progress/reporter.ts';
 import type { Report } from '../report/report.ts';
-import type { RunParts } from '../progress/snapshot.ts';
+import type { WatchedRun } from '../progress/snapshot.ts';
 import type { SilenceWatch } from '../progress/silence.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { MonitorAddress } from '../../telemetry/listen-address.ts';
@@ -68,7 +68,7 @@ export async function openMonitor(
     ...served,
     watching: (reporter) => ({
       ...reporter,
-      start: (parts: RunParts) => {
+      start: (parts: WatchedRun) => {
         look = viewsOf(parts, () => performance.now(), Date.now);
         last = null;
         state = 'running';

@@ -6,7 +6,7 @@ import type { StoredSlots } from '../../checkpoint/call-slots.ts';
 import type { WaitTotals } from '../../checkpoint/wait-log.ts';
 import { ownRpm } from '../shards/shard-job.ts';
 import { bytesBefore } from '../../checkpoint/expected-records.ts';
-import { countsOf, snapshots, type HeldUp, type RunParts, type Snapshot } from '../progress/snapshot.ts';
+import { countsOf, snapshots, type HeldUp, type WatchedRun, type Snapshot } from '../progress/snapshot.ts';
 
 /** Rates are taken over at least this long, however many requests come. */
 const SNAPSHOT_EVERY_MS = 500;
@@ -21,7 +21,7 @@ export interface RunView {
   /** Its counts are from the moment of the request. */
   readonly snapshot: Snapshot;
   readonly meter: Meter;
-  readonly pool: Pick<RunParts['pool'], 'concurrency' | 'inFlight' | 'waiting' | 'outage'>;
+  readonly pool: Pick<WatchedRun['pool'], 'concurrency' | 'inFlight' | 'waiting' | 'outage'>;
   readonly rpm: number | null;
   /** The requests a minute that are this run's own: a shard has a share. */
   readonly ownRpm: number | null;
@@ -52,7 +52,7 @@ export interface RunView {
 }
 
 /** Makes views of a run. @param now monotonic milliseconds. @param wallNow Unix time, milliseconds */
-export function viewsOf(source: RunParts, now: () => number, wallNow: () => number): () => RunView {
+export function viewsOf(source: WatchedRun, now: () => number, wallNow: () => number): () => RunView {
   const { counters, job, limiter, loop, pool, providers = [] } = source;
   const creditsBefore = new Map(providers.map((provider) => [provider.name, provider.counters.credits]));
   const { manifest, mark } = source.checkpoint;

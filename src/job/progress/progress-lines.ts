@@ -14,7 +14,7 @@ const NARROW_NAME = 16;
 const LABEL_WIDTH = 10;
 const SEPARATOR = ' · ';
 
-interface Part {
+interface LineItem {
   readonly text: string;
   readonly style?: Style;
   /** Put before it, except at the beginning of a line; default ` · `. */
@@ -41,7 +41,7 @@ export function progressLines(name: string, now: Snapshot, { columns, rows }: Te
     return [fitted(partsOf(shown, now, columns < WIDE ? NARROW_BAR_WIDTH : BAR_WIDTH), room, paint)];
   }
   const { head, wait, done, rate, quota, eta, outcomes, more } = piecesOf(name, now, BAR_WIDTH);
-  const line = (label: string, parts: readonly Part[]): string[] =>
+  const line = (label: string, parts: readonly LineItem[]): string[] =>
     parts.length === 0 ? [] : [paint('dim', `  ${label.padEnd(LABEL_WIDTH)}`) + fitted(parts, room - 2 - LABEL_WIDTH, paint)];
   return [
     fitted([head, ...done], room, paint),
@@ -52,8 +52,8 @@ export function progressLines(name: string, now: Snapshot, { columns, rows }: Te
 }
 
 /** The parts in their order that fit, the most important first. The first part is cut when even that does not fit. */
-function fitted(parts: readonly Part[], room: number, paint: Paint): string {
-  const kept = new Set<Part>();
+function fitted(parts: readonly LineItem[], room: number, paint: Paint): string {
+  const kept = new Set<LineItem>();
   let left = room;
   for (const part of parts.toSorted((one, other) => one.rank - other.rank)) {
     const needed = part.text.length + (kept.size === 0 ? 0 : (part.separator ?? SEPARATOR).length);
@@ -71,7 +71,7 @@ function fitted(parts: readonly Part[], room: number, paint: Paint): string {
 }
 
 /** Everything in one line: name, bar, share, the wait, rows, rate, quota used, ETA, outcomes. */
-function partsOf(name: string, now: Snapshot, barWidth: number): Part[] {
+function partsOf(name: string, now: Snapshot, barWidth: number): LineItem[] {
   const { head, wait, done, rate, quota, eta, outcomes, more } = piecesOf(name, now, barWidth);
   const all = outcomes.map(({ text }) => text).join(' ');
   return [head, ...wait, ...done, rate, ...quota, ...eta, ...(all === '' ? [] : [{ text: all, rank: 6 }]), ...more];
@@ -80,18 +80,19 @@ function partsOf(name: string, now: Snapshot, barWidth: number): Part[] {
 function piecesOf(name: string, now: Snapshot, barWidth: number) {
   const { heldUp, quotaShare, etaMs, tally, retries, throttled, verifyRequests } = now;
   return {
-    head: { text: `${name} [${barOf(now, barWidth)}] ${Math.floor(now.share * 100)}%`, rank: 0, style: 'bold' } satisfies Part,
-    wait: heldUp === null ? [] : [{ text: formatWait(heldUp), rank: 1, style: heldUp.by === 'outage' ? 'red' : 'yellow' } satisfies Part],
+    head: { text: `${name} [${barOf(now, barWidth)}] ${Math.floor(now.share * 100)}%`, rank: 0, style: 'bold' } satisfies LineItem,
+    wait:
+      heldUp === null ? [] : [{ text: formatWait(heldUp), rank: 1, style: heldUp.by === 'outage' ? 'red' : 'yellow' } satisfies LineItem],
     done: [
       { text: formatDone(now), rank: 2 },
       ...(now.inProgress > 0 ? [{ text: `${count(now.inProgress)} in progress`, rank: 8, separator: ' + ' }] : []),
-    ] satisfies Part[],
-    rate: { text: `${count(Math.round(now.callsPerSecond))} requests/s`, rank: 4 } satisfies Part,
-    quota: quotaShare === null ? [] : [{ text: `quota ${Math.round(quotaShare * 100)}%`, rank: 5 } satisfies Part],
-    eta: heldUp === null && etaMs !== null && now.share < 1 ? [{ text: `ETA ${duration(etaMs)}`, rank: 3 } satisfies Part] : [],
+    ] satisfies LineItem[],
+    rate: { text: `${count(Math.round(now.callsPerSecond))} requests/s`, rank: 4 } satisfies LineItem,
+    quota: quotaShare === null ? [] : [{ text: `quota ${Math.round(quotaShare * 100)}%`, rank: 5 } satisfies LineItem],
+    eta: heldUp === null && etaMs !== null && now.share < 1 ? [{ text: `ETA ${duration(etaMs)}`, rank: 3 } satisfies LineItem] : [],
     outcomes: Object.entries(tally.outcomes)
       .filter(([, n]) => n > 0)
-      .map(([outcome, n]): Part => {
+      .map(([outcome, n]): LineItem => {
         const style = outcome === 'failed' ? 'red' : outcome === 'matched' ? 'green' : null;
         return { text: `${outcome} ${count(n)}`, rank: 6, ...(style === null ? {} : { style }) };
       }),
@@ -101,7 +102,7 @@ function piecesOf(name: string, now: Snapshot, barWidth: number) {
       ...(verifyRequests === undefined
         ? []
         : [`verify ${count(verifyRequests.addresses)} a request (${count(verifyRequests.tooLarge)} too large)`]),
-    ].map((text): Part => ({ text, rank: 7 })),
+    ].map((text): LineItem => ({ text, rank: 7 })),
   };
 }
 

@@ -1,12 +1,12 @@
 import type { JobPaths } from '../lifecycle/paths.ts';
 import type { Report } from '../report/report.ts';
 import type { RunMessages } from './run-messages.ts';
-import type { RunParts } from './snapshot.ts';
+import type { WatchedRun } from './snapshot.ts';
 
 /** Shows a run to its user. Everything goes to standard error; standard output carries data only. */
 export interface Reporter extends RunMessages {
   /** The run begins: shows progress from here on. */
-  start(parts: RunParts): void;
+  start(parts: WatchedRun): void;
   /** Ends the progress. */
   stop(): void;
   /** The run stopped early; `report` has its totals so far. */

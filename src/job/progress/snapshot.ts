@@ -12,8 +12,8 @@ import type { SilenceWatch } from './silence.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { WaitReason } from '../../util/waits.ts';
 
-/** The open parts of a run, as far as progress, monitor and report look at them. */
-export interface RunParts {
+/** A run, as far as progress, monitor and report look at it. */
+export interface WatchedRun {
   /** The whole job, or the job of a shard. */
   readonly job: CompiledJob;
   readonly checkpoint: Checkpoint;
@@ -80,7 +80,7 @@ export function formatOutage(lastLookups: string | null): string {
 }
 
 /** An outage, a pause and a used-up quota show at once; other waits when no request was sent for some seconds. */
-function heldUp({ limiter, pool, silence }: RunParts): HeldUp | null {
+function heldUp({ limiter, pool, silence }: WatchedRun): HeldUp | null {
   const { outage } = pool;
   const forMs = silence?.silentMs ?? 0;
   if (outage !== null)
@@ -104,7 +104,7 @@ function heldUp({ limiter, pool, silence }: RunParts): HeldUp | null {
   return wait === undefined ? null : { by: wait.reason, what: wait.what, forMs, leftMs: silence?.leftMs ?? null };
 }
 
-export function countsOf(source: RunParts): Counts {
+export function countsOf(source: WatchedRun): Counts {
   const { counters, loop, pool, writer } = source;
   const verify = counters.requestSize('verify');
   return {
@@ -122,7 +122,7 @@ export function countsOf(source: RunParts): Counts {
 const SMOOTHING = 0.2;
 
 /** Makes snapshots; each call measures the time since the last one. @param now monotonic milliseconds */
-export function snapshots(source: RunParts, rpm: number | null, limit: number | null, now: () => number): () => Snapshot {
+export function snapshots(source: WatchedRun, rpm: number | null, limit: number | null, now: () => number): () => Snapshot {
   const { checkpoint, counters } = source;
   let last = { at: now(), rows: doneOf(source), calls: counters.callsNow };
   const doneBefore = last.rows;
@@ -172,13 +172,13 @@ export function snapshots(source: RunParts, rpm: number | null, limit: number | 
 /** Waits during which nothing can be sent: they do not count for the speed of the run. */
 const STOPPED_BY: ReadonlySet<WaitReason> = new Set<WaitReason>(['lock', 'outage', 'throttled', 'redis', 'storage']);
 
-function doneOf({ checkpoint, loop, writer }: RunParts): number {
+function doneOf({ checkpoint, loop, writer }: WatchedRun): number {
   return recordsDone(checkpoint, writer.tally.total, loop.lastWritten ?? checkpoint.mark.position);
 }
 
 /** @param limit `limits.limit` as it is for this run */
 export function expectedOf(
-  { checkpoint, loop, writer }: Pick<RunParts, 'checkpoint' | 'loop' | 'writer'>,
+  { checkpoint, loop, writer }: Pick<WatchedRun, 'checkpoint' | 'loop' | 'writer'>,
   limit: number | null,
 ): ExpectedRecords | null {
   return expectedRecords(checkpoint, {

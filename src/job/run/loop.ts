@@ -24,7 +24,7 @@ interface FinishedRecord {
   readonly bytes: number;
 }
 
-interface LoopParts {
+interface LoopDependencies {
   readonly state: RunState;
   /** The input in batches, from where the run begins. */
   readonly records: AsyncIterable<readonly InputRecord[]>;
@@ -47,7 +47,7 @@ interface LoopParts {
  * between reader and writer, the pool, the ledger and the writer have room.
  */
 export class RecordLoop {
-  readonly #parts: LoopParts;
+  readonly #parts: LoopDependencies;
   readonly #results = new ReorderBuffer<FinishedRecord>();
   readonly #startTimes = new StartTimes();
   #started = 0;
@@ -61,7 +61,7 @@ export class RecordLoop {
   lastStarted: InputRecord['end'] | null = null;
   lastWritten: InputRecord['end'] | null = null;
 
-  constructor(parts: LoopParts) {
+  constructor(parts: LoopDependencies) {
     this.#parts = parts;
   }
 

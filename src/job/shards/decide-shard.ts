@@ -19,7 +19,7 @@ import { clearShards, clearUnfinished } from './clear.ts';
 import { serviceAddressIn } from '../lifecycle/changed-definition.ts';
 import { finishJoin, joinShards } from './join.ts';
 import { joinedCheckpoint } from './merge.ts';
-import { readParts, type ShardPart } from './parts.ts';
+import { readParts, type ShardState } from './parts.ts';
 import { shardName } from './shard-job.ts';
 import { newShardPlan, readShardPlan, writeShardPlan, type ShardPlan } from './shard-plan.ts';
 
@@ -83,7 +83,7 @@ async function joinAll(
   job: CompiledJob,
   paths: JobPaths,
   plan: ShardPlan,
-  parts: readonly ShardPart[],
+  parts: readonly ShardState[],
   lock: JobLock,
   options: DecideShardOptions,
 ): Promise<ShardDecision> {
@@ -198,7 +198,7 @@ export async function previewShardPlan(
 }
 
 /** @throws ConfigError 78 */
-function refuseOtherPlan(job: CompiledJob, paths: JobPaths, { of }: Shard, plan: ShardPlan, parts: readonly ShardPart[]): void {
+function refuseOtherPlan(job: CompiledJob, paths: JobPaths, { of }: Shard, plan: ShardPlan, parts: readonly ShardState[]): void {
   const { answered, totals } = joinedCheckpoint(
     job,
     paths,

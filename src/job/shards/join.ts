@@ -5,7 +5,7 @@ import type { JobLock } from '../../lock/job-lock.ts';
 import { InputError } from '../../util/errors.ts';
 import { Ledger } from '../../ledger/ledger.ts';
 import { isShared } from '../../definition/ledger-location.ts';
-import { joinParts, type WrittenPart } from '../../writer/joined-file.ts';
+import { joinParts, type RowsFile } from '../../writer/joined-file.ts';
 import { resumeStates, START_MARK } from '../../writer/resume-point.ts';
 import { findPreviousRun } from '../lifecycle/find-previous-run.ts';
 import { commitAgain, finishingCheckpoint, putInPlace } from '../lifecycle/commit.ts';
@@ -13,7 +13,7 @@ import type { JobPaths } from '../lifecycle/paths.ts';
 import { exists, isUnchanged } from '../lifecycle/start-checks.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { joinedCheckpoint } from './merge.ts';
-import type { ShardPart } from './parts.ts';
+import type { ShardState } from './parts.ts';
 import type { ShardPlan } from './shard-plan.ts';
 import { present } from '../../util/assert.ts';
 
@@ -33,7 +33,7 @@ export async function joinShards(
   job: CompiledJob,
   paths: JobPaths,
   plan: ShardPlan,
-  parts: readonly ShardPart[],
+  parts: readonly ShardState[],
   lock: JobLock,
   signal: AbortSignal,
 ): Promise<Checkpoint> {
@@ -98,12 +98,12 @@ async function lookupsOf(job: CompiledJob, paths: JobPaths, { run, totals: { loo
   }
 }
 
-function finishedPart({ paths, checkpoint }: ShardPart): Finished {
+function finishedPart({ paths, checkpoint }: ShardState): Finished {
   const finished = present(checkpoint, `${paths.output} has finished`);
   return { paths, checkpoint: finished, result: present(finished.result, `${paths.output} has finished`) };
 }
 
-function rowsOf({ paths, checkpoint, result }: Finished, header: boolean): WrittenPart {
+function rowsOf({ paths, checkpoint, result }: Finished, header: boolean): RowsFile {
   return {
     path: paths.output,
     version: result.versions?.output ?? '',
@@ -114,7 +114,7 @@ function rowsOf({ paths, checkpoint, result }: Finished, header: boolean): Writt
   };
 }
 
-function errorsOf({ paths, result }: Finished): WrittenPart {
+function errorsOf({ paths, result }: Finished): RowsFile {
   return {
     path: paths.errors,
     version: result.versions?.errors ?? '',

@@ -8,7 +8,7 @@ import { recordsOf, shardJob } from './shard-job.ts';
 import type { ShardPlan } from './shard-plan.ts';
 
 /** A shard's part of the job, from its checkpoint. */
-export interface ShardPart {
+export interface ShardState {
   readonly job: CompiledJob;
   readonly paths: JobPaths;
   /** Null before the shard has begun. */
@@ -18,11 +18,11 @@ export interface ShardPart {
 }
 
 /** @throws InputError, StorageError */
-export async function readParts(job: CompiledJob, plan: ShardPlan): Promise<ShardPart[]> {
+export async function readParts(job: CompiledJob, plan: ShardPlan): Promise<ShardState[]> {
   return mapConcurrently(plan.ranges, FILES_AT_ONCE, (_, index) => readPart(job, plan, index));
 }
 
-async function readPart(job: CompiledJob, plan: ShardPlan, index: number): Promise<ShardPart> {
+async function readPart(job: CompiledJob, plan: ShardPlan, index: number): Promise<ShardState> {
   const own = shardJob(job, plan, index);
   const paths = pathsOf(own);
   const found = await readCheckpoint(paths.checkpoint);

@@ -5,7 +5,7 @@ import { mapConcurrently } from '../../util/map-concurrently.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { joinedCheckpoint } from './merge.ts';
-import { readParts, type ShardPart } from './parts.ts';
+import { readParts, type ShardState } from './parts.ts';
 import { recordsOf, shardName } from './shard-job.ts';
 import type { ShardPlan } from './shard-plan.ts';
 
@@ -52,7 +52,7 @@ export async function statusOfShards(job: CompiledJob, paths: JobPaths, plan: Sh
   };
 }
 
-async function statusOf({ paths, checkpoint, finished }: ShardPart, shard: string, of: number, now: number): Promise<ShardStatus> {
+async function statusOf({ paths, checkpoint, finished }: ShardState, shard: string, of: number, now: number): Promise<ShardStatus> {
   const held = (await currentHolder(paths.lock, now)) !== null;
   const state = finished ? 'finished' : held ? 'running' : checkpoint === null ? 'not_started' : 'stopped';
   return { shard, state, rows: (checkpoint?.result ?? checkpoint?.mark)?.tally.total ?? 0, of, updatedAt: checkpoint?.updatedAt ?? null };

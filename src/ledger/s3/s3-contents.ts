@@ -5,7 +5,7 @@ import type { Purged, PurgeFilter } from '../purge.ts';
 import type { SharedAnswer } from '../options.ts';
 import { countStep, SharedCounts, sharedPurgeTest } from '../shared-counts.ts';
 import type { LedgerStats } from '../stats.ts';
-import { packPart, type SegmentPart } from './segment.ts';
+import { packAnswers, type RunAnswers } from './segment.ts';
 import type { Segments } from './segments.ts';
 
 /** Reads of a segment that grows meanwhile. */
@@ -79,8 +79,8 @@ export class S3Contents implements LedgerContents {
   }
 }
 
-async function packAll(parts: readonly SegmentPart[]): Promise<Buffer> {
+async function packAll(parts: readonly RunAnswers[]): Promise<Buffer> {
   const members: Buffer[] = [];
-  for (const part of parts) members.push((await packPart(part)).packed);
+  for (const part of parts) members.push((await packAnswers(part)).packed);
   return Buffer.concat(members);
 }

@@ -14,7 +14,7 @@ const VERSION = 1;
 const LARGEST_BYTES = 96 * 1024 * 1024;
 
 /** Answers of one run. */
-export interface SegmentPart {
+export interface RunAnswers {
   readonly job: string;
   readonly run: string;
   /** As they were when the part was made. */
@@ -33,13 +33,13 @@ interface Header extends SharedTotals {
 type Line = readonly [scope: number, key: string, at: number, kind: number, body: string];
 
 /** A part as a gzip member. */
-export async function packPart(part: SegmentPart): Promise<{ readonly packed: Buffer; readonly plainBytes: number }> {
+export async function packAnswers(part: RunAnswers): Promise<{ readonly packed: Buffer; readonly plainBytes: number }> {
   const plain = Buffer.from(textOf(part));
   return { packed: await promisify(gzip)(plain, { level: 6 }), plainBytes: plain.length };
 }
 
 /** The parts of a segment, or of its end. @throws StorageError when the bytes are no segment */
-export async function unpackParts(bytes: Buffer, uri: string): Promise<SegmentPart[]> {
+export async function unpackAnswers(bytes: Buffer, uri: string): Promise<RunAnswers[]> {
   if (bytes.length === 0) return [];
   try {
     const plain = await promisify(gunzip)(bytes, { maxOutputLength: LARGEST_BYTES });
@@ -52,7 +52,7 @@ export async function unpackParts(bytes: Buffer, uri: string): Promise<SegmentPa
   }
 }
 
-function textOf({ job, run, totals, answers }: SegmentPart): string {
+function textOf({ job, run, totals, answers }: RunAnswers): string {
   const numbers = new Map<string, number>();
   const scopes: SharedAnswer['scope'][] = [];
   const lines = answers.map(({ scope, key, at, answer }) => {
@@ -69,8 +69,8 @@ function textOf({ job, run, totals, answers }: SegmentPart): string {
   return `${[JSON.stringify(header), ...lines].join('\n')}\n`;
 }
 
-function partsIn(text: string): SegmentPart[] {
-  const parts: (SegmentPart & { readonly answers: SharedAnswer[] })[] = [];
+function partsIn(text: string): RunAnswers[] {
+  const parts: (RunAnswers & { readonly answers: SharedAnswer[] })[] = [];
   let scopes: Header['scopes'] = [];
   for (const line of text.split('\n')) {
     if (line === '') continue;

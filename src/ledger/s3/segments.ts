@@ -7,7 +7,7 @@ import { RETRY_POLICY } from '../../s3/retry.ts';
 import { getSmall, putSmall } from '../../s3/small-object.ts';
 import { parseS3Uri, type S3Location } from '../../s3/uri.ts';
 import { ConfigError, StorageError } from '../../util/errors.ts';
-import { unpackParts, type SegmentPart } from './segment.ts';
+import { unpackAnswers, type RunAnswers } from './segment.ts';
 
 /** A segment of this size is full, bytes before compression. */
 export const FULL_BYTES = 16 * 1024 * 1024;
@@ -82,14 +82,14 @@ export class Segments {
   async read(
     name: string,
     from: number,
-  ): Promise<{ readonly parts: readonly SegmentPart[]; readonly bytes: number; readonly etag: string }> {
+  ): Promise<{ readonly parts: readonly RunAnswers[]; readonly bytes: number; readonly etag: string }> {
     const { bytes, etag = '' } =
       (await this.#failing('read', () => getSmall(this.#access, this.#placeOf(name), LARGEST_BYTES, this.#signal, from))) ?? {};
     if (bytes === undefined)
       throw new StorageError('ledger_failed', `${this.uri}/${name} was removed while the ledger was read`, {
         hint: 'Run the same command again: the job resumes.',
       });
-    return { parts: await unpackParts(bytes, `${this.uri}/${name}`), bytes: from + bytes.length, etag };
+    return { parts: await unpackAnswers(bytes, `${this.uri}/${name}`), bytes: from + bytes.length, etag };
   }
 
   async write(name: string, bytes: Buffer): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { packPart, type SegmentPart } from './segment.ts';
+import { packAnswers, type RunAnswers } from './segment.ts';
 import { FULL_BYTES } from './segments.ts';
 
 /** Where segments go. */
@@ -32,9 +32,9 @@ export class SegmentSeries {
   }
 
   /** Adds a part; durable when `write` has returned. */
-  async add(part: SegmentPart): Promise<void> {
+  async add(part: RunAnswers): Promise<void> {
     if (this.#plainBytes >= this.#fullBytes) await this.#begin();
-    const { packed, plainBytes } = await packPart(part);
+    const { packed, plainBytes } = await packAnswers(part);
     this.#members.push(packed);
     this.#plainBytes += plainBytes;
     this.#written = false;

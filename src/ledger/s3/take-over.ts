@@ -1,7 +1,7 @@
 import { MS_PER_DAY } from '../reuse.ts';
 import type { SharedTotals, WorkingFile } from '../working-file.ts';
 import type { S3LedgerOptions } from './s3-ledger-options.ts';
-import type { SegmentPart } from './segment.ts';
+import type { RunAnswers } from './segment.ts';
 import type { Listed, Segments } from './segments.ts';
 
 /** From this size on, the copy takes long enough to report it. */
@@ -54,7 +54,7 @@ function mayHelp({ name, writtenAt }: Listed, { run, maxAgeDays, now }: S3Ledger
 }
 
 /** A run's totals, as the parts state them; null when they do not. */
-function totalsOf(parts: readonly SegmentPart[], run: string): SharedTotals | null {
+function totalsOf(parts: readonly RunAnswers[], run: string): SharedTotals | null {
   const own = parts.filter((part) => part.run === run).map(({ totals }) => totals);
   const most = (of: keyof SharedTotals): number => own.reduce((sum, totals) => Math.max(sum, totals[of]), 0);
   return own.length === 0 ? null : { lookups: most('lookups'), reused: most('reused'), lastAt: most('lastAt') };

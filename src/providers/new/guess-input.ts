@@ -5,10 +5,10 @@ import { maySetHeader } from '../definition/check-headers.ts';
 import { listOf, textOf } from './openapi-document.ts';
 import { inComment, wholeSchema } from './schema-fields.ts';
 
-type Part = 'email' | 'linkedin_url' | 'phone' | 'name' | 'first_name' | 'last_name' | 'domain' | 'company';
+type InputName = 'email' | 'linkedin_url' | 'phone' | 'name' | 'first_name' | 'last_name' | 'domain' | 'company';
 
 /** By the name of a parameter, lower case without separators. */
-const PARTS: readonly (readonly [RegExp, Part])[] = [
+const PARTS: readonly (readonly [RegExp, InputName])[] = [
   [/^(?:work|person|contact|professional|personal)?emails?(?:address)?$/, 'email'],
   [/^emailtoverify$|^address$|^recipient$/, 'email'],
   [/linkedin|^profile(?:url)?$|^socialurl$/, 'linkedin_url'],
@@ -24,7 +24,7 @@ const API_KEY = /^(?:x?apikey|apitoken|accesstoken|token|key|xapikey|authorizati
 export const bare = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
 /** The part of a lookup that a parameter of this name takes; null for another. */
-export function partOf(name: string, operation: OperationName): Part | null {
+export function partOf(name: string, operation: OperationName): InputName | null {
   const part = PARTS.find(([pattern]) => pattern.test(bare(name)))?.[1] ?? null;
   return operation === 'company' && part === 'name' ? null : part;
 }
@@ -38,7 +38,7 @@ export interface Input {
   readonly name: string;
   /** JSONata; null when the document shows no value for it. */
   readonly expression: string | null;
-  readonly part: Part | null;
+  readonly part: InputName | null;
   readonly isRequired: boolean;
   readonly description: string;
 }
@@ -128,7 +128,7 @@ export function allInputs({ path, query, headers, body }: Inputs): readonly Inpu
   return [...path, ...query, ...headers, ...flat(body)];
 }
 
-const PROVIDED: Readonly<Record<ProviderKey, readonly Part[]>> = {
+const PROVIDED: Readonly<Record<ProviderKey, readonly InputName[]>> = {
   email: ['email'],
   linkedin_url: ['linkedin_url'],
   phone: ['phone'],

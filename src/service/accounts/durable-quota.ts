@@ -13,7 +13,7 @@ import {
   type QuotaDecision,
   type QuotaLedger,
 } from './token-bucket.ts';
-import type { Journal, Part, JournalMember } from '../store/journal.ts';
+import type { Journal, JournalWrite, JournalMember } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 
 /** The reserve that one write sets aside: the requests of this time, milliseconds. */
@@ -92,7 +92,7 @@ export class DurableQuota implements QuotaLedger, JournalMember {
     this.#unwritten.clear();
   }
 
-  *parts(): Iterable<Part> {
+  *parts(): Iterable<JournalWrite> {
     for (const keyId of this.#unwritten) {
       yield {
         charges: keyId,

@@ -1,6 +1,6 @@
 /** API keys in use and their balances: keys of the store, and keys that only this process accepts. */
 import { findKey, findKeyById, isCounted, apiKeyHash, PLANS, revokedTest, type FoundKey, type KeyRow, type Region } from './keys.ts';
-import type { Journal, Part, JournalMember } from '../store/journal.ts';
+import type { Journal, JournalWrite, JournalMember } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 
 /** How late a revocation by another process may take effect, milliseconds. */
@@ -254,7 +254,7 @@ export class KeyRing implements JournalMember {
     this.#unwritten.clear();
   }
 
-  *parts(): Iterable<Part> {
+  *parts(): Iterable<JournalWrite> {
     for (const id of this.#unwritten) {
       yield {
         charges: id,

@@ -74,7 +74,7 @@ export interface FeatureDependencies
 }
 
 /** The parts that `app.ts` makes for them. */
-interface FeatureParts {
+interface FeatureServices {
   readonly jobs: VerificationJobs;
   readonly uploads: BatchDependencies['uploads'];
   readonly readiness: () => Readiness;
@@ -84,7 +84,7 @@ interface FeatureParts {
 export function addFeatures(
   add: (operation: Operation, handler: RouteHandlerMethod) => void,
   needs: FeatureDependencies,
-  { jobs, uploads, readiness }: FeatureParts,
+  { jobs, uploads, readiness }: FeatureServices,
 ): void {
   const paid = (operation: Operation, endpoint: Endpoint): void => add(operation, apiRoute(needs, endpoint));
   const free = (operation: Operation, endpoint: Endpoint, typeOf?: (request: FastifyRequest) => string): void =>

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { openSecret, sealSecret } from '../accounts/sealed-secret.ts';
 import { AnswerRows, type FirstAnswer, type NewAnswer, type Without } from '../store/rows/answer-rows.ts';
 import { erasedSince } from '../store/identity/erased-since.ts';
-import type { Journal, Part, JournalMember } from '../store/journal.ts';
+import type { Journal, JournalWrite, JournalMember } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 import { storeUnwritable } from '../accounts/store-refusals.ts';
 
@@ -163,7 +163,7 @@ export class Idempotency implements JournalMember {
     this.#written = 0;
   }
 
-  *parts(): Iterable<Part> {
+  *parts(): Iterable<JournalWrite> {
     for (const waiting of this.#waiting.values())
       yield { chargedTo: waiting.ticket.keyId, write: () => this.#write([waiting]), giveUp: () => this.#lose(waiting) };
     if (this.#isPurgeDue()) yield { write: () => this.#throwAway(), giveUp: () => void (this.#canPurge = false) };

@@ -3,7 +3,7 @@
  * long as a paid answer does.
  */
 import { isSqliteError } from '../../sqlite/busy.ts';
-import type { Journal, Part, JournalMember } from '../store/journal.ts';
+import type { Journal, JournalWrite, JournalMember } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 import { storeDamaged, storeUnwritable } from '../accounts/store-refusals.ts';
 
@@ -52,7 +52,7 @@ export class StoreWrites implements JournalMember {
     this.#changes.clear();
   }
 
-  *parts(): Iterable<Part> {
+  *parts(): Iterable<JournalWrite> {
     for (const change of this.#changes) {
       yield {
         write: () => void (change.outcome = this.#run(change.work)),

@@ -27,11 +27,11 @@ export interface JournalMember {
   flush(): void;
   flushed(): void;
   /** The writes of `flush`, as parts that do not depend on each other. */
-  parts(): Iterable<Part>;
+  parts(): Iterable<JournalWrite>;
 }
 
 /** A write that can be given up by itself if its pages are damaged. */
-export interface Part {
+export interface JournalWrite {
   write(): void;
   /** Its pages are damaged: it is dropped and no longer a part. */
   giveUp(): void;
@@ -180,7 +180,7 @@ export class Journal {
    */
   #writeByParts(members: readonly Member[]): void {
     for (;;) {
-      const tried: { part: Part | null; where: string } = { part: null, where: '' };
+      const tried: { part: JournalWrite | null; where: string } = { part: null, where: '' };
       try {
         transaction(this.#books, () => {
           for (const { member, where } of members) {
@@ -255,7 +255,7 @@ export class Journal {
 }
 
 /** Outside of the transaction: an answer whose charge is given up must not be written. */
-function giveUp(part: Part, members: readonly Member[]): void {
+function giveUp(part: JournalWrite, members: readonly Member[]): void {
   part.giveUp();
   if (part.charges === undefined) return;
   for (const { member } of members) for (const other of member.parts()) if (other.chargedTo === part.charges) other.giveUp();

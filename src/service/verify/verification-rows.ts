@@ -4,7 +4,7 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { VerifyMode } from '../../verification/types.ts';
 import { suppressedResult, type AddressResult } from '../records/suppressed-result.ts';
 import { erasedSince, type ErasedSince } from '../store/identity/erased-since.ts';
-import type { Journal, Part, JournalMember } from '../store/journal.ts';
+import type { Journal, JournalWrite, JournalMember } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 
 export interface VerificationRequest {
@@ -110,7 +110,7 @@ export class VerificationRows implements JournalMember {
   }
 
   /** A row that cannot be written cannot be read either, so it is dropped. */
-  *parts(): Iterable<Part> {
+  *parts(): Iterable<JournalWrite> {
     for (const [id, unwritten] of this.#unwritten)
       yield { write: () => this.#write(id, unwritten), giveUp: () => void this.#unwritten.delete(id) };
   }

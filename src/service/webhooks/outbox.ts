@@ -1,6 +1,6 @@
 /** The outbox: events and results of attempts that wait for the journal. It writes events together with the charges of their answers. */
 import { transaction } from '../../sqlite/transaction.ts';
-import type { Journal, Part, JournalMember } from '../store/journal.ts';
+import type { Journal, JournalWrite, JournalMember } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 import { ABOUT_NOBODY, eventBody, type About, type Announcement } from './announcement.ts';
 import type { Claimed, GivenUp, Outcome } from './delivery.ts';
@@ -85,7 +85,7 @@ export class Outbox implements JournalMember {
   }
 
   /** The entries one by one, after their common write failed. The journal gives up an entry whose row is damaged. */
-  *parts(): Iterable<Part> {
+  *parts(): Iterable<JournalWrite> {
     for (const collected of this.#collected)
       yield {
         chargedTo: collected.announcement.keyId,

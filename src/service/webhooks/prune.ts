@@ -13,7 +13,7 @@ export const MAX_DELIVERIES = 10_000;
 /** Deliveries that one transaction drops. It blocks requests for 40 milliseconds, or 100 if all of them are pending. */
 export const BATCH = 5_000;
 
-interface Parts {
+interface PruneStores {
   readonly webhooks: WebhookRows;
   readonly deliveries: DeliveryRows;
   readonly writes: StoreWrites;
@@ -24,7 +24,7 @@ interface Parts {
  * dropped pending ones, which their webhooks count, and whether more is left to drop.
  */
 export async function pruneDeliveries(
-  { webhooks, deliveries, writes }: Parts,
+  { webhooks, deliveries, writes }: PruneStores,
   nowMs: number,
 ): Promise<{ readonly lost: number; readonly isMore: boolean }> {
   const beforeMs = nowMs - RETENTION_MS;
@@ -54,7 +54,7 @@ async function crowdedOf(deliveries: DeliveryRows): Promise<string[]> {
 }
 
 /** Makes deliveries due that were postponed while the clock was ahead. Deletes former secrets that are no longer valid. */
-export async function repairSchedules({ webhooks, deliveries, writes }: Parts, nowMs: number): Promise<void> {
+export async function repairSchedules({ webhooks, deliveries, writes }: PruneStores, nowMs: number): Promise<void> {
   // No retry is later than this.
   const latestMs = nowMs + LONGEST_MS;
   if (deliveries.isAnyDueAfter(latestMs)) await writes.write(() => deliveries.pullTo(nowMs, latestMs));

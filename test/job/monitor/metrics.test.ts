@@ -4,7 +4,7 @@ import { METRICS } from '../../../src/job/monitor/metrics.ts';
 import { viewsOf, type RunView } from '../../../src/job/monitor/run-view.ts';
 import { Meter } from '../../../src/job/run/meter.ts';
 import type { ProviderView } from '../../../src/job/run/channel-views.ts';
-import type { RunParts } from '../../../src/job/progress/snapshot.ts';
+import type { WatchedRun } from '../../../src/job/progress/snapshot.ts';
 import { Counters } from '../../../src/job/run/counters.ts';
 import { NO_TOTALS } from '../../../src/checkpoint/run-totals.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
@@ -38,7 +38,7 @@ function view(providers: readonly ProviderView[] | undefined): () => RunView {
     checkpoints: { lastSaved: null },
     counters: new Counters(NO_TOTALS, () => 0),
     ...(providers === undefined ? {} : { providers }),
-  } as unknown as RunParts;
+  } as unknown as WatchedRun;
   return viewsOf(
     parts,
     () => 0,

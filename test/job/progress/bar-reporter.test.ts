@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { barReporter } from '../../../src/job/progress/bar-reporter.ts';
 import { Counters } from '../../../src/job/run/counters.ts';
 import { buildReport } from '../../../src/job/report/report.ts';
-import type { RunParts } from '../../../src/job/progress/snapshot.ts';
+import type { WatchedRun } from '../../../src/job/progress/snapshot.ts';
 import type { CompiledJob } from '../../../src/definition/compiled-job.ts';
 import { EMPTY_TALLY } from '../../../src/writer/tally.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
@@ -24,7 +24,7 @@ describe('the bar', () => {
   const REPORT = buildReport(CHECKPOINT, reportedJob());
   let written: string[] = [];
   const terminal = (more: { isTTY?: boolean; columns?: number } = {}) => ({ write: (text: string) => written.push(text), ...more });
-  const running = (resumed = false): RunParts =>
+  const running = (resumed = false): WatchedRun =>
     ({
       job,
       checkpoint: {
@@ -38,7 +38,7 @@ describe('the bar', () => {
       pool: { outage: null, concurrency: 16, waiting: 0 },
       loop: { lastStarted: null, lastWritten: null, inProgress: 0 },
       writer: { tally: EMPTY_TALLY },
-    }) as unknown as RunParts;
+    }) as unknown as WatchedRun;
 
   beforeEach(() => {
     written = [];

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Counters } from '../../../src/job/run/counters.ts';
 import { logReporter } from '../../../src/job/progress/log-reporter.ts';
 import { buildReport } from '../../../src/job/report/report.ts';
-import type { RunParts } from '../../../src/job/progress/snapshot.ts';
+import type { WatchedRun } from '../../../src/job/progress/snapshot.ts';
 import type { CompiledJob } from '../../../src/definition/compiled-job.ts';
 import { EMPTY_TALLY } from '../../../src/writer/tally.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
@@ -24,7 +24,7 @@ const job = { name: 'nightly', steps: ['enrich'], ...paced(600), limits: { limit
 const REPORT = buildReport(CHECKPOINT, reportedJob(), 600);
 const parsed = (): Record<string, unknown>[] => lines.map((text) => JSON.parse(text) as Record<string, unknown>);
 
-function running(more: Partial<RunParts> = {}): RunParts {
+function running(more: Partial<WatchedRun> = {}): WatchedRun {
   return {
     job,
     checkpoint: CHECKPOINT,
@@ -35,7 +35,7 @@ function running(more: Partial<RunParts> = {}): RunParts {
     loop: { lastStarted: null, lastWritten: null, inProgress: 5 },
     writer: { tally: { ...EMPTY_TALLY, total: 7, outcomes: { ...EMPTY_TALLY.outcomes, matched: 7 } } },
     ...more,
-  } as unknown as RunParts;
+  } as unknown as WatchedRun;
 }
 
 beforeEach(() => {

@@ -4,7 +4,7 @@ import type { CallPool } from '../../../src/pool/call-pool.ts';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint-file.ts';
 import { Counters } from '../../../src/job/run/counters.ts';
 import { expectedRecords, shareBefore, formatShare } from '../../../src/checkpoint/expected-records.ts';
-import { snapshots, type RunParts, type Snapshot } from '../../../src/job/progress/snapshot.ts';
+import { snapshots, type WatchedRun, type Snapshot } from '../../../src/job/progress/snapshot.ts';
 import type { Compression, InputFile, InputManifest, Position } from '../../../src/formats/input-record.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
 
@@ -89,7 +89,7 @@ function makeRun(
         return { ...mark.tally, total: state.rows };
       },
     },
-  } as unknown as RunParts;
+  } as unknown as WatchedRun;
   return { state, counters, look: snapshots(source, rpm, limit, () => state.ms) };
 }
 

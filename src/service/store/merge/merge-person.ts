@@ -32,7 +32,7 @@ const MAX_FORMER = 20;
 const NO_ADDRESS = '';
 
 /** A record split into the parts that have their own merge rules. */
-interface Parts {
+interface SplitRecord {
   /** Merged field by field; lists without former keys. */
   readonly rest: MergedRecord;
   /** By address; null when no verdict is known. */
@@ -114,7 +114,7 @@ function reported(incoming: SparseRecord, from: Provenance, verdictMs: number, i
   return isDerived ? { ...timed, mergeState: { employer: { isDerived: true } } } : timed;
 }
 
-function split(record: MergedRecord): Parts {
+function split(record: MergedRecord): SplitRecord {
   const { doc, mergeState = {} } = record;
   const [emails, phones] = [withoutFormer(FORMER_EMAILS, doc), withoutFormer(FORMER_MOBILES, doc)];
   const lists: SparseRecord = {
@@ -151,7 +151,7 @@ function split(record: MergedRecord): Parts {
   };
 }
 
-function assemble({ rest, verdicts, mobiles, keys, names, employer }: Parts, nameAt: NameAt, stored: MergedRecord): MergedRecord {
+function assemble({ rest, verdicts, mobiles, keys, names, employer }: SplitRecord, nameAt: NameAt, stored: MergedRecord): MergedRecord {
   const { email } = rest.doc;
   const [listedEmails, listedMobiles] = [addressesOf(rest.doc), numbersOf(rest.doc, 'mobile')];
   const verdict = verdicts.get(textOrNull(email) ?? NO_ADDRESS) ?? null;

@@ -25,6 +25,7 @@ authentication:                            # how requests carry the API key; one
 # timeoutMs: 30000                         # longest wait for one answer
 # concurrency: auto                        # requests in flight at once
 # idempotency: {header: Idempotency-Key}   # only where the vendor says that a repeated request is answered once
+# absent: [locked@acme.example]            # texts that stand for no value, such as an address that was not unlocked
 
 # defaultPlan: free                        # the plan of a job that names none
 # quota:

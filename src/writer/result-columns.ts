@@ -70,6 +70,17 @@ export function resultColumnNames({ steps, namesProviders, output: { fields } }:
   return fields === null ? standardColumns(steps, namesProviders) : Object.keys(fields);
 }
 
+/** Fields that the steps ask provider after provider for, such as `enrich.mobile`, and that no column of a table shows. */
+export function unshownFields(job: Columns & Pick<CompiledJob, 'waterfalls'> & { readonly output: { readonly format: string } }): string[] {
+  if (job.output.format === 'jsonl') return [];
+  const shown = Object.values(pathsOf(job));
+  const isShown = (field: string): boolean =>
+    shown.some((path) => path === field || path.startsWith(`${field}.`) || field.startsWith(`${path}.`));
+  return SPECS.filter(({ verdicts }) => verdicts === null)
+    .flatMap(({ name }) => (job.waterfalls[name]?.until ?? []).map((field) => `${name}.${field}`))
+    .filter((field) => !isShown(field));
+}
+
 /** The configured columns, or the standard ones. @param columns of the input */
 export function resultColumns(job: Columns, columns: readonly string[]): ResultColumns {
   const readers = fieldReaders(pathsOf(job), columns);

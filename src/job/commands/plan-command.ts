@@ -11,7 +11,7 @@ import { readRecords } from '../../formats/read-records.ts';
 import type { InputManifest } from '../../formats/input-record.ts';
 import { adoptSpool } from '../lifecycle/frozen-input.ts';
 import { ledgerRights } from '../lifecycle/ledger-rights.ts';
-import { inputMapping, mappingText, type InputMapping } from '../lifecycle/input-mapping.ts';
+import { jobMapping, mappingText, type InputMapping } from '../lifecycle/input-mapping.ts';
 import { jobPaths, type JobPaths } from '../lifecycle/paths.ts';
 import { forecastProviders, type ProvidersForecast } from './forecast-providers.ts';
 import { creditsText, forecastCredits, ledgerMatchRates, type CreditForecast } from './plan-credits.ts';
@@ -152,7 +152,7 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
       files: manifest.files.length,
       bytes: manifest.files.reduce((sum, file) => sum + file.size, 0),
       keys: manifest.keyName,
-      ...(await inputMapping(manifest, job, signal)),
+      ...(await jobMapping(manifest, job, signal)),
       records: counting.records,
       invalid: counting.invalid,
       surplus: surplusOf(counting, manifest),

@@ -1,6 +1,7 @@
 /** Describes which column of the input holds which key, for people: with masked values, and with what is left unused. */
 import { findTable, type ColumnSamples } from '../../reader/column-samples.ts';
 import { unusedAddresses } from '../../reader/choose-columns.ts';
+import { unshownFields } from '../../writer/result-columns.ts';
 import { keysOr } from '../../formats/header-aliases.ts';
 import type { InputManifest, KeyNames } from '../../formats/input-record.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
@@ -38,6 +39,15 @@ export async function inputMapping(
     columns: mappedColumns(keys, found.samples),
     warnings: [...unused, ...(idle ? ['no column of addresses was found: verify asks only about addresses that enrich finds'] : [])],
   };
+}
+
+/** The mapping of a job's input, warning also of fields that are bought and that no column of its output shows. */
+export async function jobMapping(manifest: InputManifest, job: CompiledJob, signal?: AbortSignal): Promise<InputMapping> {
+  const { columns, warnings } = await inputMapping(manifest, job, signal);
+  const unshown = unshownFields(job).map(
+    (field) => `${field} is asked for by until and is in no column: name one in output.fields, such as {Found: ${field}}`,
+  );
+  return { columns, warnings: [...warnings, ...unshown] };
 }
 
 /** `email from "Work Email", such as a***@acme.example, b***@mill.example` */

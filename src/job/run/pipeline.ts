@@ -13,7 +13,7 @@ import { RetryProcessor } from '../../processor/retry-record.ts';
 import { EXIT, type ExitCode } from '../../util/errors.ts';
 import type { StopSignals } from '../../util/stop-signals.ts';
 import type { Waits } from '../../util/waits.ts';
-import { inputMapping, mappingText } from '../lifecycle/input-mapping.ts';
+import { jobMapping, mappingText } from '../lifecycle/input-mapping.ts';
 import { ledgerRights } from '../lifecycle/ledger-rights.ts';
 import type { RetrySource } from '../lifecycle/retried-records.ts';
 import { firstRowNotices } from '../progress/first-row-notices.ts';
@@ -63,7 +63,7 @@ const RETRY_GROUP_ROWS = 8_192;
 
 /** Says which columns hold the keys, before anything is paid for. */
 async function showMapping({ job, checkpoint: { manifest }, reporter }: PipelineOptions, signal: AbortSignal): Promise<void> {
-  const { columns, warnings } = await inputMapping(manifest, job, signal);
+  const { columns, warnings } = await jobMapping(manifest, job, signal);
   for (const column of columns) reporter.info('column', mappingText(column));
   for (const warning of warnings) reporter.warn('columns', warning);
 }

@@ -1,3 +1,4 @@
+import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { LEASE_MS } from '../../lock/holder.ts';
 import { JobLock } from '../../lock/job-lock.ts';
 import { storageOf } from '../../storage/storage-of.ts';
@@ -13,6 +14,13 @@ export interface LockingOptions {
   readonly untilReleased?: boolean;
   /** Runs under the lock, before a file is touched. */
   readonly before?: () => Promise<void>;
+}
+
+/** A job whose lock this process has: nothing is written that the lock does not cover. */
+export interface HeldJob {
+  readonly job: CompiledJob;
+  readonly paths: JobPaths;
+  readonly lock: JobLock;
 }
 
 /**

@@ -5,7 +5,6 @@ import { writeCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-fi
 import { isShared } from '../../definition/ledger-location.ts';
 import type { CompiledJob, RunOptions } from '../../definition/compiled-job.ts';
 import { openRunLedger } from '../../ledger/open-run-ledger.ts';
-import type { JobLock } from '../../lock/job-lock.ts';
 import { count } from '../../util/display.ts';
 import { EXIT, StorageError, type ExitCode } from '../../util/errors.ts';
 import { runScope } from '../../util/run-scope.ts';
@@ -15,12 +14,12 @@ import { commitAgain, dropRemains, putInPlace, refuseChangedInput } from '../lif
 import { findPreviousRun } from '../lifecycle/find-previous-run.ts';
 import { adoptSpool, dropArriving } from '../lifecycle/frozen-input.ts';
 import { removeMarker } from '../lifecycle/marker.ts';
-import { jobLedger, jobPaths, type JobPaths } from '../lifecycle/paths.ts';
+import { jobLedger, jobPaths } from '../lifecycle/paths.ts';
 import { retrySource } from '../lifecycle/retried-records.ts';
 import { makeOwnFolder } from '../lifecycle/scratch.ts';
 import { decideStart, refuseOthersFiles, reopenOutput } from '../lifecycle/start.ts';
 import { type DecideStart, type Start, type StartOptions } from '../lifecycle/start-decision.ts';
-import { withJobLock } from '../lifecycle/with-job-lock.ts';
+import { withJobLock, type HeldJob } from '../lifecycle/with-job-lock.ts';
 import { warnOfIdleVerify, warnOfMissesAlone } from '../progress/notices.ts';
 import type { Reporter } from '../progress/reporter.ts';
 import { errorLine } from '../report/error-line.ts';
@@ -62,8 +61,8 @@ export async function runToFile(
       if (isShared(job.ledger.uri)) await makeOwnFolder(dirname(paths.ledger));
       const generationBefore = await leaveShards(job, paths, fresh, lock, locking);
       const asked = { fresh, generationBefore, now: () => new Date(), signal: signals.drain };
-      const start = await decideAfterCrash(job, paths, lock, run, asked);
-      if (start.kind === 'go') return await runFrom(start, job, paths, { ...context, signals }, lock, reporter, run, fresh);
+      const start = await decideAfterCrash({ job, paths, lock }, run, asked);
+      if (start.kind === 'go') return await runFrom(start, { job, paths, lock }, { ...context, signals }, reporter, { ...run, fresh });
       // A crash just before the end may have left them.
       await dropRemains(paths, start.checkpoint, lock);
       return reportDone(start);
@@ -91,9 +90,7 @@ function isLockRefused(error: unknown): boolean {
 
 /** Decides the start. Files that a crash left without their names get them first: then the job is finished like any other. */
 async function decideAfterCrash(
-  job: CompiledJob,
-  paths: JobPaths,
-  lock: JobLock,
+  { job, paths, lock }: HeldJob,
   { command, decide }: FileRun,
   options: StartOptions,
 ): Promise<Exclude<Start, { kind: 'finish' }>> {
@@ -108,20 +105,18 @@ async function decideAfterCrash(
       because: 'the retry that was under way only had to be put in place, and is now: nothing was called',
       isNew: true,
     };
-  const next = await decideAfterCrash(job, paths, lock, { command, decide, isTrustedElsewhere: null }, options);
+  const next = await decideAfterCrash({ job, paths, lock }, { command, decide, isTrustedElsewhere: null }, options);
   return next.kind === 'done' ? { ...next, isNew: true } : next;
 }
 
 async function runFrom(
   start: Start & { kind: 'go' },
-  job: CompiledJob,
-  paths: JobPaths,
+  held: HeldJob,
   context: RunContext,
-  lock: JobLock,
   reporter: Reporter,
-  { isTrustedElsewhere }: FileRun,
-  fresh: boolean,
+  { isTrustedElsewhere, fresh }: FileRun & { readonly fresh: boolean },
 ): Promise<ExitCode> {
+  const { job, paths, lock } = held;
   if (start.notice !== null) reporter.warn('written_again', start.notice);
   const mark = start.reopen ? await reopenOutput(paths, start.checkpoint.mark, lock) : start.checkpoint.mark;
   const { shard, startedAt, previous = shard === null ? await findPreviousRun(job, startedAt) : null } = start.checkpoint;
@@ -142,7 +137,7 @@ async function runFrom(
     isResumed: start.resumed,
     wasKilled: start.checkpoint.state === 'running',
     retry: checkpoint.retry === null ? null : retrySource(job, paths, checkpoint.manifest, checkpoint.retry),
-    destination: jobFiles(job, paths, checkpoint, start.isFirst, lock, reporter),
+    destination: jobFiles(held, checkpoint, start.isFirst, reporter),
     reporter,
     waits: runScope().waits,
     isTrustedElsewhere,
@@ -150,14 +145,7 @@ async function runFrom(
 }
 
 /** The files of a job as the destination of its run: nothing is written that the lock does not cover. */
-function jobFiles(
-  job: CompiledJob,
-  paths: JobPaths,
-  checkpoint: Checkpoint,
-  isFirst: boolean,
-  lock: JobLock,
-  reporter: Reporter,
-): RunDestination {
+function jobFiles({ job, paths, lock }: HeldJob, checkpoint: Checkpoint, isFirst: boolean, reporter: Reporter): RunDestination {
   const { manifest, shard } = checkpoint;
   return {
     openLedger: (options) => openRunLedger(jobLedger(job, paths), { ...options, mayWrite: lock.checkNow }),

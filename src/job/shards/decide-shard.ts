@@ -22,6 +22,7 @@ import { joinedCheckpoint } from './merge.ts';
 import { readParts, type ShardState } from './parts.ts';
 import { shardName } from './shard-job.ts';
 import { newShardPlan, readShardPlan, writeShardPlan, type ShardPlan } from './shard-plan.ts';
+import type { HeldJob } from '../lifecycle/with-job-lock.ts';
 
 type ShardDecision =
   /** The shard has rows to write. */
@@ -61,7 +62,7 @@ export async function decideShard(
     return afterJoin(await decideShard(job, paths, shard, lock, options), isNew);
   }
   if (plan === null && options.done !== null && found?.run === options.done) return { kind: 'through', waitsFor: [] };
-  if (plan === null || options.fresh) return begin(job, paths, shard, plan, found, lock, options);
+  if (plan === null || options.fresh) return begin({ job, paths, lock }, shard, { plan, found }, options);
   const parts = await readParts(job, plan);
   refuseOtherPlan(job, paths, shard, plan, parts);
   const address = serviceAddressIn(job.fingerprint);
@@ -71,7 +72,7 @@ export async function decideShard(
   if (parts[shard.index]?.finished !== true) return { kind: 'run', plan };
   const unfinished = parts.flatMap((part, index) => (part.finished ? [] : [shardName({ index, of: plan.of })]));
   if (unfinished.length > 0) return { kind: 'through', waitsFor: unfinished };
-  return joinAll(job, paths, plan, parts, lock, options);
+  return joinAll({ job, paths, lock }, plan, parts, options);
 }
 
 /** True when the checkpoint is of the joined job, and not of the run before its shards. */
@@ -80,11 +81,9 @@ export function isJoined(plan: ShardPlan, found: Checkpoint | null): found is Ch
 }
 
 async function joinAll(
-  job: CompiledJob,
-  paths: JobPaths,
+  { job, paths, lock }: HeldJob,
   plan: ShardPlan,
   parts: readonly ShardState[],
-  lock: JobLock,
   options: DecideShardOptions,
 ): Promise<ShardDecision> {
   options.reporter.info('joining', `all ${plan.of} shards are through: joining them`);
@@ -100,12 +99,9 @@ function afterJoin(decision: ShardDecision, isNew: boolean): ShardDecision {
 
 /** The job starts in shards, or has finished in one piece. */
 async function begin(
-  job: CompiledJob,
-  paths: JobPaths,
+  { job, paths, lock }: HeldJob,
   shard: Shard,
-  old: ShardPlan | null,
-  found: Checkpoint | null,
-  lock: JobLock,
+  { plan: old, found }: { readonly plan: ShardPlan | null; readonly found: Checkpoint | null },
   options: DecideShardOptions,
 ): Promise<ShardDecision> {
   if (old !== null) {

@@ -51,8 +51,8 @@ export interface RunLedger {
   added(): Lookups;
   /** The value for a later `LedgerOptions.failedUpTo`: the latest answer now. */
   lastAnswer(): number;
-  /** The spending of this run up to its last stored answers; empty when it is unknown. */
-  readonly spent: string;
+  /** What the places that store this run's answers know of its spending; none where it is unknown. The greatest amounts count. */
+  readonly spent: readonly string[];
   /** Stores the spending of this run together with its answers. @param now the spending up to now */
   storeSpent(now: () => string): void;
   /** Stores nothing more and releases all claims. */
@@ -123,8 +123,8 @@ export class FileLedger implements RunLedger {
     return this.file.lastAnswer();
   }
 
-  get spent(): string {
-    return this.file.spent;
+  get spent(): readonly string[] {
+    return [this.file.spent].filter((text) => text !== '');
   }
 
   storeSpent(now: () => string): void {

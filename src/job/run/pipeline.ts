@@ -90,7 +90,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     // Ledger
     const rights = ledgerRights(job, options.checkpoint);
     const ledger = opened.adopt(await destination.openLedger({ ...rights, tell: reporter, ...signals }), (part) => part.close());
-    const checkpoint = withSpent(options.checkpoint, ledger.spent);
+    const checkpoint = ledger.spent.reduce(withSpent, options.checkpoint);
     if (!options.isResumed) warnOfOldLedgerKeys(job, checkpoint, ledger, reporter);
 
     // Limiters and pools

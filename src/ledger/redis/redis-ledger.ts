@@ -44,6 +44,9 @@ export class RedisLedger extends FileLedger {
   readonly #scopes = new Map<number, SharedAnswer['scope']>();
   #listener: LedgerListener = { moved: () => undefined, failed: () => undefined };
   #lastAt = 0;
+  /** The run's spending as Redis had it at the start; null without any. */
+  #spentBefore: string | null = null;
+  #spentNow = (): string => '';
 
   private constructor(working: WorkingFile, redis: RetryingRedis, options: RedisLedgerOptions) {
     super(working.ledger);
@@ -140,7 +143,7 @@ export class RedisLedger extends FileLedger {
     this.file.flush();
     const upTo = this.file.lastAnswer();
     // Answers of other runs that were used since the last write count too.
-    this.#writer.put([], this.#totals());
+    this.#writer.put([], this.#totals(), this.#spentNow());
     await this.#writer.written();
     this.#working.published(upTo, new Map());
   }
@@ -148,6 +151,16 @@ export class RedisLedger extends FileLedger {
   /** By time: failures of other runs that were used here count too, up to now. */
   override lastAnswer(): number {
     return Math.max(this.#lastAt, this.#options.now());
+  }
+
+  /** Another machine that goes on with the run has no file of it. */
+  override get spent(): readonly string[] {
+    return this.#spentBefore === null ? super.spent : [...super.spent, this.#spentBefore];
+  }
+
+  override storeSpent(now: () => string): void {
+    super.storeSpent(now);
+    this.#spentNow = now;
   }
 
   override async close(): Promise<void> {
@@ -172,6 +185,7 @@ export class RedisLedger extends FileLedger {
     const number = (name: string): number => Number(known[name] ?? 0);
     this.#working.raise({ lookups: number('lookups'), reused: number('reused'), lastAt: number('lastAt') });
     this.#lastAt = this.#working.totals().lastAt;
+    this.#spentBefore = known['spent'] ?? null;
     await this.#holder.start();
     const upTo = this.file.lastAnswer();
     for (const { answers } of this.#working.unpublished(upTo)) {
@@ -189,7 +203,7 @@ export class RedisLedger extends FileLedger {
     for (const { at } of answers) this.#lastAt = Math.max(this.#lastAt, at);
     const kept = answers.map((answer) => ({ digest: digestOf(answer.scope, answer.key), value: packAnswer(answer) }));
     for (const { digest } of kept) this.#claims.answered(digest);
-    this.#writer.put(kept, this.#totals());
+    this.#writer.put(kept, this.#totals(), this.#spentNow());
   }
 
   #adopt(

@@ -12,9 +12,11 @@ interface RedisAnswer {
   readonly value: string;
 }
 
-/** The end of a group of answers, with the run's totals at that point. */
+/** The end of a group of answers, with the run's totals and spending at that point. */
 interface WriteMark {
   readonly totals: SharedTotals;
+  /** Empty where it is unknown. */
+  readonly spent: string;
 }
 
 interface WriterOptions {
@@ -25,7 +27,7 @@ interface WriterOptions {
   readonly failed: (error: unknown) => void;
 }
 
-/** Sends answers to Redis as they come, in order, each with the run's totals up to it, and reports when they are there. */
+/** Sends answers to Redis as they come, in order, each with the run's totals and spending up to it, and reports when they are there. */
 export class AnswerWriter {
   readonly #options: WriterOptions;
   #unsent: (RedisAnswer | WriteMark)[] = [];
@@ -39,8 +41,8 @@ export class AnswerWriter {
     this.#options = options;
   }
 
-  put(kept: readonly RedisAnswer[], totals: SharedTotals): void {
-    this.#unsent.push(...kept, { totals });
+  put(kept: readonly RedisAnswer[], totals: SharedTotals, spent: string): void {
+    this.#unsent.push(...kept, { totals, spent });
     this.#put += kept.length + 1;
     if (this.#writing || this.#failure !== null) return;
     this.#writing = true;
@@ -72,10 +74,10 @@ export class AnswerWriter {
     const some = this.#take();
     const { redis, names, job, run } = this.#options;
     const kept = some.filter((one): one is RedisAnswer => 'value' in one);
-    const totals = some.findLast((one): one is WriteMark => 'totals' in one)?.totals;
+    const { totals, spent = '' } = some.findLast((one): one is WriteMark => 'totals' in one) ?? {};
     const keys = [names.run(run), ...kept.flatMap(({ digest }) => [names.answer(digest), names.claim(digest)])];
     const numbers = totals === undefined ? ['', '', ''] : [totals.lookups, totals.reused, totals.lastAt];
-    await redis.ask((client) => client.eval(KEEP, keys.length, ...keys, run, job, ...numbers, ...kept.map(({ value }) => value)));
+    await redis.ask((client) => client.eval(KEEP, keys.length, ...keys, run, job, ...numbers, spent, ...kept.map(({ value }) => value)));
     this.#there += some.length;
     const sent = this.#waiting.filter(({ upTo }) => upTo <= this.#there);
     this.#waiting = this.#waiting.filter(({ upTo }) => upTo > this.#there);

@@ -45,12 +45,13 @@ return 1`;
 
 /**
  * KEYS: the run, then answer, claim, answer, claim ... ARGV: the holder, the run's job, lookups, reused and latest time ('': as they were),
- * then each answer.
+ * its spending ('': as it was), then each answer.
  */
 export const KEEP = `
 if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'job', ARGV[2], 'lookups', ARGV[3], 'reused', ARGV[4], 'lastAt', ARGV[5]) end
+if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], 'spent', ARGV[6]) end
 for i = 1, (#KEYS - 1) / 2 do
-  redis.call('SET', KEYS[2 * i], ARGV[5 + i])
+  redis.call('SET', KEYS[2 * i], ARGV[6 + i])
   local claim = redis.call('GET', KEYS[2 * i + 1])
   if claim and string.match(claim, '^[^\\n]*') == ARGV[1] then redis.call('DEL', KEYS[2 * i + 1]) end
 end

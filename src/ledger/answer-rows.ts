@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { decodeAnswer, type LedgerAnswer } from './answer.ts';
+import { decodeAnswer, hasTicket, type LedgerAnswer } from './answer.ts';
 import { lookupHash } from './key-hash.ts';
 import type { LedgerOptions } from './options.ts';
 import type { AnswerIndex } from './answer-index.ts';
@@ -44,6 +44,7 @@ export class LedgerAnswerRows {
   find(scope: number, key: string, hash: number): FoundAnswer | null {
     let reusable: FoundAnswer | null = null;
     let ofNow: FoundAnswer | null = null;
+    let hasEnded = false;
     for (const id of this.#places.idsOf(hash)) {
       const row = this.#read.get(id) as unknown as Row | undefined;
       if (row === undefined || row[5] !== scope || row[6] !== key) continue;
@@ -51,14 +52,32 @@ export class LedgerAnswerRows {
       const answer = decodeAnswer(kind, body);
       const counted = run === this.#runId || this.#used.has(id);
       if (counted && (answer.kind === 'failed' || answer.kind === 'asking') && this.#isAskedAgain(id, at)) {
-        if (answer.kind === 'asking' || answer.note === undefined) continue;
-        return { id, answer: { kind: 'asking', text: answer.note }, counted };
+        const note = noteOf(answer);
+        if (!hasEnded && note !== null && (answer.kind === 'failed' || hasTicket(note)))
+          return { id, answer: { kind: 'asking', text: note }, counted };
+        // The provider no longer knows the tickets of older rows.
+        hasEnded = true;
+        continue;
       }
       if (counted) return { id, answer, counted };
       if (reusable === null && mayReuse(answer.kind, at, job, this.#options)) reusable = { id, answer, counted };
       else if (ofNow === null && this.#isOfNow(answer, id, at, job)) ofNow = { id, answer, counted };
     }
     return reusable ?? ofNow;
+  }
+
+  /**
+   * The note with the ticket of a provider's promise to any run whose answers this one may use; null without one, or where a later answer
+   * ended it.
+   */
+  promised(scope: number, key: string, hash: number): string | null {
+    for (const id of this.#places.idsOf(hash)) {
+      const row = this.#read.get(id) as unknown as Row | undefined;
+      if (row === undefined || row[5] !== scope || row[6] !== key || !mayReuse('hit', row[1], row[4], this.#options)) continue;
+      const note = noteOf(decodeAnswer(row[2], row[3]));
+      return note !== null && hasTicket(note) ? note : null;
+    }
+    return null;
   }
 
   /** True when the key has a failure that a retry asks again. */
@@ -83,4 +102,10 @@ export class LedgerAnswerRows {
   #isAskedAgain(id: number, at: number): boolean {
     return (this.#options.failedBy === 'time' ? at : id) <= this.#failedUpTo;
   }
+}
+
+/** The note of an answer that is open, or failed with a promise open; null without one. */
+function noteOf(answer: LedgerAnswer): string | null {
+  if (answer.kind === 'asking') return answer.text;
+  return answer.kind === 'failed' ? (answer.note ?? null) : null;
 }

@@ -19,6 +19,11 @@ export type LedgerAnswer =
   /** No answer yet. `text` names the request with which this run asks again after a crash. */
   | { readonly kind: 'asking'; readonly text: string };
 
+/** Whether the `text` of `asking` has a ticket: a provider has promised the answer, and may have been paid for it. */
+export function hasTicket(text: string): boolean {
+  return typeof (JSON.parse(text) as readonly unknown[])[3] === 'string';
+}
+
 /** Numbered by position in the file. Only append to this list. */
 const KINDS = ['hit', 'miss', 'suppressed', 'unsettled', 'failed', 'asking'] as const;
 

@@ -112,6 +112,13 @@ export class Ledger {
     });
   }
 
+  /** The note with the ticket of an open promise, by which this run may ask for the answer that was paid for; null without one. */
+  promised(scope: number, key: string): string | null {
+    const hash = lookupHash(scope, key);
+    if (this.#known?.isAbsent(hash) === true) return null;
+    return this.#file.guard(() => this.#answers.promised(scope, key, hash));
+  }
+
   /** The number of the latest answer of any run; 0 in an empty ledger. */
   lastAnswer(): number {
     return this.#file.guard(() => Number(this.#file.db.prepare('SELECT max(id) AS id FROM answers').get()?.['id'] ?? 0));

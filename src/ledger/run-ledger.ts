@@ -7,9 +7,10 @@ import type { LedgerEntry } from './options.ts';
 
 /**
  * Called once: with the answer that another run has paid for, or with null when this run is to ask. `seed`: a run that has ended was
- * asking; the request's Idempotency-Key is made with its seed, so that the service does not charge twice.
+ * asking; the request's Idempotency-Key is made with its seed, so that the service does not charge twice. `promised`: the note with the
+ * ticket of a provider's promise, with which this run asks in place of a new request.
  */
-export type LookupListener = (answer: LedgerAnswer | null, seed?: string | null) => void;
+export type LookupListener = (answer: LedgerAnswer | null, seed?: string | null, promised?: string | null) => void;
 
 /** The listener of a ledger on a network. */
 export interface LedgerListener {
@@ -51,7 +52,7 @@ export interface RunLedger {
   added(): Lookups;
   /** The value for a later `LedgerOptions.failedUpTo`: the latest answer now. */
   lastAnswer(): number;
-  /** What the places that store this run's answers know of its spending; none where it is unknown. The greatest amounts count. */
+  /** The spending of this run, as the places that store its answers know it; none where it is unknown. The greatest amounts count. */
   readonly spent: readonly string[];
   /** Stores the spending of this run together with its answers. @param now the spending up to now */
   storeSpent(now: () => string): void;
@@ -89,8 +90,8 @@ export class FileLedger implements RunLedger {
     return this.file.get(scope, key);
   }
 
-  ask(_scope: number, _key: string, onAnswer: LookupListener): void {
-    onAnswer(null);
+  ask(scope: number, key: string, onAnswer: LookupListener): void {
+    onAnswer(null, null, this.file.promised(scope, key));
   }
 
   release(_scope: number, _keys: readonly string[]): void {}

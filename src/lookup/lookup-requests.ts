@@ -138,6 +138,7 @@ export class LookupRequests<L extends StepLookup, R> {
         origin: all[0]?.origin ?? null,
         idempotencyKey: id,
         ticket: part.ticket,
+        promisedAt: part.promisedAt,
         send: (options) => request.send(options),
         promised: (ticket) => this.#promised(part, ticket),
       },
@@ -163,6 +164,7 @@ export class LookupRequests<L extends StepLookup, R> {
         origin: one.origin,
         idempotencyKey: id,
         ticket: own?.ticket ?? null,
+        promisedAt: own?.promisedAt ?? null,
         send: (options) => request.send(options),
         promised: (ticket) => this.#promised((own ??= RequestPart.first([one.lookup.key])), ticket),
       },
@@ -183,7 +185,7 @@ export class LookupRequests<L extends StepLookup, R> {
   }
 
   #submit(
-    request: Pick<SentRequest, 'keys' | 'origin' | 'idempotencyKey' | 'ticket' | 'send' | 'promised'>,
+    request: Pick<SentRequest, 'keys' | 'origin' | 'idempotencyKey' | 'ticket' | 'promisedAt' | 'send' | 'promised'>,
     settle: (ended: EndedRequest) => void,
   ): void {
     this.#calls++;
@@ -197,7 +199,7 @@ export class LookupRequests<L extends StepLookup, R> {
 
   /** The provider answers later: the ledger keeps the ticket with which the part is asked for. */
   #promised(part: RequestPart, ticket: string): void {
-    part.promise(ticket);
+    part.promise(ticket, Date.now());
     this.#context.ledger.put(this.#notesOf(part));
   }
 
@@ -215,7 +217,7 @@ export class LookupRequests<L extends StepLookup, R> {
       else this.#halve(part);
       return;
     }
-    if (isUnreadable(settled) || isStillPending(settled)) return this.#settleParts(part, all, settled);
+    if (isUnreadable(settled) || isStillOpen(part, settled)) return this.#settleParts(part, all, settled);
     // One lookup is refused or breaks the provider: halve until it is alone, so that its neighbours get their answers.
     this.#answers.judgeTogether(settled);
     this.#halve(part);
@@ -224,7 +226,7 @@ export class LookupRequests<L extends StepLookup, R> {
   /** Settles the lookups of a request, which share its fate. */
   #settleParts(part: RequestPart, all: readonly LookupInFlight<L, R>[], settled: SettledCall<never> | SettledCall<unknown>): void {
     const failed = settled as SettledCall<never>;
-    const note = isStillPending(settled) ? writeNote(part.note(this.#keyOf(part))) : undefined;
+    const note = isStillOpen(part, settled) ? writeNote(part.note(this.#keyOf(part))) : undefined;
     this.#answers.together(
       () => {
         for (const one of all) this.#answers.settle(one, failed, { note, beside: () => this.#notesOf(part) });
@@ -303,6 +305,7 @@ export class LookupRequests<L extends StepLookup, R> {
   }
 }
 
-function isStillPending(settled: SettledCall<unknown>): boolean {
-  return settled.kind === 'failed' && settled.code === STILL_PENDING;
+/** Whether a promise stays open, so that a retry asks for its answer: polls that fail do not end it, the provider's own refusal does. */
+function isStillOpen({ ticket }: RequestPart, settled: SettledCall<unknown>): boolean {
+  return settled.kind === 'failed' && (settled.code === STILL_PENDING || (ticket !== null && !settled.rejected));
 }

@@ -128,11 +128,12 @@ export class LookupStep<L extends StepLookup, R> {
     const { ledger, onSettled } = this.#context;
     const { scope, lookup } = one;
     this.#asking++;
-    ledger.ask(scope, lookup.key, (told, seed = null) => {
+    ledger.ask(scope, lookup.key, (told, seed = null, promised = null) => {
       this.#asking--;
       const isOpen = this.#answers.find(lookup.key) === one;
       if (isOpen && told === null) {
-        this.#requests.ask(one, seed);
+        if (promised === null) this.#requests.ask(one, seed);
+        else this.#requests.resume(one, { kind: 'asking', text: promised });
         return;
       }
       if (isOpen && told !== null) this.#answers.tellKept(one, told);

@@ -11,15 +11,17 @@ export interface PartNote {
   readonly asked: number;
   /** The name of a promise to answer later, with which the request asks again without paying; null without one. */
   readonly ticket: string | null;
+  /** When the provider first promised the answer, milliseconds since 1970; null without a promise, and in notes of earlier versions. */
+  readonly promisedAt: number | null;
 }
 
-export function writeNote({ id, size, asked, ticket }: PartNote): string {
-  return JSON.stringify(ticket === null ? [id, size, asked] : [id, size, asked, ticket]);
+export function writeNote({ id, size, asked, ticket, promisedAt }: PartNote): string {
+  return JSON.stringify(ticket === null ? [id, size, asked] : [id, size, asked, ticket, promisedAt]);
 }
 
 export function readNote(text: string): PartNote {
-  const [id, size, asked, ticket = null] = JSON.parse(text) as [string, number, number, string?];
-  return { id, size, asked, ticket };
+  const [id, size, asked, ticket = null, promisedAt = null] = JSON.parse(text) as [string, number, number, string?, (number | null)?];
+  return { id, size, asked, ticket, promisedAt };
 }
 
 /**
@@ -37,6 +39,7 @@ export class RequestPart {
   #isKept: boolean;
   #isNoted: boolean;
   #ticket: string | null;
+  #promisedAt: number | null;
 
   private constructor(
     keys: readonly string[],
@@ -47,7 +50,15 @@ export class RequestPart {
       isKept = false,
       isNoted = false,
       ticket = null,
-    }: { group?: LookupGroup | null; open?: Set<RequestPart>; isKept?: boolean; isNoted?: boolean; ticket?: string | null },
+      promisedAt = null,
+    }: {
+      group?: LookupGroup | null;
+      open?: Set<RequestPart>;
+      isKept?: boolean;
+      isNoted?: boolean;
+      ticket?: string | null;
+      promisedAt?: number | null;
+    },
   ) {
     this.keys = keys;
     this.asked = asked;
@@ -56,6 +67,7 @@ export class RequestPart {
     this.#isKept = isKept;
     this.#isNoted = isNoted;
     this.#ticket = ticket;
+    this.#promisedAt = promisedAt;
     open.add(this);
   }
 
@@ -70,8 +82,8 @@ export class RequestPart {
   }
 
   /** A part that the run before left behind. */
-  static ofNote({ asked, ticket }: PartNote, keys: readonly string[]): RequestPart {
-    return new RequestPart(keys, asked, { isKept: true, isNoted: true, ticket });
+  static ofNote({ asked, ticket, promisedAt }: PartNote, keys: readonly string[]): RequestPart {
+    return new RequestPart(keys, asked, { isKept: true, isNoted: true, ticket, promisedAt });
   }
 
   /** Whether the ledger has entries of its keys. */
@@ -84,15 +96,24 @@ export class RequestPart {
     return this.#ticket;
   }
 
-  /** The part is answered later. The caller stores the parts of `takeUnnoted`, this one among them. */
-  promise(ticket: string): void {
+  /** When the first promise came, milliseconds since 1970; null without one. */
+  get promisedAt(): number | null {
+    return this.#promisedAt;
+  }
+
+  /**
+   * The part is answered later. The caller stores the parts of `takeUnnoted`, this one among them.
+   * @param nowMs milliseconds since 1970
+   */
+  promise(ticket: string, nowMs: number): void {
     this.#ticket = ticket;
+    this.#promisedAt ??= nowMs;
     this.#isNoted = false;
   }
 
   /** The ledger's note about this part. @param id its Idempotency-Key */
   note(id: string): PartNote {
-    return { id, size: this.keys.length, asked: this.asked, ticket: this.#ticket };
+    return { id, size: this.keys.length, asked: this.asked, ticket: this.#ticket, promisedAt: this.#promisedAt };
   }
 
   /** The request as a whole has ended. */

@@ -26,6 +26,8 @@ export interface SentRequest {
   readonly idempotencyKey: string;
   /** The name of a promise to answer this request later; null without one. */
   readonly ticket: string | null;
+  /** When that promise came, milliseconds since 1970; null without one. */
+  readonly promisedAt: number | null;
   /** One attempt; never throws. */
   send(options: LookupOptions): Promise<CallAnswer<unknown>>;
   /** The provider answers later: from now on it is asked with this ticket. */
@@ -38,7 +40,7 @@ export interface SentRequest {
 
 /** Hands a request to the pool. A request that is too large ends at once, whatever attempts are left. */
 export function submitRequest(pool: StepContext['pool'], request: SentRequest, settle: (ended: EndedRequest) => void): void {
-  const { step, keys, origin, idempotencyKey, limitMs, lateAttempts } = request;
+  const { step, keys, origin, idempotencyKey, promisedAt, limitMs, lateAttempts } = request;
   let { ticket } = request;
   let options: LookupOptions = ticket === null ? { idempotencyKey } : { idempotencyKey, ticket };
   let latencyMs = 0;
@@ -52,6 +54,7 @@ export function submitRequest(pool: StepContext['pool'], request: SentRequest, s
     keys,
     origin,
     divisible: isDivisible,
+    ...(promisedAt === null ? {} : { promisedAt }),
     send: async () => {
       const answer = await request.send(options);
       latencyMs = answer.meta.latencyMs;

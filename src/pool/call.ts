@@ -46,6 +46,8 @@ export interface PoolCall<T> {
   readonly origin?: RecordOrigin | null;
   /** It asks for several keys, and is divided and sent again when it fails: its failure loses nothing. */
   readonly divisible?: boolean;
+  /** When a provider promised the answer to an earlier run, milliseconds since 1970. Absent: it promised nothing. */
+  readonly promisedAt?: number;
   /** One attempt; never throws. After a pending answer it is asked again, with the ticket that `promised` was given. */
   send(): Promise<CallAnswer<T>>;
   /** A pending answer has another ticket than the one before. The caller stores it, and sends it from now on. */

@@ -29,7 +29,8 @@ export class PendingAnswers {
   /** Notes the promise. Returns false when the call has been pending for as long as it may. */
   note(task: Task, { ticket, longestMs }: PendingAnswer): boolean {
     const now = this.#options.monotonicNow();
-    task.pendingSince ??= now;
+    // A restart does not begin the wait again.
+    task.pendingSince ??= now - Math.max(0, Date.now() - (task.call.promisedAt ?? Date.now()));
     // The provider is up and has the lookup: earlier failures say nothing any more.
     task.attempts = 0;
     task.sent = 0;

@@ -42,6 +42,15 @@ async function lookUp(ledger: RunLedger, key: string, scope = scopeOf(ledger)): 
   return ledger.get(scope, key) ?? new Promise((resolve) => ledger.ask(scope, key, resolve));
 }
 
+const TICKET = '["part",1,1,"ticket",1700000000000]';
+
+/** The note with which a run asks for the answer to `k`; null when it is to send a new request. */
+async function ticketOf(ledger: RunLedger): Promise<string | null> {
+  const known = ledger.get(scopeOf(ledger), 'k');
+  if (known !== null) return known.kind === 'asking' ? known.text : null;
+  return new Promise((resolve) => ledger.ask(scopeOf(ledger), 'k', (_answer, _seed, promised = null) => resolve(promised)));
+}
+
 async function putAll(ledger: RunLedger, answers: Readonly<Record<string, LedgerAnswer>>): Promise<void> {
   const scope = scopeOf(ledger);
   for (const [key, answer] of Object.entries(answers)) {
@@ -63,6 +72,49 @@ describe.each(kinds)('a ledger in $name', ({ make, shared }) => {
     for (const answer of KINDS) expect(await lookUp(again, answer.kind)).toEqual(answer);
     expect(await lookUp(again, 'nobody')).toBeNull();
     expect(again.totals()).toEqual({ lookups: 5, reused: 0 });
+  });
+
+  it('has a ticket for the next to ask: the same run elsewhere, a later run, another job; and none once it is answered', async () => {
+    const site = await make();
+    const open = (run: string, more: object = {}): Promise<RunLedger> => site.open({ run, maxAgeDays: 7, machine: run, ...more });
+    const first = await open('first');
+    expect(await ticketOf(first)).toBeNull();
+    first.put([{ scope: scopeOf(first), key: 'k', answer: { kind: 'asking', text: TICKET } }]);
+    await first.keep();
+    await first.close();
+    for (const [run, more] of [
+      ['first', { machine: 'elsewhere' }],
+      ['later', {}],
+      ['other', { job: 'other' }],
+    ] as const) {
+      const next = await open(run, more);
+      expect([run, await ticketOf(next)]).toEqual([run, TICKET]);
+      await next.close();
+    }
+    const last = await open('last');
+    expect(await ticketOf(last)).toBe(TICKET);
+    last.put([{ scope: scopeOf(last), key: 'k', answer: HIT }]);
+    await last.keep();
+    await last.close();
+    expect(await lookUp(await open('after'), 'k')).toEqual(HIT);
+  });
+
+  it('has the ticket of a failed or skipped lookup for a retry, and drops notes without one', async () => {
+    const site = await make();
+    const ledger = await site.open();
+    const scope = scopeOf(ledger);
+    const notes: Readonly<Record<string, LedgerAnswer>> = {
+      skipped: { kind: 'asking', text: TICKET },
+      failed: { ...FAILED, note: TICKET },
+      part: { kind: 'asking', text: '["part",2,1]' },
+    };
+    await putAll(ledger, notes);
+    const failedUpTo = ledger.lastAnswer();
+    await ledger.close();
+    const retry = await site.open({ failedUpTo, now: () => START + 1_000 });
+    expect(retry.get(scope, 'skipped')).toEqual({ kind: 'asking', text: TICKET });
+    expect(retry.get(scope, 'failed')).toEqual({ kind: 'asking', text: TICKET });
+    expect(retry.get(scope, 'part')).toBeNull();
   });
 
   it('finds an answer only under the origin, step and options that it was put with', async () => {

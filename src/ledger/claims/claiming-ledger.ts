@@ -81,7 +81,13 @@ export class ClaimingLedger extends FileLedger {
   }
 
   override ask(scope: number, key: string, onAnswer: LookupListener): void {
-    this.#claims.ask({ scope, key, hash: lookupHash(scope, key), onAnswer });
+    this.#claims.ask({
+      scope,
+      key,
+      hash: lookupHash(scope, key),
+      // A claim is granted when no living run holds it, so that two runs never ask with one ticket.
+      onAnswer: (answer, seed) => onAnswer(answer, seed, answer === null ? this.file.promised(scope, key) : null),
+    });
   }
 
   override release(scope: number, keys: readonly string[]): void {

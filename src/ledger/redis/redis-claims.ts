@@ -3,7 +3,7 @@ import type { LedgerAnswer } from '../answer.ts';
 import type { SharedAnswer } from '../options.ts';
 import type { LookupListener } from '../run-ledger.ts';
 import { unpackAnswer, type RedisNames } from './redis-keys.ts';
-import { CLAIM, LEAVE } from './scripts.ts';
+import { CLAIM, LEAVE, PROMISE } from './scripts.ts';
 
 /** Lookups in one round trip, and lookups on their way to Redis before the reader waits. */
 export const ASKED_AT_ONCE = 64;
@@ -81,6 +81,15 @@ export class RedisClaims {
   /** The lookup is answered in Redis. */
   answered(digest: string): void {
     this.#own.delete(digest);
+  }
+
+  /** A provider has promised the answers of these lookups. Resolves when their claims say so. @throws StorageError */
+  async promise(digests: readonly string[], note: string): Promise<void> {
+    const { redis, names, holder } = this.#options;
+    for (let from = 0; from < digests.length; from += LOOKED_AT_ONCE) {
+      const claims = digests.slice(from, from + LOOKED_AT_ONCE).map((digest) => names.claim(digest));
+      await redis.ask((client) => client.eval(PROMISE, claims.length, ...claims, holder, CLAIM_MS, note));
+    }
   }
 
   /** Leaves lookups without an answer to other runs. An outage leaves the claims as they are, and the run hears of it by other calls. */
@@ -164,7 +173,8 @@ export class RedisClaims {
       again({ ...ask, known: reply });
     } else if (reply === 1 || Array.isArray(reply)) {
       this.#own.add(ask.digest);
-      ask.onAnswer(null, reply === 1 ? null : String(reply[0]));
+      const [seed, note = ''] = reply === 1 ? [] : reply.map(String);
+      ask.onAnswer(null, seed === this.#options.keySeed ? null : (seed ?? null), note === '' ? null : note);
     } else {
       this.#waiting.push(ask);
     }

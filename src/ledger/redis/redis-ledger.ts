@@ -1,4 +1,5 @@
 import { RetryingRedis } from '../../redis/retry.ts';
+import { hasTicket } from '../answer.ts';
 import type { LedgerEntry, LedgerOptions, SharedAnswer, Teller } from '../options.ts';
 import { FileLedger, type LedgerListener, type LookupListener } from '../run-ledger.ts';
 import { WorkingFile, type SharedTotals } from '../working-file.ts';
@@ -47,6 +48,8 @@ export class RedisLedger extends FileLedger {
   /** The run's spending as Redis had it at the start; null without any. */
   #spentBefore: string | null = null;
   #spentNow = (): string => '';
+  /** Tickets on their way to Redis. */
+  readonly #promising = new Set<Promise<void>>();
 
   private constructor(working: WorkingFile, redis: RetryingRedis, options: RedisLedgerOptions) {
     super(working.ledger);
@@ -144,7 +147,7 @@ export class RedisLedger extends FileLedger {
     const upTo = this.file.lastAnswer();
     // Answers of other runs that were used since the last write count too.
     this.#writer.put([], this.#totals(), this.#spentNow());
-    await this.#writer.written();
+    await Promise.all([this.#writer.written(), ...this.#promising]);
     this.#working.published(upTo, new Map());
   }
 
@@ -197,13 +200,21 @@ export class RedisLedger extends FileLedger {
     if (warning !== null) this.#options.tell.warn('ledger_not_safe', warning);
   }
 
-  /** Pending lookups stay in the file: other runs cannot use them, and the claim must hold. */
+  /** An open lookup is no answer for other runs. Its ticket goes into its claim, so that the next run to claim it has the ticket. */
   #write(all: readonly SharedAnswer[]): void {
     const answers = all.filter(({ answer }) => answer.kind !== 'asking');
+    for (const { scope, key, answer } of all)
+      if (answer.kind === 'asking' && hasTicket(answer.text)) this.#promise(digestOf(scope, key), answer.text);
     for (const { at } of answers) this.#lastAt = Math.max(this.#lastAt, at);
     const kept = answers.map((answer) => ({ digest: digestOf(answer.scope, answer.key), value: packAnswer(answer) }));
     for (const { digest } of kept) this.#claims.answered(digest);
     this.#writer.put(kept, this.#totals(), this.#spentNow());
+  }
+
+  #promise(digest: string, note: string): void {
+    const kept = this.#claims.promise([digest], note).catch((error: unknown) => this.#listener.failed(error));
+    this.#promising.add(kept);
+    void kept.then(() => this.#promising.delete(kept));
   }
 
   #adopt(

@@ -1,10 +1,11 @@
 /** The Lua scripts of the ledger; Redis runs each atomically. */
 
 /**
- * A claim's value: its holder, then the seed of the Idempotency-Key under which the lookup was asked for first. KEYS: answer, claim,
- * answer, claim ... ARGV: the holder, the prefix of holders' keys, the TTL of a claim in milliseconds, the most claims, the holder's seed,
- * then for each lookup the known answer that cannot be used ('' without one). Returns for each: the answer; 1 when the holder is to ask;
- * [seed] for the same where an ended run was asking; 0 when a living run is asking.
+ * A claim's value: its holder, a line feed, the seed of the Idempotency-Key under which the lookup was asked for first; where a promise is
+ * open a unit separator, and the note with its ticket. KEYS: answer, claim, answer, claim ... ARGV: the holder, the prefix of holders'
+ * keys, the TTL of a claim in milliseconds, the most claims, the holder's seed, then for each lookup the known answer that cannot be used
+ * ('' without one). Returns for each: the answer; 1 when the holder is to ask; [seed, note] for the same where an ended run was asking, or
+ * a promise is open; 0 when a living run is asking.
  */
 export const CLAIM = `
 local out = {}
@@ -15,16 +16,16 @@ for i = 1, #KEYS / 2 do
     out[i] = answer
   else
     local claim = redis.call('GET', KEYS[2 * i])
-    local holder, seed = nil, ARGV[5]
-    if claim then holder, seed = string.match(claim, '^([^\\n]*)\\n(.*)$') end
+    local holder, seed, note = nil, ARGV[5], ''
+    if claim then holder, seed, note = string.match(claim, '^([^\\n]*)\\n([^\\31]*)\\31?(.*)$') end
     local own = 1
-    if seed ~= ARGV[5] then own = {seed} end
+    if seed ~= ARGV[5] or note ~= '' then own = {seed, note} end
     if holder == ARGV[1] then
       out[i] = own
     elseif (holder and redis.call('EXISTS', ARGV[2] .. holder) == 1) or taken >= tonumber(ARGV[4]) then
       out[i] = 0
     else
-      redis.call('SET', KEYS[2 * i], ARGV[1] .. '\\n' .. seed, 'PX', ARGV[3])
+      redis.call('SET', KEYS[2 * i], ARGV[1] .. '\\n' .. seed .. (note == '' and '' or '\\31' .. note), 'PX', ARGV[3])
       taken = taken + 1
       out[i] = own
     end
@@ -33,13 +34,21 @@ end
 return out`;
 
 /**
- * Takes the holder out of its claims, and leaves the seed to the next run that asks. KEYS: claims. ARGV: the holder, the TTL of a claim in
- * milliseconds.
+ * Takes the holder out of its claims, and leaves seed and note to the next run that asks. KEYS: claims. ARGV: the holder, the TTL of a
+ * claim in milliseconds.
  */
 export const LEAVE = `
 for i = 1, #KEYS do
   local holder, seed = string.match(redis.call('GET', KEYS[i]) or '', '^([^\\n]*)\\n(.*)$')
   if holder == ARGV[1] then redis.call('SET', KEYS[i], '\\n' .. seed, 'PX', ARGV[2]) end
+end
+return 1`;
+
+/** Notes promises in the holder's claims. KEYS: claims. ARGV: the holder, the TTL of a claim in milliseconds, the note. */
+export const PROMISE = `
+for i = 1, #KEYS do
+  local holder, seed = string.match(redis.call('GET', KEYS[i]) or '', '^([^\\n]*)\\n([^\\31]*)')
+  if holder == ARGV[1] then redis.call('SET', KEYS[i], ARGV[1] .. '\\n' .. seed .. '\\31' .. ARGV[3], 'PX', ARGV[2]) end
 end
 return 1`;
 

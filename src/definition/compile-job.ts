@@ -9,7 +9,7 @@ import type { CompileContext, JobSources } from './compile-context.ts';
 import { missing } from './compile-context.ts';
 import { compileOutput, delimiterOf, warnOfIdleColumns } from './compile-output.ts';
 import { compileConditions } from './conditions.ts';
-import { compileProviders, definitionOf, keysOfAll, refuseRules } from './compile-providers.ts';
+import { compileProviders, definitionOf, namesUsed, refuseRules } from './compile-providers.ts';
 import { compileService, serviceWaterfalls } from './compile-service.ts';
 import { expand, isDate, shiftDate } from './expand.ts';
 import { fingerprintOf } from './fingerprint.ts';
@@ -21,7 +21,7 @@ import { didYouMean } from '../util/nearest.ts';
 import { originName, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
 import { bareName } from './output-shape.ts';
-import { warnOfIdleKeys } from './lookup-schema.ts';
+import { warnOfIdleKeys, type StepOptions } from './step-options.ts';
 import { notificationOf } from './notification.ts';
 import { nearestDate } from './run-date.ts';
 import { jobSchema } from './schema.ts';
@@ -29,7 +29,8 @@ import type { RawJob } from './schema.ts';
 import { expandRedisUri } from './redis-address.ts';
 import { dropReplacedChoices, refuseService } from './service-choice.ts';
 import { readSteps } from './step-schema.ts';
-import { STEPS, type Step } from '../steps/registry.ts';
+import { eachStep, STEPS, type Step } from '../steps/registry.ts';
+import type { Waterfalls } from './waterfall.ts';
 
 export { describeDifference, WRITTEN_INPUT } from './fingerprint.ts';
 export { loadJobFile } from './load-job-file.ts';
@@ -95,9 +96,9 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
   const { names, rules } = readSteps(raw.steps);
   const steps = compileSteps(names, context.originOf('steps'));
   const { namesProviders, providers, waterfalls } = compileWhomToAsk(raw, steps, rules, context);
-  const by = namesProviders ? keysOfAll(waterfalls) : { enrich: raw.enrich.by, reveal: raw.reveal.by };
+  const options = compileOptions(raw, namesProviders ? waterfalls : null);
   warnOfIdleColumns(output.fields, steps, context);
-  warnOfIdleKeys(steps, by, raw.input.columns, context.warnings);
+  warnOfIdleKeys(steps, options, raw.input.columns, context.warnings);
   const job = {
     name: compileName(raw, output.uri, context),
     input: {
@@ -115,9 +116,7 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
     providers,
     waterfalls,
     namesProviders,
-    enrich: { ...raw.enrich, by: by.enrich, required: raw.enrich.required.toSorted() },
-    reveal: { by: by.reveal },
-    verify: { when: raw.verify.when, patienceMs: raw.verify.patienceMs },
+    options,
     output,
     checkpoint: compileCheckpoint(raw, output.uri, context),
     ledger: { uri: compileStateUri(raw.ledger.uri, 'ledger', output.uri, context), maxAgeDays: raw.ledger.maxAgeDays },
@@ -141,6 +140,15 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
   }
   checkDistinct(job, context.originOf);
   return job;
+}
+
+/** The options of each step, with defaults. @param waterfalls null for a job that names no providers */
+function compileOptions(raw: RawJob, waterfalls: Waterfalls | null): CompiledJob['options'] {
+  const sections: Readonly<Partial<Record<Step, Partial<StepOptions>>>> = raw;
+  return eachStep(({ name, usual }) => {
+    const { by = usual, minLikelihood = 0, required = [], when = 'always', patienceMs = 0 } = sections[name] ?? {};
+    return { by: waterfalls === null ? by : namesUsed(name, waterfalls), minLikelihood, required: required.toSorted(), when, patienceMs };
+  });
 }
 
 function compileInput(raw: RawJob, context: CompileContext): readonly string[] {

@@ -1,5 +1,5 @@
 /** Compiles the section `providers` of a job, and the rules of the steps that ask them. */
-import type { CompiledProvider, ProviderKey } from '../providers/compiled-provider.ts';
+import type { CompiledProvider } from '../providers/compiled-provider.ts';
 import { ConfigError } from '../util/errors.ts';
 import { didYouMean, nearest } from '../util/nearest.ts';
 import { PERIODS_MS } from '../util/periods.ts';
@@ -12,8 +12,10 @@ import type { RawJob } from './schema.ts';
 import { checkUrl } from './service-choice.ts';
 import { statedWindows } from './service-schema.ts';
 import type { StepRule } from './step-schema.ts';
-import type { EnrichKeyName, LookupKind, LookupKeyNames, RevealKeyName, Waterfall, Waterfalls } from './steps.ts';
-import type { Step } from '../steps/registry.ts';
+import type { StepOptions } from './step-options.ts';
+import type { Waterfall, Waterfalls } from './waterfall.ts';
+import { KEYS, kindOf, kindsNamed, namesOf, type KeyKind, type KeyName, type ProviderKey } from '../steps/keys.ts';
+import { kindsOf, specOf, type Step } from '../steps/registry.ts';
 
 interface ProviderContext {
   /** By the reference that `use` gives, see `definitionOf`. */
@@ -66,12 +68,10 @@ export function refuseRules(rules: Readonly<Partial<Record<Step, StepRule>>>, co
     });
 }
 
-/** The keys of all providers, for the columns that the input must have. */
-export function keysOfAll({ enrich, reveal }: Waterfalls): LookupKeyNames {
-  const all = (waterfall: Waterfall | undefined): LookupKind[] => [
-    ...new Set((waterfall?.keys ?? []).flat().map((kind) => (kind === 'company' ? 'name' : kind))),
-  ];
-  return { enrich: all(enrich) as EnrichKeyName[], reveal: all(reveal).filter((kind) => kind !== 'domain') as RevealKeyName[] };
+/** The names of the keys by which a step asks its providers. */
+export function namesUsed(step: Step, waterfalls: Waterfalls): readonly KeyName[] {
+  const kinds = kindsOf(specOf(step));
+  return namesOf((waterfalls[step]?.keys ?? []).flat().filter((kind) => kinds.includes(kind)));
 }
 
 function compileProvider(name: string, written: RawProvider, context: ProviderContext): JobProvider {
@@ -174,7 +174,8 @@ function compileWaterfall(
   }
   const until = rule?.until ?? [];
   const asked = able.filter(({ name }) => from.includes(name));
-  if (step !== 'verify') checkFields(step, until, asked, context);
+  const { verdicts } = specOf(step);
+  if (verdicts === null) checkFields(step, until, asked, context);
   return {
     from,
     keys: from.map((name) => {
@@ -183,13 +184,13 @@ function compileWaterfall(
       if (keys.length === 0) throw noKey(step, name, provider?.definition.operations[step]?.keys ?? [], raw, context);
       return keys;
     }),
-    until: step === 'verify' && until.length === 0 ? ['deliverable', 'undeliverable', 'risky'] : until,
+    until: until.length === 0 ? (verdicts?.settling ?? []) : until,
     fields: rule?.fields ?? 'merge',
   };
 }
 
 function noKey(step: Step, name: string, own: readonly ProviderKey[], raw: RawJob, context: ProviderContext): Error {
-  const chosen = step === 'reveal' ? raw.reveal.by : raw.enrich.by;
+  const chosen = namesChosen(step, raw) ?? [];
   const message = `${step}.from: ${name} takes none of the keys in ${step}.by (${chosen.join(', ')}), and so would never be asked`;
   return refuse(context, `${step}.by`, 'bad_value', message, {
     hint: `It takes ${own.join(', ')}. Add one of them, or leave it out of from.`,
@@ -217,29 +218,24 @@ function isMapped(record: string, field: string): boolean {
 }
 
 /** The keys in the provider's own order, unless the job says which keys a step uses. */
-function keysOf(step: Step, provider: JobProvider | undefined, raw: RawJob, { originOf }: ProviderContext): readonly LookupKind[] {
+function keysOf(step: Step, provider: JobProvider | undefined, raw: RawJob, context: ProviderContext): readonly KeyKind[] {
   const { definition } = provider ?? {};
-  const own = definition === undefined ? [] : kindsOf(definition, step);
-  if (step !== 'enrich' && step !== 'reveal') return own;
-  const chosen: readonly string[] | null = originOf(`${step}.by`) === null ? null : raw[step].by;
-  if (chosen !== null) return chosen.flatMap((name) => own.filter((kind) => kind === name || (name === 'name' && kind === 'company')));
+  const own = definition === undefined ? [] : kindsTaken(definition, step);
+  const names = namesChosen(step, raw);
+  if (names !== null && context.originOf(`${step}.by`) !== null) return kindsNamed(names, own);
   // For the specification's service a step means the same among providers as it does without.
-  const usual: readonly string[] = raw[step].by;
-  return definition?.client === 'built-in' ? own.filter((kind) => usual.includes(kind)) : own;
+  return names !== null && definition?.client === 'built-in' ? own.filter((kind) => names.includes(KEYS[kind].inJobs)) : own;
 }
 
-const KINDS: Readonly<Record<ProviderKey, LookupKind>> = {
-  email: 'email',
-  linkedin_url: 'linkedin_url',
-  phone: 'phone',
-  'name+domain': 'name',
-  'name+company': 'company',
-  domain: 'domain',
-};
+/** The keys that a provider takes at a step, in its own order. */
+export function kindsTaken({ operations }: CompiledProvider, step: Step): readonly KeyKind[] {
+  return (operations[step]?.keys ?? []).map(kindOf);
+}
 
-/** The kinds of keys that a provider takes at a step, in its own order. */
-export function kindsOf({ operations }: CompiledProvider, step: Step): readonly LookupKind[] {
-  return (operations[step]?.keys ?? []).map((key) => KINDS[key]);
+/** The keys that a job names for a step, or their default; null for a step without a choice. */
+export function namesChosen(step: Step, raw: object): readonly KeyName[] | null {
+  const sections: Readonly<Partial<Record<Step, Partial<StepOptions>>>> = raw;
+  return sections[step]?.by ?? null;
 }
 
 function refuse(

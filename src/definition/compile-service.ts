@@ -7,9 +7,10 @@ import type { Origin } from './origin.ts';
 import type { RawJob } from './schema.ts';
 import { chooseService } from './service-choice.ts';
 import { statedWindows } from './service-schema.ts';
-import type { Step } from '../steps/registry.ts';
-import { kindsOf } from './compile-providers.ts';
-import { usualKinds, type LookupKind, type Waterfalls } from './steps.ts';
+import { specOf, type Step } from '../steps/registry.ts';
+import { kindsNamed, type KeyKind } from '../steps/keys.ts';
+import { kindsTaken, namesChosen } from './compile-providers.ts';
+import type { Waterfalls } from './waterfall.ts';
 
 /** The provider's name within the program. No row, message or file shows it. */
 const NAME = 'service';
@@ -40,9 +41,8 @@ export function compileService(
   };
 }
 
-/** Every step asks the one service. */
-export function serviceWaterfalls(steps: readonly Step[], { enrich, reveal }: Pick<RawJob, 'enrich' | 'reveal'>): Waterfalls {
-  const by: Partial<Record<Step, readonly LookupKind[]>> = { enrich: enrich.by, reveal: usualKinds(reveal.by) };
-  const keysOf = (step: Step): readonly LookupKind[] => by[step] ?? kindsOf(BUILT_IN, step);
-  return Object.fromEntries(steps.map((step) => [step, { from: [NAME], keys: [keysOf(step)], until: [], fields: 'whole' }]));
+/** Every step asks the one service. @param raw the sections of the steps */
+export function serviceWaterfalls(steps: readonly Step[], raw: object): Waterfalls {
+  const kindsOf = (step: Step): readonly KeyKind[] => kindsNamed(namesChosen(step, raw) ?? specOf(step).usual, kindsTaken(BUILT_IN, step));
+  return Object.fromEntries(steps.map((step) => [step, { from: [NAME], keys: [kindsOf(step)], until: [], fields: 'whole' }]));
 }

@@ -6,7 +6,8 @@ import type { CompiledProvider, QuotaWindow } from '../providers/compiled-provid
 import type { Conditions } from './conditions.ts';
 import type { CreditPrice } from './credit-price.ts';
 import type { Notification } from './notification.ts';
-import type { LookupKeyNames, Waterfalls } from './steps.ts';
+import type { StepOptions } from './step-options.ts';
+import type { Waterfalls } from './waterfall.ts';
 import type { Step } from '../steps/registry.ts';
 
 export type OutputFormat = 'csv' | 'tsv' | 'jsonl' | 'parquet';
@@ -63,15 +64,7 @@ export interface CompiledJob {
    * False for the simple form, whose section `service` is the one provider. Then rows, checkpoint and report name no provider.
    */
   readonly namesProviders: boolean;
-  readonly enrich: {
-    readonly by: LookupKeyNames['enrich'];
-    /** From 0 to 100. */
-    readonly minLikelihood: number;
-    /** Fields of a record, sorted. */
-    readonly required: readonly string[];
-  };
-  readonly reveal: { readonly by: LookupKeyNames['reveal'] };
-  readonly verify: { readonly when: 'always' | 'unverified'; readonly patienceMs: number };
+  readonly options: Readonly<Record<Step, StepOptions>>;
   readonly output: {
     /** A path, `s3://bucket/key`, or `-`. */
     readonly uri: string;

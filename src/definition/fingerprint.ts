@@ -4,6 +4,7 @@ import type { CompiledProvider } from '../providers/compiled-provider.ts';
 import { withoutSecret } from '../redis/uri.ts';
 import { PERSON_COLUMNS } from '../formats/header-aliases.ts';
 import { absolutePlace, isSamePlace } from '../util/files/same-place.ts';
+import { BY_RANK } from '../steps/registry.ts';
 import type { CompiledJob } from './compiled-job.ts';
 import { show } from './origin.ts';
 
@@ -34,12 +35,7 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     'input.where': job.input.where,
     steps: job.steps,
     ...(job.namesProviders ? namedProviders(job) : theOneService(job)),
-    'enrich.by': job.enrich.by,
-    'enrich.minLikelihood': job.enrich.minLikelihood,
-    'enrich.required': job.enrich.required,
-    'reveal.by': job.reveal.by,
-    'verify.when': job.verify.when,
-    'verify.patienceMs': job.verify.patienceMs,
+    ...optionsOf(job),
     'output.uri': absolutePlace(job.output.uri),
     'output.format': job.output.format,
     'output.compression': job.output.compression,
@@ -56,6 +52,10 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     'ledger.uri': absolutePlace(withoutSecret(job.ledger.uri)),
     'ledger.maxAgeDays': job.ledger.maxAgeDays,
   };
+}
+
+function optionsOf({ options }: Pick<CompiledJob, 'options'>): Record<string, unknown> {
+  return Object.fromEntries(BY_RANK.flatMap((spec) => spec.options.map((key) => [`${spec.name}.${key}`, options[spec.name][key]])));
 }
 
 function theOneService({ providers: [service] }: Pick<CompiledJob, 'providers'>): Record<string, unknown> {

@@ -7,11 +7,12 @@ import { KEYS } from './keys.ts';
 import { envLayer, flagLayer, unknownFlag, type FlagValue } from './layers.ts';
 import { jobSchema } from './schema.ts';
 import { dropReplacedChoices } from './service-choice.ts';
+import type { Step } from '../steps/registry.ts';
 
 export interface OneOffSettings {
   readonly service: JobProvider;
   readonly limits: Pick<CompiledJob['limits'], 'maxCalls' | 'maxWaitMs' | 'maxOutageMs'>;
-  readonly verify: Pick<CompiledJob['verify'], 'patienceMs'>;
+  readonly verify: { readonly patienceMs: number };
 }
 
 /** Milliseconds. Shorter than for a job, because a person may wait at a terminal. */
@@ -23,7 +24,7 @@ const VERDICT_WAIT = 'verify.patienceMs';
 const isServiceKey = (path: string): boolean => path.startsWith('service.') && path !== 'service.quota';
 
 /** @param own flags of the command itself. @throws UsageError for a flag that neither belongs to the command nor configures the service */
-export function checkOneOffFlags(step: 'enrich' | 'verify', flags: ReadonlyMap<string, FlagValue>, own: readonly string[]): void {
+export function checkOneOffFlags(step: Step, flags: ReadonlyMap<string, FlagValue>, own: readonly string[]): void {
   const paths = [...KEYS.map(({ path }) => path).filter(isServiceKey), ...PATHS, ...(step === 'verify' ? [VERDICT_WAIT] : [])];
   const known = [...own, ...paths.map((path) => SHORT_FLAGS[path] ?? path)];
   // Entries of maps have names of their own: service.regions.us.

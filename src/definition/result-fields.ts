@@ -1,13 +1,15 @@
 /** Tells a misspelt path of an answer from a field that only one service has. Pure. */
 import { nearest } from '../util/nearest.ts';
+import { COMPANY_FIELDS } from '../client/answer-fields.ts';
 import { SPECS, STEPS, type Step } from '../steps/registry.ts';
 
 /** Fields by the path of their object. An object that is missing here may hold any field. */
 export const RESULT_FIELDS: Readonly<Record<string, readonly string[]>> = {
   result: ['outcome', 'error', 'did_you_mean'],
   ...Object.fromEntries(
-    SPECS.flatMap(({ name, fields, objects }) => [
+    SPECS.flatMap(({ name, fields, objects = {} }) => [
       [name, [...fields.keys()]],
+      ...(fields.get('company') === 'company' ? [[`${name}.company`, [...COMPANY_FIELDS.keys()]]] : []),
       ...Object.entries(objects).map(([object, own]) => [`${name}.${object}`, own]),
     ]),
   ),

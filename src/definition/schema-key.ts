@@ -44,3 +44,7 @@ export const uri = z
   .min(1)
   .max(BOUNDS.uri)
   .regex(/^[^\u0000-\u001f\u007f]+$/);
+
+/** A wait in milliseconds. */
+export const waitMs = z.int().min(0).max(BOUNDS.waitMs);
+export const WAIT = `milliseconds, a whole number from 0 to ${BOUNDS.waitMs} (7 days)`;

@@ -5,18 +5,18 @@
 import { z } from 'zod';
 import { encodingName } from '../formats/encodings/encoding.ts';
 import { conditionsSchema } from './conditions.ts';
-import { BOUNDS, key, uri } from './schema-key.ts';
-import { enrich, reveal } from './lookup-schema.ts';
+import { BOUNDS, key, uri, WAIT, waitMs } from './schema-key.ts';
 import { notificationSchema } from './notification.ts';
 import { providers } from './provider-schema.ts';
 import { service } from './service-schema.ts';
+import { BY_RANK, SPECS, STEPS } from '../steps/registry.ts';
+import { wordList } from '../util/display.ts';
+import { STEP_SECTIONS } from './step-options.ts';
 import { stepList } from './step-schema.ts';
 
 const column = z.string().min(1).max(BOUNDS.column);
 const count = z.int().min(1).max(Number.MAX_SAFE_INTEGER).nullable().default(null);
 const COUNT = 'a whole number from 1, or null';
-const waitMs = z.int().min(0).max(BOUNDS.waitMs);
-const WAIT = `milliseconds, a whole number from 0 to ${BOUNDS.waitMs} (7 days)`;
 const share = z.string().regex(/^(?:100(?:\.0+)?|\d{1,2}(?:\.\d{1,6})?)%$/);
 const SHARE = 'a share such as 40%, or null';
 const delimiter = z
@@ -116,8 +116,8 @@ const output = z.strictObject({
       .nullable()
       .default(null),
     `a mapping of 1 to ${BOUNDS.fields} column names to paths such as enrich.title, or null`,
-    'Column name to path (result.*, enrich.*, verify.*, company.*, reveal.* ' +
-      'or input.<column>): these columns instead of the standard ones.',
+    `Column name to path (result.*, ${STEPS.map((step) => `${step}.*`).join(', ')} or input.<column>): these columns instead of the ` +
+      'standard ones.',
   ),
   delimiter: key(
     delimiter.or(z.literal(AS_INPUT)).default(AS_INPUT),
@@ -172,10 +172,14 @@ const limits = z.strictObject({
   ),
 });
 
+const deciding = BY_RANK.filter(({ follows }) => follows === undefined);
+const following = SPECS.filter(({ follows }) => follows !== undefined);
+const named = (specs: readonly { readonly name: string }[]): string => wordList(specs.map(({ name }) => name));
+
 const steps = key(
-  stepList.default(['enrich', 'verify']),
-  { expected: 'a list out of enrich, verify, company and reveal, in this order', split: ',' },
-  'What is done to each record. The outcome is decided by the first of enrich, reveal and company; verify decides alone. ' +
+  stepList.default(SPECS.filter(({ isUsual }) => isUsual).map(({ name }) => name)),
+  { expected: `a list out of ${named(SPECS)}, in this order`, split: ',' },
+  `What is done to each record. The outcome is decided by the first of ${named(deciding)}; ${named(following)} decides alone. ` +
     'With providers, a step may say whom it asks: {enrich: {from: [millrace, pdl], until: [email, title], fields: merge}}.',
 );
 
@@ -193,23 +197,7 @@ export const jobSchema = z
     steps,
     service: service.prefault({}).describe('Whom to ask, and how fast.'),
     providers,
-    enrich,
-    reveal,
-    verify: z
-      .strictObject({
-        when: key(
-          z.enum(['always', 'unverified']).default('always'),
-          'always or unverified',
-          'unverified: only addresses that enrich did not call verified.',
-        ),
-        patienceMs: key(
-          waitMs.default(0),
-          WAIT,
-          'How long verdicts that are not final (pending, greylisted) are waited for and asked for again, in milliseconds. 0: not at all.',
-        ),
-      })
-      .prefault({})
-      .describe('The verify step.'),
+    ...STEP_SECTIONS,
     output: output.prefault({}).describe('What is written.'),
     checkpoint: z
       .strictObject({

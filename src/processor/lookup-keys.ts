@@ -1,5 +1,4 @@
 /** Which keys a record is looked up by. Pure. */
-import { USUAL_KEYS, type LookupKind, type RevealKeyName } from '../definition/steps.ts';
 import type { InputRecord } from '../formats/input-record.ts';
 import { normaliseText } from '../util/normalise-text.ts';
 import { isPlaceholder } from '../util/placeholder.ts';
@@ -7,33 +6,36 @@ import { addressIn, domainIn, isBlank, visibleText, type AddressInText } from '.
 import { companyDomainIn } from '../verification/company-domain.ts';
 import { phoneIn } from '../verification/phone-text.ts';
 import { profileKey } from '../verification/profile-url.ts';
-import type { Step } from '../steps/registry.ts';
+import { kindsNamed, type KeyKind } from '../steps/keys.ts';
+import { kindsOf, specOf, type Step } from '../steps/registry.ts';
+import type { StepSpec } from '../steps/step-spec.ts';
 
-/** The key of a name has the place after `NAME_END`: a domain for `name`, the name of a company for `company`. */
-export type EnrichLookup = { readonly by: LookupKind; readonly key: string };
-export type RevealLookup = { readonly by: RevealKeyName | 'company'; readonly key: string };
-
-/** For each provider that a step asks, in order: the keys by which it is asked, in order of preference. */
-export interface KeyOrders {
-  readonly enrich: readonly (readonly LookupKind[])[];
-  readonly reveal: readonly (readonly LookupKind[])[];
+/**
+ * A lookup of any step. The key of a name has the place after `NAME_END`: a domain for `name`, the name of a company for `company`.
+ * `spelled`: an address as the provider gets it.
+ */
+export interface Lookup {
+  readonly by: KeyKind;
+  readonly key: string;
+  readonly spelled?: string;
 }
 
-/** The lookups of a step: one for each provider, null where the record has no key for it. Empty when no provider has a key. */
-export type Lookups<L> = readonly (L | null)[];
+/** A lookup of an address. */
+type SpelledLookup = Lookup & { readonly spelled: string };
+
+/** By step, for each provider that the step asks, in order: the keys by which it is asked, in order of preference. */
+export type KeyOrders = Readonly<Partial<Record<Step, readonly (readonly KeyKind[])[]>>>;
+
+/** The lookups of a step: one for each provider, null where the record has no key for it. */
+export type Lookups = readonly (Lookup | null)[];
 
 /** The reason why a record has nothing to look up. */
 type NoKey = 'bad_email' | 'bad_phone' | 'bad_profile_url' | 'no_key';
 
-/** The keys of a record, by step; null or empty when a step has none or is not configured. */
+/** The lookups of a record. */
 export interface RecordKeys {
-  readonly enrich: Lookups<EnrichLookup>;
-  /** The record's own address; enrich may find one for a record without. */
-  readonly verify: string | null;
-  /** The record's own spelling, which the service gets: a mail host may distinguish upper and lower case. */
-  readonly spelled: string | null;
-  readonly company: string | null;
-  readonly reveal: Lookups<RevealLookup>;
+  /** By step; absent when no provider of the step has a key, or the step is not configured. */
+  readonly lookups: Readonly<Partial<Record<Step, Lookups>>>;
   /** The record's address after cleaning, as from `mailto:` or `Jo <...>`. null when it needed none. */
   readonly cleanedEmail: string | null;
   /** The step whose answer is the outcome. */
@@ -54,65 +56,42 @@ type IsFreeProvider = (domain: string) => boolean;
 /** Longer than any address or name. Longer texts are not sent. */
 const LONGEST_SENT = 1_024;
 
+/** A record's cells, and its address when it is one. */
+interface Cells extends KeyCells {
+  readonly address: AddressInText | null;
+}
+
 /**
- * The key rule of a job. The first of enrich, reveal and company that has a key decides the outcome; verify decides where none has. A
- * record that cannot be enriched is not verified alone.
+ * The key rule of a job. The step with the lowest rank that has a key decides the outcome. A record has nothing to look up when only a step
+ * that follows another one has a key: a record that cannot be enriched is not verified alone.
  */
-export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider, orders: KeyOrders = USUAL_ORDERS): KeyRule {
-  const has = {
-    enrich: steps.includes('enrich'),
-    verify: steps.includes('verify'),
-    company: steps.includes('company'),
-    reveal: steps.includes('reveal'),
-  };
-  const ofEnrich = new Set(orders.enrich.flat());
-  const used: ReadonlySet<LookupKind> = new Set([...(has.enrich ? ofEnrich : []), ...(has.reveal ? orders.reveal.flat() : [])]);
-  const needsEmail = has.enrich ? ofEnrich.has('email') : used.has('email') || has.verify || has.company;
+export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider, orders: KeyOrders = {}): KeyRule {
+  const asked = steps.map((step) => {
+    const spec = specOf(step);
+    const taken = (orders[step] ?? [kindsNamed(spec.usual, spec.keys)]).map((kinds) =>
+      kinds.filter((kind) => kindsOf(spec).includes(kind)),
+    );
+    return { spec, orders: taken, mayDecide: !steps.includes(spec.follows?.step as Step) };
+  });
+  const deciding = asked.filter(({ mayDecide }) => mayDecide).toSorted((one, other) => one.spec.rank - other.spec.rank);
+  const used = new Set(deciding.flatMap(({ spec, orders: own }) => [...own.flat(), ...(spec.takesDomainOfAddress ? ['email'] : [])]));
   return (record) => {
-    const { email, domain } = record;
-    const address = mailboxIn(email);
-    const mailbox = address?.key ?? null;
-    const enrich = has.enrich ? lookupsOf(orders.enrich, (kind) => enrichBy(kind, record, mailbox)) : [];
-    const verify = has.verify ? (mailbox ?? badAddress(email)) : null;
-    const company = has.company ? companyKey(mailbox, domain, isFreeProvider) : null;
-    const reveal = has.reveal ? lookupsOf(orders.reveal, (kind) => revealBy(kind, record, mailbox)) : [];
-    const decides =
-      enrich.length > 0
-        ? 'enrich'
-        : reveal.length > 0
-          ? 'reveal'
-          : company !== null
-            ? 'company'
-            : verify !== null && !has.enrich
-              ? 'verify'
-              : null;
-    if (decides !== null)
-      return {
-        enrich,
-        verify,
-        spelled: verify === null ? null : spellingOf(address, verify),
-        company,
-        reveal,
-        cleanedEmail: address?.cleaned === true ? address.key : null,
-        decides,
-      };
-    if (needsEmail && mailbox === null && !isBlank(email)) return 'bad_email';
+    const address = mailboxIn(record.email);
+    const cells: Cells = { ...record, address };
+    const lookups: Partial<Record<Step, Lookups>> = {};
+    for (const { spec, orders: own } of asked) {
+      const found = own.map((kinds) => firstOf(kinds, (kind) => lookupBy(kind, spec, cells, isFreeProvider)));
+      if (found.some((lookup) => lookup !== null)) lookups[spec.name] = found;
+    }
+    const decides = deciding.find(({ spec }) => lookups[spec.name] !== undefined);
+    if (decides !== undefined) return { lookups, cleanedEmail: address?.cleaned === true ? address.key : null, decides: decides.spec.name };
+    if (used.has('email') && address === null && !isBlank(record.email)) return 'bad_email';
     if (used.has('phone') && !isBlank(record.person?.phone ?? '')) return 'bad_phone';
     return used.has('linkedin_url') && !isBlank(record.linkedinUrl) ? 'bad_profile_url' : 'no_key';
   };
 }
 
-/** The orders of a step that asks one provider by these keys. */
-const USUAL_ORDERS: KeyOrders = { enrich: [USUAL_KEYS.enrich], reveal: [USUAL_KEYS.reveal] };
-
-const NO_LOOKUPS: Lookups<never> = [];
-
-function lookupsOf<L>(orders: readonly (readonly LookupKind[])[], find: (kind: LookupKind) => L | null): Lookups<L> {
-  const lookups = orders.map((order) => firstOf(order, find));
-  return lookups.every((lookup) => lookup === null) ? NO_LOOKUPS : lookups;
-}
-
-function firstOf<L>(kinds: readonly LookupKind[], find: (kind: LookupKind) => L | null): L | null {
+function firstOf<T>(kinds: readonly KeyKind[], find: (kind: KeyKind) => T | null): T | null {
   for (const kind of kinds) {
     const found = find(kind);
     if (found !== null) return found;
@@ -120,31 +99,30 @@ function firstOf<L>(kinds: readonly LookupKind[], find: (kind: LookupKind) => L 
   return null;
 }
 
-function enrichBy(by: LookupKind, { domain, linkedinUrl, person }: KeyCells, mailbox: string | null): EnrichLookup | null {
-  const key = (): string | null => {
-    switch (by) {
-      case 'email':
-        return mailbox;
-      case 'domain':
-        return domain === '' ? null : companyDomainIn(domain);
-      case 'linkedin_url':
-        return revealKey(linkedinUrl);
-      case 'phone':
-        return phoneIn(person?.phone ?? '');
-      case 'name':
-        return nameKey(person?.name ?? '', domain === '' ? null : companyDomainIn(domain));
-      case 'company':
-        return nameKey(person?.name ?? '', companyName(person?.company ?? ''));
-      default:
-        return by satisfies never;
-    }
-  };
-  const found = key();
-  return found === null ? null : { by, key: found };
+function lookupBy(by: KeyKind, spec: StepSpec, cells: Cells, isFreeProvider: IsFreeProvider): Lookup | null {
+  if (by === 'email' && spec.takesBadAddresses) return spelledLookup(cells.email, cells.address);
+  const key =
+    by === 'domain' && spec.takesDomainOfAddress ? companyKey(cells.address?.key ?? null, cells.domain, isFreeProvider) : keyBy(by, cells);
+  return key === null ? null : { by, key };
 }
 
-function revealBy(by: LookupKind, cells: KeyCells, mailbox: string | null): RevealLookup | null {
-  return by === 'domain' ? null : (enrichBy(by, cells, mailbox) as RevealLookup | null);
+function keyBy(by: KeyKind, { address, domain, linkedinUrl, person }: Cells): string | null {
+  switch (by) {
+    case 'email':
+      return address?.key ?? null;
+    case 'domain':
+      return domain === '' ? null : companyDomainIn(domain);
+    case 'linkedin_url':
+      return revealKey(linkedinUrl);
+    case 'phone':
+      return phoneIn(person?.phone ?? '');
+    case 'name':
+      return nameKey(person?.name ?? '', domain === '' ? null : companyDomainIn(domain));
+    case 'company':
+      return nameKey(person?.name ?? '', companyName(person?.company ?? ''));
+    default:
+      return by satisfies never;
+  }
 }
 
 function companyName(cell: string): string | null {
@@ -173,28 +151,28 @@ export function shownKey(key: string): string {
   return key.replace(NAME_END, ' at ');
 }
 
-/** The key of `enrich`: a plausible e-mail, else the domain, else the reason why there is none. */
-export function enrichKey(email: string, domain: string): EnrichLookup | NoKey {
-  return keyOfPerson(mailboxIn(email)?.key ?? null, email, domain);
-}
-
-function keyOfPerson(mailbox: string | null, email: string, domain: string): EnrichLookup | NoKey {
+/** The lookup of a single call: by a plausible address, else by the domain, else the reason why there is none. */
+export function enrichKey(email: string, domain: string): Lookup | NoKey {
+  const mailbox = mailboxIn(email)?.key ?? null;
   if (mailbox !== null) return { by: 'email', key: mailbox };
   const host = domain === '' ? null : companyDomainIn(domain);
   if (host !== null) return { by: 'domain', key: host };
   return isBlank(email) ? 'no_key' : 'bad_email';
 }
 
-/** The key of `verify`: also a bad address, trimmed and in lower case; null for text without a local part and an `@`. */
+/** The key of an address to verify: also a bad one, trimmed and in lower case; null for text without a local part and an `@`. */
 export function verifyKey(email: string): string | null {
   return verifyKeyAsSpelled(email)?.key ?? null;
 }
 
-/** The key of `verify` with its spelling; null without one. */
-export function verifyKeyAsSpelled(email: string): { readonly key: string; readonly spelled: string } | null {
-  const address = mailboxIn(email);
+/** The same with its spelling: a mail host may distinguish upper and lower case. */
+export function verifyKeyAsSpelled(email: string): SpelledLookup | null {
+  return spelledLookup(email, mailboxIn(email));
+}
+
+function spelledLookup(email: string, address: AddressInText | null): SpelledLookup | null {
   const key = address?.key ?? badAddress(email);
-  return key === null ? null : { key, spelled: spellingOf(address, key) };
+  return key === null ? null : { by: 'email', key, spelled: spellingOf(address, key) };
 }
 
 /** A local part and an `@`. Full-width characters count. */

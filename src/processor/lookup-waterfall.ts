@@ -1,9 +1,9 @@
 /** A lookup step over several providers: the next one is asked when this one misses, or leaves a wanted field empty. */
 import type { RecordOrigin } from '../formats/input-record.ts';
-import type { Waterfall } from '../definition/steps.ts';
+import type { Waterfall } from '../definition/waterfall.ts';
 import type { Contribution } from './contribution.ts';
 import type { LookupOutcome, StepAnswer } from '../lookup/lookup-outcome.ts';
-import type { Lookups } from './lookup-keys.ts';
+import type { Lookup, Lookups } from './lookup-keys.ts';
 import { fill, hasAll, ofOne, type SourcedRecord } from './merge-records.ts';
 import type { Step } from '../steps/registry.ts';
 
@@ -11,25 +11,25 @@ import type { Step } from '../steps/registry.ts';
 export type LookupDone<R> = (outcome: LookupOutcome<R>, key: string, contributions?: readonly Contribution[]) => void;
 
 /** A step as a record meets it: one provider or several. */
-export interface LookupAsker<L, R> {
+export interface LookupAsker<R> {
   /**
    * @param lookups one for each provider, see `RecordKeys`. At least one is not null
    * @param retained characters of answers that stay in memory until the row is written; negative when they are given back
    */
-  ask(lookups: Lookups<L>, done: LookupDone<R>, origin: RecordOrigin | null, retained?: (chars: number) => void): void;
+  ask(lookups: Lookups, done: LookupDone<R>, origin: RecordOrigin | null, retained?: (chars: number) => void): void;
 }
 
 /** The part of `LookupStep` that a waterfall calls. */
-interface OneProvider<L, R> {
-  ask(lookup: L, done: (outcome: LookupOutcome<R>) => void, origin: RecordOrigin | null): void;
+interface OneProvider<R> {
+  ask(lookup: Lookup, done: (outcome: LookupOutcome<R>) => void, origin: RecordOrigin | null): void;
 }
 
 /** A contribution whose fields are counted at the end of the step. */
 type Draft = { -readonly [K in keyof Contribution]: Contribution[K] };
 
 /** A record on its way through the providers of one step. */
-interface Progress<L, R> {
-  readonly lookups: Lookups<L>;
+interface Progress<R> {
+  readonly lookups: Lookups;
   readonly done: LookupDone<R>;
   readonly origin: RecordOrigin | null;
   readonly retained: (chars: number) => void;
@@ -45,21 +45,21 @@ interface Progress<L, R> {
   chars: number;
 }
 
-export class LookupWaterfall<L extends { readonly key: string }, R> implements LookupAsker<L, R> {
+export class LookupWaterfall<R> implements LookupAsker<R> {
   readonly #step: Step;
   readonly #rule: Waterfall;
-  readonly #providers: readonly OneProvider<L, R>[];
+  readonly #providers: readonly OneProvider<R>[];
   readonly #namesProviders: boolean;
 
   /** @param providers in the order of `rule.from`. @param namesProviders whether records and rows say whom they are from */
-  constructor(step: Step, rule: Waterfall, providers: readonly OneProvider<L, R>[], namesProviders: boolean) {
+  constructor(step: Step, rule: Waterfall, providers: readonly OneProvider<R>[], namesProviders: boolean) {
     this.#step = step;
     this.#rule = rule;
     this.#providers = providers;
     this.#namesProviders = namesProviders;
   }
 
-  ask(lookups: Lookups<L>, done: LookupDone<R>, origin: RecordOrigin | null, retained: (chars: number) => void = () => undefined): void {
+  ask(lookups: Lookups, done: LookupDone<R>, origin: RecordOrigin | null, retained: (chars: number) => void = () => undefined): void {
     if (!this.#namesProviders) {
       this.#askFirst(lookups, done, origin, retained);
       return;
@@ -68,7 +68,7 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
   }
 
   /** Without names there is one provider, whose record stays as it is. */
-  #askFirst([lookup = null]: Lookups<L>, done: LookupDone<R>, origin: RecordOrigin | null, retained: (chars: number) => void): void {
+  #askFirst([lookup = null]: Lookups, done: LookupDone<R>, origin: RecordOrigin | null, retained: (chars: number) => void): void {
     const [provider] = this.#providers;
     if (lookup === null || provider === undefined) throw new Error('a record without a key is not looked up');
     const answered = (outcome: LookupOutcome<R>): void => {
@@ -78,7 +78,7 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
     provider.ask(lookup, answered, origin);
   }
 
-  #next(progress: Progress<L, R>, from: number): void {
+  #next(progress: Progress<R>, from: number): void {
     for (let index = from; index < this.#providers.length; index++) {
       const lookup = progress.lookups[index] ?? null;
       const provider = this.#providers[index];
@@ -90,7 +90,7 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
     this.#end(progress);
   }
 
-  #answered(progress: Progress<L, R>, index: number, key: string, outcome: LookupOutcome<R>): void {
+  #answered(progress: Progress<R>, index: number, key: string, outcome: LookupOutcome<R>): void {
     const provider = this.#rule.from[index] ?? '';
     const isFirst = progress.found === null;
     const note = (kind: Contribution['kind']): void =>
@@ -123,7 +123,7 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
     }
   }
 
-  #take(progress: Progress<L, R>, answer: StepAnswer<R>, provider: string): void {
+  #take(progress: Progress<R>, answer: StepAnswer<R>, provider: string): void {
     const { found } = progress;
     const record = answer.record as Readonly<Record<string, unknown>>;
     if (found !== null && this.#rule.fields === 'merge') {
@@ -135,7 +135,7 @@ export class LookupWaterfall<L extends { readonly key: string }, R> implements L
     }
   }
 
-  #end({ found, text, failure, done, key, contributions }: Progress<L, R>): void {
+  #end({ found, text, failure, done, key, contributions }: Progress<R>): void {
     if (found === null) {
       done(failure?.outcome ?? { kind: 'miss' }, failure?.key ?? key, contributions);
       return;

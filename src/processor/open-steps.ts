@@ -1,14 +1,13 @@
-import type { CompanyRecord, ContactRecord, PersonRecord } from '../client/types.ts';
+import type { LookupStepName } from '../client/provider-client.ts';
 import type { CompiledJob } from '../definition/compiled-job.ts';
-import type { StepLookup } from '../lookup/lookup-form.ts';
+import type { StepOptions } from '../definition/step-options.ts';
 import type { LookupStep } from '../lookup/lookup-step.ts';
 import type { StepContext } from '../lookup/step-context.ts';
-import type { EnrichLookup, RevealLookup } from './lookup-keys.ts';
-import { LookupWaterfall, type LookupAsker } from './lookup-waterfall.ts';
-import { companyStep, enrichStep, revealStep } from './record-lookups.ts';
+import type { Lookup } from './lookup-keys.ts';
+import { recordStep } from './record-lookups.ts';
 import type { LookupScopes } from './scopes.ts';
-import { VERIFY_BATCH, verifyStep, type VerifyStep } from './verify.ts';
-import type { Step } from '../steps/registry.ts';
+import { VERIFY_BATCH, verifyStep } from './verify.ts';
+import { specOf, type Step } from '../steps/registry.ts';
 
 /** A provider as its steps need it. */
 export interface StepProvider {
@@ -21,13 +20,13 @@ export interface StepProvider {
   readonly verifyBatch?: number;
 }
 
-/** A job's steps; null when not configured. */
+/** A step at one provider. The record of a verdict is one of `VerifyStep`. */
+export type OpenStep = LookupStep<Lookup, Readonly<Record<string, unknown>>>;
+
+/** A job's steps. */
 export interface Steps {
-  readonly enrich: LookupAsker<EnrichLookup, PersonRecord> | null;
-  /** One for each provider that the step asks. */
-  readonly verify: readonly VerifyStep[] | null;
-  readonly company: LookupAsker<StepLookup, CompanyRecord> | null;
-  readonly reveal: LookupAsker<RevealLookup, ContactRecord> | null;
+  /** One for each provider that the step asks, in its order; absent for a step that is not configured. */
+  readonly at: Readonly<Partial<Record<Step, readonly OpenStep[]>>>;
   /** Every step of every provider. */
   readonly parts: readonly StepPart[];
 }
@@ -60,33 +59,28 @@ export interface StepPart {
   };
 }
 
-export function openSteps(
-  job: Pick<CompiledJob, 'steps' | 'verify' | 'waterfalls' | 'namesProviders'>,
-  providers: readonly StepProvider[],
-): Steps {
+export function openSteps(job: Pick<CompiledJob, 'steps' | 'options' | 'waterfalls'>, providers: readonly StepProvider[]): Steps {
   const parts: StepPart[] = [];
-  const made = <S extends StepPart['step']>(step: Step, make: (provider: StepProvider) => S): readonly S[] | null => {
-    const rule = job.waterfalls[step];
-    if (rule === undefined) return null;
-    return rule.from.map((name) => {
-      const provider = providers.find((one) => one.name === name);
-      if (provider === undefined) throw new Error(`the step ${step} asks a provider that is not open`);
-      const one = make(provider);
-      parts.push({ provider: name, step: one });
-      return one;
-    });
+  const openAt = (step: Step, name: string): OpenStep => {
+    const provider = providers.find((one) => one.name === name);
+    if (provider === undefined) throw new Error(`the step ${step} asks a provider that is not open`);
+    const one = openStep(step, provider, job.options[step]);
+    parts.push({ provider: name, step: one });
+    return one;
   };
-  const asker = <L extends StepLookup, R>(step: Step, steps: readonly LookupStep<L, R>[] | null): LookupAsker<L, R> | null => {
-    const rule = job.waterfalls[step];
-    return rule === undefined || steps === null ? null : new LookupWaterfall(step, rule, steps, job.namesProviders);
-  };
-  const enrich = made('enrich', ({ contextOf, scopes }) => enrichStep(contextOf('enrich'), scopes.enrich));
-  const verify = made('verify', ({ contextOf, scopes, verifyBatch = VERIFY_BATCH }) =>
-    verifyStep(contextOf('verify'), scopes.verify, { pollForMs: job.verify.patienceMs, batch: verifyBatch }),
-  );
-  const company = made('company', ({ contextOf, scopes }) => companyStep(contextOf('company'), scopes.company));
-  const reveal = made('reveal', ({ contextOf, scopes }) => revealStep(contextOf('reveal'), scopes.reveal));
-  return { enrich: asker('enrich', enrich), verify, company: asker('company', company), reveal: asker('reveal', reveal), parts };
+  const at = job.steps.map((step) => [step, (job.waterfalls[step]?.from ?? []).map((name) => openAt(step, name))]);
+  return { at: Object.fromEntries(at) as Steps['at'], parts };
+}
+
+/** @param patienceMs how long verdicts that are not final are polled */
+export function openStep(
+  step: Step,
+  { contextOf, scopes, verifyBatch = VERIFY_BATCH }: Omit<StepProvider, 'name'>,
+  { patienceMs }: Pick<StepOptions, 'patienceMs'>,
+): OpenStep {
+  const context = contextOf(step);
+  if (specOf(step).verdicts === null) return recordStep(context, step as LookupStepName, scopes[step]);
+  return verifyStep(context, scopes[step], { pollForMs: patienceMs, batch: verifyBatch }) as unknown as OpenStep;
 }
 
 /** Calls that are in flight or waiting, and lookups that wait for other runs. */

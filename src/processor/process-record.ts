@@ -1,15 +1,16 @@
 import type { CompiledJob } from '../definition/compiled-job.ts';
+import type { Waterfall } from '../definition/waterfall.ts';
 import type { InputRecord } from '../formats/input-record.ts';
 import type { LookupOutcome } from '../lookup/lookup-outcome.ts';
 import { shownKey, type KeysOf, type Lookups, type RecordKeys } from './lookup-keys.ts';
 import type { Contribution } from './contribution.ts';
-import type { LookupAsker, LookupDone } from './lookup-waterfall.ts';
-import type { Steps } from './open-steps.ts';
+import { LookupWaterfall, type LookupDone } from './lookup-waterfall.ts';
+import type { OpenStep, Steps } from './open-steps.ts';
 import { errorOf, invalid, NO_ANSWERS, SKIPPED, SUPPRESSED, type RecordResult } from './result.ts';
 import type { VerifyLookup } from './verify.ts';
-import { VerifyWaterfall, type VerifyGroups } from './verify-waterfall.ts';
-import { lookupsFor, type WalkLookup } from './walk.ts';
-import type { Step } from '../steps/registry.ts';
+import { VerifyWaterfall, type VerifyGroups, type VerifyProvider } from './verify-waterfall.ts';
+import { lookupsFor } from './walk.ts';
+import { specOf, type Step } from '../steps/registry.ts';
 
 /** Follows one record through the steps. */
 export interface RecordListener {
@@ -43,7 +44,7 @@ interface RecordInProgress {
 /** A step as a record meets it, whatever it asks. */
 interface RecordStep {
   readonly step: Step;
-  ask(inProgress: RecordInProgress, lookups: Lookups<WalkLookup>, done: LookupDone<unknown>): void;
+  ask(inProgress: RecordInProgress, lookups: Lookups, done: LookupDone<unknown>): void;
   /** The record has nothing to ask: where order matters, later ones may go on. */
   skip(number: number): void;
 }
@@ -60,7 +61,13 @@ export class RecordProcessor {
   constructor(job: CompiledJob, steps: Steps, keysOf: KeysOf, groups: VerifyGroups | null = null) {
     this.#job = job;
     this.#keysOf = keysOf;
-    this.#steps = job.steps.flatMap((step) => (step === 'verify' ? verifying(job, steps, groups) : lookingUp(step, steps)));
+    this.#steps = job.steps.flatMap((step) => {
+      const at = steps.at[step] ?? [];
+      const rule = job.waterfalls[step];
+      if (rule === undefined) return [];
+      if (specOf(step).verdicts === null) return [lookingUp(step, at, rule, job.namesProviders)];
+      return [verifying(step, new VerifyWaterfall(at as readonly VerifyProvider[], rule, job.namesProviders, groups))];
+    });
   }
 
   /** @param number counts the run's records from 0, without gaps */
@@ -72,7 +79,8 @@ export class RecordProcessor {
       return;
     }
     const result: DraftResult = {
-      outcome: keys.decides === 'verify' ? 'matched' : 'no_match',
+      // Any verdict is a match.
+      outcome: specOf(keys.decides).verdicts === null ? 'no_match' : 'matched',
       error: null,
       ...NO_ANSWERS,
       failure: null,
@@ -162,31 +170,23 @@ function askedBy(contributions: readonly Contribution[] | undefined): number {
 }
 
 /** A step that looks records up: the order of the records does not matter. */
-function lookingUp(step: Exclude<Step, 'verify'>, steps: Steps): readonly RecordStep[] {
-  const asker = steps[step] as LookupAsker<WalkLookup, unknown> | null;
-  if (asker === null) return [];
-  return [
-    {
-      step,
-      ask: ({ record, listener }, lookups, done) => asker.ask(lookups, done, record, retainedFor(listener)),
-      skip: () => undefined,
-    },
-  ];
+function lookingUp(step: Step, at: readonly OpenStep[], rule: Waterfall, namesProviders: boolean): RecordStep {
+  const asker = new LookupWaterfall(step, rule, at, namesProviders);
+  return {
+    step,
+    ask: ({ record, listener }, lookups, done) => asker.ask(lookups, done, record, retainedFor(listener)),
+    skip: () => undefined,
+  };
 }
 
-/** The verify step: its requests are filled in the order of the records. */
-function verifying(job: CompiledJob, { verify }: Steps, groups: VerifyGroups | null): readonly RecordStep[] {
-  const rule = job.waterfalls.verify;
-  if (verify === null || rule === undefined) return [];
-  const turns = new VerifyWaterfall(verify, rule, job.namesProviders, groups);
-  return [
-    {
-      step: 'verify',
-      ask: ({ number, record }, [lookup], done) => {
-        const address = lookup as VerifyLookup;
-        turns.take(number, { address, origin: record, done: (outcome, contributions) => done(outcome, address.key, contributions) });
-      },
-      skip: (number) => turns.take(number, null),
+/** A step for verdicts: its requests are filled in the order of the records. */
+function verifying(step: Step, turns: VerifyWaterfall): RecordStep {
+  return {
+    step,
+    ask: ({ number, record }, [lookup], done) => {
+      const address = lookup as VerifyLookup;
+      turns.take(number, { address, origin: record, done: (outcome, contributions) => done(outcome, address.key, contributions) });
     },
-  ];
+    skip: (number) => turns.take(number, null),
+  };
 }

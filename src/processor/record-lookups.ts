@@ -1,89 +1,50 @@
-/** Enrich, company and reveal: how their lookups become requests. */
+/** The steps whose answers are records: how their lookups become requests. */
 import type { EnrichKey, RecordAnswer, RevealKey } from '../client/attempt-client.ts';
-import type { BatchItem, LookupOptions, LookupStepName } from '../client/provider-client.ts';
-import type { CompanyRecord, ContactRecord, PersonRecord } from '../client/types.ts';
+import { LOOKUP_CALLS } from '../client/lookup-calls.ts';
+import type { BatchItem, LookupStepName } from '../client/provider-client.ts';
 import { answerToOne, settledItem } from '../lookup/lookup-batch.ts';
-import { UNORDERED_BATCHES, type AnswerToOne, type LookupForm, type LookupRequest, type StepLookup } from '../lookup/lookup-form.ts';
+import { UNORDERED_BATCHES, type AnswerToOne, type LookupForm, type LookupRequest } from '../lookup/lookup-form.ts';
 import { LookupStep } from '../lookup/lookup-step.ts';
 import type { StepContext } from '../lookup/step-context.ts';
 import type { CallAnswer } from '../pool/call.ts';
-import { namePartsOf, type EnrichLookup, type RevealLookup } from './lookup-keys.ts';
+import { namePartsOf, type Lookup } from './lookup-keys.ts';
 import type { LookupScopes } from './scopes.ts';
 
-export type EnrichStep = LookupStep<EnrichLookup, PersonRecord>;
-export type CompanyStep = LookupStep<StepLookup, CompanyRecord>;
-export type RevealStep = LookupStep<RevealLookup, ContactRecord>;
+/** The scope of a lookup that no job makes. */
+const UNUSED = -1;
 
 /**
- * The enrich step: a person by one of several keys, or a company by its domain. No two kinds share a key: an address has an @, a number
- * begins with a plus, a profile has a scheme, a name has a tab, and a domain has none of these.
+ * A step that looks records up by one of several keys. No two kinds share a key: an address has an @, a number begins with a plus, a
+ * profile has a scheme, a name has a tab, and a domain has none of these.
  */
-export function enrichStep(context: StepContext, scopes: LookupScopes['enrich']): EnrichStep {
-  const { client } = context;
-  const form = recordForm<EnrichLookup, PersonRecord>(context, 'enrich', {
-    scopeOf: ({ by }) => scopes[by],
-    bodyOf: (lookup) => client.enrichBody(toPersonKey(lookup)),
-    call: (body, options) => client.callEnrich(body, options),
-  });
-  return new LookupStep(context, form);
-}
-
-/**
- * The company step: the whole company record of a domain. It is read with GET, so that a repeat after a crash needs no `Idempotency-Key`.
- */
-export function companyStep(context: StepContext, scope: number): CompanyStep {
-  const form = recordForm<StepLookup, CompanyRecord>(context, 'company', {
-    scopeOf: () => scope,
-    bodyOf: ({ key }) => key,
-    call: (domain, options) => context.client.callCompany(domain, options),
-  });
-  return new LookupStep(context, form);
-}
-
-/** The reveal step: the address and the phone number of a person. */
-export function revealStep(context: StepContext, scopes: LookupScopes['reveal']): RevealStep {
-  const { client } = context;
-  const form = recordForm<RevealLookup, ContactRecord>(context, 'reveal', {
-    scopeOf: ({ by }) => scopes[by],
-    bodyOf: (lookup) => client.revealBody(toPersonKey(lookup) as RevealKey),
-    call: (body, options) => client.callReveal(body, options),
-  });
-  return new LookupStep(context, form);
-}
-
-interface RecordCalls<L, R> {
-  readonly scopeOf: (lookup: L) => number;
-  /** The text that names the lookup: the same each time. */
-  readonly bodyOf: (lookup: L) => string;
-  /** One attempt at this lookup alone. */
-  readonly call: (body: string, options: LookupOptions) => Promise<CallAnswer<RecordAnswer<R>>>;
-}
-
-function recordForm<L extends StepLookup, R>(
-  { client: { batches, readStored } }: StepContext,
+export function recordStep<R = Readonly<Record<string, unknown>>>(
+  context: StepContext,
   step: LookupStepName,
-  { scopeOf, bodyOf, call }: RecordCalls<L, R>,
-): LookupForm<L, R> {
+  scopes: LookupScopes[LookupStepName],
+): LookupStep<Lookup, R> {
+  const { client } = context;
+  const { batches, readStored } = client;
   const hasOwnRequest = batches?.isOnly?.(step) !== true;
+  const bodyOf = (lookup: Lookup): string => LOOKUP_CALLS[step].bodyOf(client, toPersonKey(lookup));
   const alone = (body: string): LookupRequest<R> => ({
-    send: (options) => call(body, options),
+    send: (options) => LOOKUP_CALLS[step].call(client, body, options) as Promise<CallAnswer<RecordAnswer<R>>>,
     answers: (settled) => [settled as AnswerToOne<R>],
   });
-  return {
+  const form: LookupForm<Lookup, R> = {
     step,
     strategy: UNORDERED_BATCHES,
     size: Math.max(1, batches?.size(step) ?? 1),
     hasOwnRequest,
     mayMiss: true,
     readStored: readStored === undefined ? undefined : (text) => readStored(step, text),
-    scopeOf,
+    scopeOf: ({ by }) => scopes[by] ?? UNUSED,
     textOf: (lookups) => {
       const [first] = lookups;
       return first !== undefined && lookups.length === 1 && hasOwnRequest ? bodyOf(first) : JSON.stringify(lookups.map(bodyOf));
     },
     requestFor: (lookups) => {
       const [first] = lookups;
-      if (batches === undefined || (first !== undefined && lookups.length === 1 && hasOwnRequest)) return alone(bodyOf(first as L));
+      if (batches === undefined || (lookups.length === 1 && hasOwnRequest)) return alone(bodyOf(first as Lookup));
       const bodies = lookups.map(bodyOf);
       if (bodies.length === 1)
         return {
@@ -96,9 +57,10 @@ function recordForm<L extends StepLookup, R>(
       };
     },
   };
+  return new LookupStep(context, form);
 }
 
-function toPersonKey({ by, key }: EnrichLookup | RevealLookup): EnrichKey | RevealKey {
+function toPersonKey({ by, key }: Lookup): EnrichKey | RevealKey {
   if (by !== 'name' && by !== 'company') return { [by]: key } as unknown as EnrichKey;
   const [name, place] = namePartsOf(key);
   return by === 'name' ? { name, domain: place } : { name, company: place };

@@ -1,8 +1,7 @@
 /** The result of one record. */
-import type { CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from '../client/types.ts';
 import type { StepAnswer } from '../lookup/lookup-outcome.ts';
 import type { Contribution } from './contribution.ts';
-import type { Step } from '../steps/registry.ts';
+import { eachStep, type Step } from '../steps/registry.ts';
 
 export type RecordOutcome = 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed' | 'skipped';
 
@@ -18,12 +17,7 @@ interface StepFailure {
 }
 
 /** The answers of the steps; null when a step found nothing or was skipped. */
-export interface StepAnswers {
-  readonly enrich: StepAnswer<PersonRecord> | null;
-  readonly verify: StepAnswer<VerificationResult> | null;
-  readonly company: StepAnswer<CompanyRecord> | null;
-  readonly reveal: StepAnswer<ContactRecord> | null;
-}
+type StepAnswers = Readonly<Record<Step, StepAnswer<Readonly<Record<string, unknown>>> | null>>;
 
 export interface RecordResult extends StepAnswers {
   readonly outcome: RecordOutcome;
@@ -38,7 +32,7 @@ export interface RecordResult extends StepAnswers {
   readonly contributions?: readonly Contribution[];
 }
 
-export const NO_ANSWERS: StepAnswers = { enrich: null, verify: null, company: null, reveal: null };
+export const NO_ANSWERS: StepAnswers = eachStep(() => null);
 
 /** For a retry: the row of the finished output stays. Recognised by identity; it has no other content. */
 export const KEPT: RecordResult = { outcome: 'failed', error: null, ...NO_ANSWERS, failure: null };

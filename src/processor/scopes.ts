@@ -1,86 +1,52 @@
 /** Under which scope of the ledger each kind of lookup is kept: what changes an answer must change the scope. Pure. */
-import type { CompiledJob } from '../definition/compiled-job.ts';
-import { USUAL_KEYS, type LookupKind } from '../definition/steps.ts';
+import type { StepOptions } from '../definition/step-options.ts';
 import type { CompiledProvider } from '../providers/compiled-provider.ts';
-import type { RevealLookup } from './lookup-keys.ts';
+import { KEYS, kindsNamed, type KeyKind } from '../steps/keys.ts';
+import { eachStep, kindsOf, type Step } from '../steps/registry.ts';
 
 /** A number for (step, options), from `Ledger.scope`. */
 type ScopeOf = (step: string, options: string) => number;
 
-/** The scopes of the lookups at one provider. */
-export interface LookupScopes {
-  readonly enrich: Readonly<Record<LookupKind, number>>;
-  readonly verify: number;
-  readonly company: number;
-  readonly reveal: Readonly<Record<RevealLookup['by'], number>>;
-}
+/** The scopes of the lookups at one provider, by step and kind of key. Lookups that the job never makes have none. */
+export type LookupScopes = Readonly<Record<Step, Readonly<Partial<Record<KeyKind, number>>>>>;
 
-/** The keys of a job's lookups, and options that change an answer. */
-type Lookups = Pick<CompiledJob, 'enrich' | 'reveal'>;
+type OptionsByStep = Readonly<Record<Step, Pick<StepOptions, 'by' | 'minLikelihood' | 'required'>>>;
 
-const USUAL: Lookups = { enrich: { by: USUAL_KEYS.enrich, minLikelihood: 0, required: [] }, reveal: { by: USUAL_KEYS.reveal } };
-/** The scope of lookups that the job never makes. */
-const UNUSED = -1;
+const USUAL: OptionsByStep = eachStep(({ usual }) => ({ by: usual, minLikelihood: 0, required: [] }));
 
 /**
  * The scopes of the specification's service.
  * @param domainField the field name for a domain in /v1/enrich. A service that does not know the field answers with misses.
  */
-export function lookupScopes(scopeOf: ScopeOf, domainField: string, lookups: Lookups = USUAL): LookupScopes {
-  const { by } = lookups.enrich;
-  const domain = domainField === 'domain' ? 'domain' : `domain as ${domainField}`;
-  const options = optionsText(lookups);
-  const enrich = (key: string): number => scopeOf('enrich', `by ${key}${options}`);
-  const revealed = (isUsed: boolean, key: string): number => (isUsed ? scopeOf('reveal', `by ${key}`) : UNUSED);
-  const reveals = lookups.reveal.by;
-  return {
-    enrich: {
-      email: enrich('email'),
-      domain: enrich(domain),
-      linkedin_url: by.includes('linkedin_url') ? enrich('linkedin_url') : UNUSED,
-      phone: by.includes('phone') ? enrich('phone') : UNUSED,
-      name: by.includes('name') ? enrich(`name and ${domain}`) : UNUSED,
-      company: UNUSED,
-    },
-    verify: scopeOf('verify', ''),
-    company: scopeOf('company', 'by domain'),
-    reveal: {
-      linkedin_url: revealed(true, 'linkedin_url'),
-      email: revealed(reveals.includes('email'), 'email'),
-      phone: revealed(reveals.includes('phone'), 'phone'),
-      name: revealed(reveals.includes('name'), 'name and domain'),
-      company: revealed(reveals.includes('name'), 'name and company'),
-    },
-  };
+export function lookupScopes(scopeOf: ScopeOf, domainField: string, options: OptionsByStep = USUAL): LookupScopes {
+  return eachStep(({ name, keys, usual, serviceScope, hasDomainField }) => {
+    const own = options[name];
+    const field = hasDomainField && domainField !== 'domain' ? `domain as ${domainField}` : 'domain';
+    return numbersOf(kindsNamed([...new Set([...usual, ...own.by])], keys), (kind) =>
+      scopeOf(name, serviceScope ?? `${KEYS[kind].scope.replace(/\bdomain$/, field)}${optionsText(own)}`),
+    );
+  });
 }
 
 /** The scopes of a declared provider. A definition that asks for something else has other ones, so that the ledger asks anew. */
 export function declaredScopes(
   scopeOf: ScopeOf,
   { requestDigests }: Pick<CompiledProvider, 'requestDigests'>,
-  lookups: Lookups,
+  options: OptionsByStep,
 ): LookupScopes {
-  const scope = (step: keyof CompiledProvider['requestDigests'], what: string): number => {
-    const digest = requestDigests[step];
-    return digest === undefined ? UNUSED : scopeOf(step, `${what}, asked as ${digest.slice(0, 16)}`);
-  };
-  const options = optionsText(lookups);
-  const by = (step: 'enrich' | 'reveal', key: string): number => scope(step, `by ${key}${step === 'enrich' ? options : ''}`);
-  const people = (step: 'enrich' | 'reveal'): LookupScopes['reveal'] => ({
-    email: by(step, 'email'),
-    linkedin_url: by(step, 'linkedin_url'),
-    phone: by(step, 'phone'),
-    name: by(step, 'name and domain'),
-    company: by(step, 'name and company'),
+  return eachStep((spec) => {
+    const { name } = spec;
+    const digest = requestDigests[name];
+    if (digest === undefined) return {};
+    const text = `${optionsText(options[name])}, asked as ${digest.slice(0, 16)}`;
+    return numbersOf(kindsOf(spec), (kind) => scopeOf(name, `${KEYS[kind].scope}${text}`));
   });
-  return {
-    enrich: { ...people('enrich'), domain: by('enrich', 'domain') },
-    verify: scope('verify', 'by email'),
-    company: scope('company', 'by domain'),
-    reveal: people('reveal'),
-  };
 }
 
-function optionsText({ enrich: { minLikelihood, required } }: Lookups): string {
+function numbersOf(kinds: readonly KeyKind[], numberOf: (kind: KeyKind) => number): Readonly<Partial<Record<KeyKind, number>>> {
+  return Object.fromEntries(kinds.map((kind) => [kind, numberOf(kind)]));
+}
+
+function optionsText({ minLikelihood, required }: Pick<StepOptions, 'minLikelihood' | 'required'>): string {
   return (minLikelihood === 0 ? '' : `, likelihood ${minLikelihood}`) + (required.length === 0 ? '' : `, with ${required.join(' ')}`);
 }

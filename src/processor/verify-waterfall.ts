@@ -1,5 +1,5 @@
 /** The verify step over its providers: the next one gets the addresses that no verdict has settled. */
-import type { Waterfall } from '../definition/steps.ts';
+import type { Waterfall } from '../definition/waterfall.ts';
 import type { VerificationResult } from '../client/types.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
 import { ReorderBuffer } from '../util/reorder-buffer.ts';
@@ -13,7 +13,7 @@ type VerifyOutcome = LookupOutcome<VerificationResult>;
 type VerifyDone = (outcome: VerifyOutcome, contributions?: readonly Contribution[]) => void;
 
 /** The part of `VerifyStep` that is called here. */
-interface VerifyProvider {
+export interface VerifyProvider {
   /** Whether requests carry several addresses, so that their order matters. */
   readonly isOrdered: boolean;
   ask(lookup: VerifyLookup, done: (outcome: VerifyOutcome) => void, origin: RecordOrigin | null): void;

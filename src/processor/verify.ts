@@ -5,6 +5,7 @@ import { ORDERED_BATCHES, type AnswerToOne, type LookupForm, type StepLookup } f
 import { LookupStep } from '../lookup/lookup-step.ts';
 import { pendingMs } from '../lookup/pending.ts';
 import type { StepContext } from '../lookup/step-context.ts';
+import type { LookupScopes } from './scopes.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 
 /** The specification's limit for one request. */
@@ -28,7 +29,11 @@ interface VerifyOptions {
 }
 
 /** The verify step. Addresses arrive in input order; `unknown` verdicts are asked again by later runs. */
-export function verifyStep(context: StepContext, scope: number, { pollForMs, batch = VERIFY_BATCH }: VerifyOptions): VerifyStep {
+export function verifyStep(
+  context: StepContext,
+  scopes: LookupScopes['verify'],
+  { pollForMs, batch = VERIFY_BATCH }: VerifyOptions,
+): VerifyStep {
   const { client } = context;
   const textOf = (lookups: readonly VerifyLookup[]): string => client.verifyBody(lookups.map(({ spelled }) => spelled));
   const form: LookupForm<VerifyLookup, VerificationResult> = {
@@ -37,7 +42,7 @@ export function verifyStep(context: StepContext, scope: number, { pollForMs, bat
     size: batch,
     hasOwnRequest: false,
     mayMiss: false,
-    scopeOf: () => scope,
+    scopeOf: () => scopes.email ?? -1,
     textOf,
     requestFor: (lookups) => {
       const body = textOf(lookups);

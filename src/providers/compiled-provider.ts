@@ -1,12 +1,9 @@
 /** A provider definition, compiled once: validated, mappings parsed, with a unit in the name of every quantity. Types only. */
+import type { ProviderKey } from '../steps/keys.ts';
 import type { Step } from '../steps/registry.ts';
 
 /** The steps that a provider may answer, named as in a job. */
 export type OperationName = Step;
-
-/** The keys by which a provider finds a record. `name+domain` and `name+company` need both. */
-export const PROVIDER_KEYS = ['email', 'linkedin_url', 'phone', 'name+domain', 'name+company', 'domain'] as const;
-export type ProviderKey = (typeof PROVIDER_KEYS)[number];
 
 /** A JSONata expression, parsed once. Evaluation is bounded in time, depth and size. */
 export interface Mapping {

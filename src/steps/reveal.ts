@@ -1,12 +1,17 @@
-import { COMPANY_FIELDS, PERSON_FIELDS } from '../client/answer-fields.ts';
+import { PERSON_FIELDS } from '../client/answer-fields.ts';
 import type { StepSpec } from './step-spec.ts';
 
-export const REVEAL: StepSpec<'reveal'> = {
+export const REVEAL: StepSpec<'reveal', 'by'> = {
   name: 'reveal',
   description: 'Finds the contact details of a person.',
+  words: /finder|find.?(?:email|phone|mobile|contact)|email.?find|reveal|phone|mobile|contact.?detail/i,
+  isUsual: false,
+  keys: ['linkedin_url', 'email', 'phone', 'name', 'company'],
+  usual: ['linkedin_url'],
+  rank: 2,
+  options: ['by'],
+  aboutKeys: 'name goes together with the domain, or else the name of the company.',
   fields: PERSON_FIELDS,
-  objects: { company: [...COMPANY_FIELDS.keys()] },
   columns: ['email', 'mobile', 'linkedin_url'],
-  hasColumnsAlways: false,
   verdicts: null,
 };

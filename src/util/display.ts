@@ -29,3 +29,8 @@ export function formatClock(atMs: number, nowMs: number): string {
 export function printable(text: string): string {
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
 }
+
+/** `a, b and c`. */
+export function wordList(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+}

@@ -146,8 +146,8 @@ function toTyped(value: unknown, { type }: ColumnType): Cell {
 }
 
 function standardColumns(steps: readonly Step[], namesProviders: boolean): readonly string[] {
-  const own = SPECS.flatMap(({ name, hasColumnsAlways }) => (hasColumnsAlways ? COLUMNS[name] : []));
-  const others = steps.flatMap((step) => (specOf(step).hasColumnsAlways ? [] : COLUMNS[step]));
+  const own = SPECS.flatMap(({ name, isUsual }) => (isUsual ? COLUMNS[name] : []));
+  const others = steps.flatMap((step) => (specOf(step).isUsual ? [] : COLUMNS[step]));
   const sources = namesProviders ? steps.map((step) => `${step}.source`) : [];
   return ['result.outcome', 'result.error', ...own, ...others, ...sources];
 }
@@ -176,10 +176,12 @@ export function readPath(path: string, columns: readonly string[], sources: Sour
   const [root = '', ...rest] = path.split('.');
   const step = STEPS.find((name) => name === root);
   if (step === undefined) return () => undefined;
+  // Looking for an own field costs more than reading it. Few names are inherited by an object or a list.
+  const mayInherit = rest.some((part) => part in []);
   return (result) => {
     let value: unknown = result[step]?.record;
     for (const part of rest) {
-      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
+      if (typeof value !== 'object' || value === null || (mayInherit && !Object.hasOwn(value, part))) return undefined;
       value = (value as Record<string, unknown>)[part];
     }
     return value;

@@ -60,7 +60,7 @@ export class Tallying {
     this.#lookups += result.lookups ?? 0;
     const { outcome, error, failure, verify } = result;
     if (outcome === 'failed' || outcome === 'invalid') this.#errors.add(errorName(failure?.step ?? null, failure?.code ?? error ?? ''), 1);
-    if (verify !== null && outcome !== 'failed') this.#verification.add(verify.record.result, 1);
+    if (verify !== null && outcome !== 'failed') this.#verification.add(String(verify.record['result']), 1);
   }
 
   /** Counts a row that a retry has replaced. @param was its former line in the errors file; null when it had none */

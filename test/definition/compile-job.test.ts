@@ -4,6 +4,8 @@ import { compileJob, describeDifference } from '../../src/definition/compile-job
 import { KEYS } from '../../src/definition/keys.ts';
 import { LEAST, compiled, sources } from './support.ts';
 
+const NO_OPTIONS = { minLikelihood: 0, required: [], when: 'always', patienceMs: 0 };
+
 test('the smallest job gets its defaults', () => {
   const { fingerprint: _, ...job } = compiled({ flags: LEAST });
   expect(job).toEqual({
@@ -20,8 +22,6 @@ test('the smallest job gets its defaults', () => {
       where: null,
     },
     steps: ['enrich', 'verify'],
-    enrich: { by: ['email', 'domain'], minLikelihood: 0, required: [] },
-    reveal: { by: ['linkedin_url'] },
     namesProviders: false,
     providers: [
       {
@@ -45,7 +45,12 @@ test('the smallest job gets its defaults', () => {
       enrich: { from: ['service'], keys: [['email', 'domain']], until: [], fields: 'whole' },
       verify: { from: ['service'], keys: [['email']], until: [], fields: 'whole' },
     },
-    verify: { when: 'always', patienceMs: 0 },
+    options: {
+      enrich: { by: ['email', 'domain'], ...NO_OPTIONS },
+      verify: { by: ['email'], ...NO_OPTIONS },
+      company: { by: ['domain'], ...NO_OPTIONS },
+      reveal: { by: ['linkedin_url'], ...NO_OPTIONS },
+    },
     output: {
       uri: 'out/leads.jsonl.gz',
       earlier: [],

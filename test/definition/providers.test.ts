@@ -88,7 +88,7 @@ describe('a job that names its providers', () => {
         fields: 'whole',
       },
     });
-    expect(made.enrich.by).toEqual(['email', 'name']);
+    expect(made.options.enrich.by).toEqual(['email', 'name']);
     const [acme, mine] = made.providers;
     expect(acme).toMatchObject({
       name: 'acme',

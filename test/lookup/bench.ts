@@ -1,6 +1,5 @@
 /** The steps in front of a pool that a test answers by hand, and a ledger in memory. */
 import { serviceWaterfalls } from '../../src/definition/compile-service.ts';
-import type { RawJob } from '../../src/definition/schema.ts';
 import { AttemptClient, type EnrichAnswer, type VerifyAnswer } from '../../src/client/attempt-client.ts';
 import type { BatchItem, LookupOptions, ProviderClient } from '../../src/client/provider-client.ts';
 import type { CallMeta, CallResult, VerificationResult } from '../../src/client/types.ts';
@@ -10,7 +9,7 @@ import type { PoolCall, SettledCall } from '../../src/pool/call-pool.ts';
 import type { StepContext } from '../../src/lookup/step-context.ts';
 import { MissQuarantine, type QuarantineState } from '../../src/lookup/miss-quarantine.ts';
 import type { InputRecord } from '../../src/formats/input-record.ts';
-import type { Step } from '../../src/steps/registry.ts';
+import { eachStep, type Step } from '../../src/steps/registry.ts';
 
 export interface Asked {
   readonly step: Step;
@@ -249,9 +248,6 @@ export function record(email: string, domain = '', bad: string | null = null, li
 }
 
 export function job(steps: readonly Step[], when: 'always' | 'unverified' = 'always'): CompiledJob {
-  const waterfalls = serviceWaterfalls(steps, {
-    enrich: { by: ['email', 'domain'] },
-    reveal: { by: ['linkedin_url'] },
-  } as unknown as RawJob);
-  return { steps, waterfalls, namesProviders: false, verify: { when, patienceMs: 0 } } as unknown as CompiledJob;
+  const options = eachStep(({ usual }) => ({ by: usual, minLikelihood: 0, required: [], when, patienceMs: 0 }));
+  return { steps, waterfalls: serviceWaterfalls(steps, {}), namesProviders: false, options } as unknown as CompiledJob;
 }

@@ -1,7 +1,8 @@
 import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import type { PersonRecord } from '../../src/client/types.ts';
-import { enrichStep, type EnrichStep } from '../../src/processor/record-lookups.ts';
+import type { OpenStep } from '../../src/processor/open-steps.ts';
+import { recordStep } from '../../src/processor/record-lookups.ts';
 import type { LookupOutcome } from '../../src/lookup/lookup-outcome.ts';
 import type { QuarantineState } from '../../src/lookup/miss-quarantine.ts';
 import { GAVE_UP, makeBench, MISS, person, REFUSED, SUPPRESSED, type Bench } from './bench.ts';
@@ -10,18 +11,18 @@ type EnrichOutcome = LookupOutcome<PersonRecord>;
 
 const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5, company: 6 };
 
-function ask(step: EnrichStep, key: string): EnrichOutcome[] {
+function ask(step: OpenStep, key: string): EnrichOutcome[] {
   const got: EnrichOutcome[] = [];
   step.ask({ by: key.includes('@') ? 'email' : 'domain', key }, (outcome) => got.push(outcome));
   return got;
 }
 
-function make(options: Partial<QuarantineState> = {}): { bench: Bench; step: EnrichStep } {
+function make(options: Partial<QuarantineState> = {}): { bench: Bench; step: OpenStep } {
   const bench = makeBench(options);
-  return { bench, step: enrichStep(bench.context, SCOPES) };
+  return { bench, step: recordStep(bench.context, 'enrich', SCOPES) };
 }
 
-describe('EnrichStep', () => {
+describe('OpenStep', () => {
   it('asks by e-mail or by domain, with the key of its body', () => {
     const { bench, step } = make();
     ask(step, 'ada@example.com');

@@ -5,7 +5,7 @@ import { seeded } from '../../fixtures/generate/random.ts';
 import type { BatchItem, ProviderClient } from '../../src/client/provider-client.ts';
 import { EXIT, MillraceError } from '../../src/util/errors.ts';
 import { CallPool } from '../../src/pool/call-pool.ts';
-import { enrichStep } from '../../src/processor/record-lookups.ts';
+import { recordStep } from '../../src/processor/record-lookups.ts';
 import type { LookupOutcome } from '../../src/lookup/lookup-outcome.ts';
 import { makeLimiter, stopTime } from '../limiter/virtual.ts';
 import { HTTP_500, MISS, pendingFor, REJECTED, throttledFor } from '../pool/scripted.ts';
@@ -91,7 +91,7 @@ it('every record is told once, every answer that came is kept, and nothing else 
       });
       const bench = makeBench();
       Object.assign(bench.context, { pool, client: { ...bench.context.client, ...client } });
-      const step = enrichStep(bench.context, SCOPES);
+      const step = recordStep(bench.context, 'enrich', SCOPES);
       const told = new Map<string, LookupOutcome<unknown>[]>();
       const ask = (key: string): void => {
         told.set(key, []);

@@ -1,13 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { LookupOutcome } from '../../src/lookup/lookup-outcome.ts';
-import { enrichStep, type EnrichStep } from '../../src/processor/record-lookups.ts';
+import type { OpenStep } from '../../src/processor/open-steps.ts';
+import { recordStep } from '../../src/processor/record-lookups.ts';
 import { GAVE_UP, ITEMS, items, makeBench, MISS, person, REFUSED, type Bench } from './bench.ts';
 
 const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5, company: 6 };
 
 interface Bed {
   readonly bench: Bench;
-  readonly step: EnrichStep;
+  readonly step: OpenStep;
   /** The outcomes of each record, in words. */
   readonly told: Record<string, string[]>;
   readonly ask: (...names: string[]) => void;
@@ -15,7 +16,7 @@ interface Bed {
 
 function make(options: Parameters<typeof makeBench>[0] = { batch: 3 }): Bed {
   const bench = makeBench(options);
-  const step = enrichStep(bench.context, SCOPES);
+  const step = recordStep(bench.context, 'enrich', SCOPES);
   const told: Record<string, string[]> = {};
   const ask = (name: string): void => {
     step.ask({ by: 'email', key: `${name}@example.com` }, (outcome) => (told[name] ??= []).push(inWords(outcome)));

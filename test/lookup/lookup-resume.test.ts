@@ -4,7 +4,8 @@ import { expect, it } from 'vitest';
 import { seeded } from '../../fixtures/generate/random.ts';
 import type { BatchItem } from '../../src/client/provider-client.ts';
 import type { SettledCall } from '../../src/pool/call-pool.ts';
-import { enrichStep, type EnrichStep } from '../../src/processor/record-lookups.ts';
+import type { OpenStep } from '../../src/processor/open-steps.ts';
+import { recordStep } from '../../src/processor/record-lookups.ts';
 import { GAVE_UP, ITEMS, items, makeBench, MISS, person, REFUSED, type Asked, type Bench } from './bench.ts';
 
 const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5, company: 6 };
@@ -78,7 +79,7 @@ class HonestProvider {
 
 interface Run {
   readonly bench: Bench;
-  readonly step: EnrichStep;
+  readonly step: OpenStep;
   readonly got: Map<string, string>;
 }
 
@@ -91,7 +92,7 @@ function start(emails: readonly string[], ledger: Iterable<Bench['kept'][number]
   const bench = makeBench(form);
   Object.assign(bench.context, { idempotencyKey: (body: string) => hash('sha256', body, 'base64url') });
   for (const entries of ledger) for (const { scope, key, answer } of entries) bench.ledger.set(`${scope} ${key}`, answer);
-  const step = enrichStep(bench.context, SCOPES);
+  const step = recordStep(bench.context, 'enrich', SCOPES);
   const got = new Map<string, string>();
   for (const email of emails) {
     step.ask({ by: 'email', key: email }, (outcome) => {

@@ -55,7 +55,7 @@ describe('VerifyStep that polls pending verdicts', () => {
   beforeEach(() => void vi.useFakeTimers({ now: NOW }));
   afterEach(() => void vi.useRealTimers());
 
-  const polling = (bench: Bench, pollForMs = HOUR_MS): VerifyStep => verifyStep(bench.context, 3, { pollForMs, batch: 3 });
+  const polling = (bench: Bench, pollForMs = HOUR_MS): VerifyStep => verifyStep(bench.context, { email: 3 }, { pollForMs, batch: 3 });
   const askAll = (step: VerifyStep, emails: readonly string[]): Map<string, LookupOutcome<VerificationResult>> => {
     const got = new Map<string, LookupOutcome<VerificationResult>>();
     for (const email of emails) step.ask({ key: email, spelled: email }, (outcome) => got.set(email, outcome));

@@ -2,7 +2,7 @@
 import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { RequestSize, type KeptSize } from '../../src/lookup/request-size.ts';
-import { enrichStep } from '../../src/processor/record-lookups.ts';
+import { recordStep } from '../../src/processor/record-lookups.ts';
 import { ITEMS, items, makeBench, type Asked } from './bench.ts';
 
 const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5, company: 6 };
@@ -27,7 +27,7 @@ function askAll(people: number, most: number, from: KeptSize | null = null) {
       throw new Error('no checkpoint is awaited where order does not fix the requests');
     },
   };
-  const step = enrichStep({ ...bench.context, paceOf: () => pace }, SCOPES);
+  const step = recordStep({ ...bench.context, paceOf: () => pace }, 'enrich', SCOPES);
   const got = new Map<string, string>();
   for (let i = 0; i < people; i++)
     step.ask({ by: 'email', key: `p${i}@example.com` }, (outcome) => got.set(`p${i}@example.com`, outcome.kind));

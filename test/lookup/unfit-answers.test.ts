@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PersonRecord } from '../../src/client/types.ts';
 import type { LookupOutcome } from '../../src/lookup/lookup-outcome.ts';
-import { enrichStep } from '../../src/processor/record-lookups.ts';
+import { recordStep } from '../../src/processor/record-lookups.ts';
 import { makeBench, person, type Bench } from './bench.ts';
 
 const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5, company: 6 };
@@ -13,7 +13,7 @@ function make(readStored: NonNullable<Parameters<typeof makeBench>[0]>['readStor
   ask(): LookupOutcome<PersonRecord>[];
 } {
   const bench = makeBench({ readStored });
-  const step = enrichStep(bench.context, SCOPES);
+  const step = recordStep(bench.context, 'enrich', SCOPES);
   return {
     bench,
     ask: () => {

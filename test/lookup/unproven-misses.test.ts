@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { PersonRecord } from '../../src/client/types.ts';
 import type { LookupOutcome } from '../../src/lookup/lookup-outcome.ts';
 import { DISTRUST_AFTER, type QuarantineState } from '../../src/lookup/miss-quarantine.ts';
-import { enrichStep, type EnrichStep } from '../../src/processor/record-lookups.ts';
+import type { OpenStep } from '../../src/processor/open-steps.ts';
+import { recordStep } from '../../src/processor/record-lookups.ts';
 import { stopTime } from '../limiter/virtual.ts';
 import { makeBench, MISS, person, type Bench } from './bench.ts';
 
@@ -16,13 +17,13 @@ const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5, compan
 
 interface Made {
   readonly bench: Bench;
-  readonly step: EnrichStep;
+  readonly step: OpenStep;
   ask(key: string): LookupOutcome<PersonRecord>[];
 }
 
 function make(options: Partial<QuarantineState> & { readonly batch?: number } = {}): Made {
   const bench = makeBench(options);
-  const step = enrichStep(bench.context, SCOPES);
+  const step = recordStep(bench.context, 'enrich', SCOPES);
   const ask = (key: string): LookupOutcome<PersonRecord>[] => {
     const got: LookupOutcome<PersonRecord>[] = [];
     step.ask({ by: 'email', key }, (outcome) => got.push(outcome));

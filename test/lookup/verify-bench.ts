@@ -14,10 +14,14 @@ export function makeStep(options: Partial<QuarantineState> & { batch?: number; p
   ask: (email: string) => LookupOutcome<VerificationResult>[];
 } {
   const bench = makeBench(options);
-  const step = verifyStep(bench.context, SCOPE, {
-    pollForMs: options.pollForMs ?? 0,
-    ...(options.batch === undefined ? {} : { batch: options.batch }),
-  });
+  const step = verifyStep(
+    bench.context,
+    { email: SCOPE },
+    {
+      pollForMs: options.pollForMs ?? 0,
+      ...(options.batch === undefined ? {} : { batch: options.batch }),
+    },
+  );
   return {
     bench,
     step,

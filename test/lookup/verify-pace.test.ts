@@ -24,7 +24,7 @@ function paced(options: { from?: KeptSize | null; pollForMs?: number } = {}) {
       keeping.push(then);
     },
   };
-  const step = verifyStep({ ...bench.context, paceOf: () => pace }, SCOPE, { pollForMs });
+  const step = verifyStep({ ...bench.context, paceOf: () => pace }, { email: SCOPE }, { pollForMs });
   const all = (n: number): LookupOutcome<VerificationResult>[][] =>
     addresses(n).map((email) => {
       const got: LookupOutcome<VerificationResult>[] = [];

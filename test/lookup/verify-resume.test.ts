@@ -76,7 +76,7 @@ function start(emails: readonly string[], ledger: Iterable<Bench['kept'][number]
   const bench = makeBench();
   Object.assign(bench.context, { idempotencyKey: (body: string) => hash('sha256', body, 'base64url') });
   for (const entries of ledger) for (const { scope, key, answer } of entries) bench.ledger.set(`${scope} ${key}`, answer);
-  const step = verifyStep(bench.context, SCOPE, { pollForMs, batch: BATCH });
+  const step = verifyStep(bench.context, { email: SCOPE }, { pollForMs, batch: BATCH });
   const got = new Map<string, LookupOutcome<VerificationResult>>();
   for (const email of emails) step.ask({ key: email, spelled: email }, (outcome) => got.set(email, outcome));
   return { bench, step, got };

@@ -1,5 +1,4 @@
 import * as fc from '../support/fast-check.ts';
-import type { LookupKind } from '../../src/definition/steps.ts';
 import { describe, expect, it } from 'vitest';
 import {
   companyKey,
@@ -12,6 +11,7 @@ import {
   verifyKeyAsSpelled,
   type RecordKeys,
 } from '../../src/processor/lookup-keys.ts';
+import type { KeyKind } from '../../src/steps/keys.ts';
 
 describe('enrichKey', () => {
   it.each([
@@ -80,7 +80,7 @@ describe('verifyKey', () => {
     ['\u00c9mile@example.com', '\u00e9mile@example.com', '\u00c9mile@example.com'],
     ['Ada@Example', 'ada@example', 'ada@example'],
   ])('%j has the key %j and is asked for as %j', (email, key, spelled) => {
-    expect(verifyKeyAsSpelled(email)).toEqual({ key, spelled });
+    expect(verifyKeyAsSpelled(email)).toEqual({ by: 'email', key, spelled });
   });
 
   it('keeps a spelling that lower-cases to the key, so that the answer is found by it', () => {
@@ -184,18 +184,17 @@ describe('keysFor', () => {
     ['the first of several', { ...NAMED, email: 'A@acme.example', domain: 'acme.example' }, { by: 'email', key: 'a@acme.example' }],
   ] as const)('enrich by %s', (_, given, expected) => {
     const keys = keysFor(['enrich'], () => false, ALL)(cells(given));
-    expect(typeof keys === 'string' ? null : keys.enrich).toEqual(expected === null ? null : [expected]);
+    expect(typeof keys === 'string' ? null : keys.lookups.enrich).toEqual(expected === null ? null : [expected]);
   });
 
   it('reveal takes a name with a company or with a domain only where the provider takes it', () => {
-    const lookups = (order: readonly LookupKind[]): unknown =>
-      keysFor(['reveal'], () => false, { enrich: [], reveal: [order] })(cells(NAMED));
+    const lookups = (order: readonly KeyKind[]): unknown => keysFor(['reveal'], () => false, { enrich: [], reveal: [order] })(cells(NAMED));
     expect(lookups(['name'])).toBe('no_key');
-    expect(lookups(['name', 'company'])).toMatchObject({ reveal: [{ by: 'company' }] });
+    expect(lookups(['name', 'company'])).toMatchObject({ lookups: { reveal: [{ by: 'company' }] } });
   });
 
   it('reveal takes the name of a company where no domain is known', () => {
-    const reveal = (given: object): unknown => (keysFor(['reveal'], () => false, ALL)(cells(given)) as RecordKeys).reveal[0];
+    const reveal = (given: object): unknown => (keysFor(['reveal'], () => false, ALL)(cells(given)) as RecordKeys).lookups.reveal?.[0];
     expect(reveal(NAMED)).toEqual({ by: 'company', key: "zoe o'neill\tacme gmbh" });
     expect(reveal({ ...NAMED, domain: 'acme.example' })).toEqual({ by: 'name', key: "zoe o'neill\tacme.example" });
     expect(namePartsOf("zoe o'neill\tacme gmbh")).toEqual(["zoe o'neill", 'acme gmbh']);
@@ -215,13 +214,17 @@ describe('keysFor', () => {
 
   it('a job without further keys uses address, domain and profile alone', () => {
     const keys = keysFor(['enrich', 'reveal'], () => false);
-    expect(keys(cells({ ...NAMED, domain: 'acme.example', email: '' }))).toMatchObject({ enrich: [{ by: 'domain' }], reveal: [] });
+    expect(keys(cells({ ...NAMED, domain: 'acme.example', email: '' }))).toEqual({
+      lookups: { enrich: [{ by: 'domain', key: 'acme.example' }] },
+      cleanedEmail: null,
+      decides: 'enrich',
+    });
   });
 
   it('one person has one key, however the name is written, and the key is stable', () => {
     const key = (name: string): string | undefined => {
       const keys = keysFor(['enrich'], () => false, ALL)(cells({ domain: 'a.example', person: { ...person, name } }));
-      return typeof keys === 'string' || keys.enrich[0]?.by !== 'name' ? undefined : keys.enrich[0].key;
+      return typeof keys === 'string' || keys.lookups.enrich?.[0]?.by !== 'name' ? undefined : keys.lookups.enrich[0].key;
     };
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), fc.constantFrom('', ' ', '\u00a0', '\u200b'), (name, space) => {

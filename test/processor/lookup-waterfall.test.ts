@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as fc from '../support/fast-check.ts';
-import type { Waterfall } from '../../src/definition/steps.ts';
+import type { Waterfall } from '../../src/definition/waterfall.ts';
 import type { Contribution } from '../../src/processor/contribution.ts';
 import type { LookupOutcome } from '../../src/lookup/lookup-outcome.ts';
 import { LookupWaterfall } from '../../src/processor/lookup-waterfall.ts';
@@ -24,7 +24,7 @@ interface Told {
 function ask(answers: readonly (Outcome | null)[], rule: Partial<Waterfall> = {}): Told {
   const names = ['a', 'b', 'c', 'd', 'e', 'f'].slice(0, answers.length);
   const asked: string[] = [];
-  const waterfall = new LookupWaterfall<{ readonly key: string }, AnyRecord>(
+  const waterfall = new LookupWaterfall<AnyRecord>(
     'enrich',
     { from: names, keys: [], until: [], fields: 'merge', ...rule },
     answers.map((answer, index) => ({
@@ -36,7 +36,7 @@ function ask(answers: readonly (Outcome | null)[], rule: Partial<Waterfall> = {}
     true,
   );
   const told: Told[] = [];
-  const lookups = answers.map((answer, index) => (answer === null ? null : { key: `key ${names[index]}` }));
+  const lookups = answers.map((answer, index) => (answer === null ? null : { by: 'email' as const, key: `key ${names[index]}` }));
   waterfall.ask(lookups, (outcome, key, contributions = []) => told.push({ outcome, key, contributions, asked }), null);
   expect(told).toHaveLength(1);
   return told[0] as Told;
@@ -93,9 +93,9 @@ describe('a lookup over several providers', () => {
     const open: ((outcome: Outcome) => void)[] = [];
     const rule: Waterfall = { from: ['a', 'b', 'c'], keys: [], until: ['title'], fields: 'merge' };
     const provider = { ask: (_: unknown, done: (outcome: Outcome) => void) => void open.push(done) };
-    const waterfall = new LookupWaterfall<{ readonly key: string }, AnyRecord>('enrich', rule, [provider, provider, provider], true);
+    const waterfall = new LookupWaterfall<AnyRecord>('enrich', rule, [provider, provider, provider], true);
     const heldAtTheEnd: number[] = [];
-    const lookup = { key: 'k' };
+    const lookup = { by: 'email', key: 'k' } as const;
     for (const last of [MISS, { kind: 'suppressed' } as const]) {
       let held = 0;
       waterfall.ask(

@@ -1,11 +1,10 @@
 /** One record through the steps of a job. */
 import { expect } from 'vitest';
 import { keysFor } from '../../src/processor/lookup-keys.ts';
-import { openSteps } from '../../src/processor/open-steps.ts';
+import { openSteps, type OpenStep } from '../../src/processor/open-steps.ts';
 import { RecordProcessor } from '../../src/processor/process-record.ts';
 import type { RecordResult } from '../../src/processor/result.ts';
 import type { LookupScopes } from '../../src/processor/scopes.ts';
-import type { VerifyStep } from '../../src/processor/verify.ts';
 import type { SettledCall } from '../../src/pool/call-pool.ts';
 import { emailsIn, job, makeBench, person, record, verdicts, type Bench } from '../lookup/bench.ts';
 import type { Step } from '../../src/steps/registry.ts';
@@ -13,13 +12,13 @@ import type { Step } from '../../src/steps/registry.ts';
 interface Bed {
   readonly bench: Bench;
   readonly processor: RecordProcessor;
-  readonly verify: VerifyStep | null;
+  readonly verify: OpenStep | null;
 }
 
 const SCOPES: LookupScopes = {
   enrich: { email: 1, domain: 2, linkedin_url: 6, phone: 7, name: 8, company: 13 },
-  verify: 3,
-  company: 4,
+  verify: { email: 3 },
+  company: { domain: 4 },
   reveal: { linkedin_url: 5, email: 9, phone: 10, name: 11, company: 12 },
 };
 const isFree = (domain: string): boolean => domain === 'free.example';
@@ -33,7 +32,7 @@ export function makeProcessor(steps: readonly Step[], when: 'always' | 'unverifi
     ...(batch === undefined ? {} : { verifyBatch: batch }),
   };
   const open = openSteps(job(steps, when), [provider]);
-  return { bench, verify: open.verify?.[0] ?? null, processor: new RecordProcessor(job(steps, when), open, keysFor(steps, isFree)) };
+  return { bench, verify: open.at.verify?.[0] ?? null, processor: new RecordProcessor(job(steps, when), open, keysFor(steps, isFree)) };
 }
 
 export const FOUND = { email: 'found@example.com', name: 'Ada', verified: false };

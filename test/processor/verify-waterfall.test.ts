@@ -5,7 +5,7 @@ import type { InputRecord } from '../../src/formats/input-record.ts';
 import type { Contribution } from '../../src/processor/contribution.ts';
 import type { VerifyLookup } from '../../src/processor/verify.ts';
 import type { LookupOutcome } from '../../src/lookup/lookup-outcome.ts';
-import type { Waterfall } from '../../src/definition/steps.ts';
+import type { Waterfall } from '../../src/definition/waterfall.ts';
 import { VerifyWaterfall } from '../../src/processor/verify-waterfall.ts';
 
 type Verdict = 'deliverable' | 'undeliverable' | 'risky' | 'unknown' | 'failed' | 'away' | 'suppressed';

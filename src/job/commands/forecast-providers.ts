@@ -7,9 +7,10 @@ import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { ledgerOrigin } from '../lifecycle/service-origin.ts';
 import { matchRatesBy, type CreditForecast } from './plan-credits.ts';
 import { orderForecast, type OrderForecast } from './plan-order.ts';
-import { providerForecast, ratesFor, sumOf, type ProviderForecast, type WaterfallCounts } from './plan-providers.ts';
+import { providerForecast, ratesFor, sumOf, type ProviderForecast } from './plan-providers.ts';
+import type { PlanCounts } from './plan-counts.ts';
 import { planTimes, type PlanTimes } from './plan-times.ts';
-import type { Step } from '../../steps/registry.ts';
+import { eachStep, type Step } from '../../steps/registry.ts';
 
 export interface ProvidersForecast {
   /** By the job's names, in its order. */
@@ -31,7 +32,7 @@ export interface ProvidersForecast {
 export async function forecastProviders(
   job: CompiledJob,
   checkpoint: Pick<Checkpoint, 'ledgerKey'>,
-  counts: WaterfallCounts,
+  counts: PlanCounts,
   stated: number | null,
 ): Promise<ProvidersForecast> {
   const origins = new Map(job.providers.map((provider) => [provider.name, ledgerOrigin(provider.baseUrl, checkpoint)]));
@@ -51,12 +52,7 @@ export async function forecastProviders(
   }
   const credits = sumOf(all.map((one) => one.credits));
   const requestsOf = (step: Step): number => all.reduce((sum, { steps }) => sum + (steps[step]?.requests.atMost ?? 0), 0);
-  const requests = {
-    enrich: requestsOf('enrich'),
-    verify: requestsOf('verify'),
-    company: requestsOf('company'),
-    reveal: requestsOf('reveal'),
-  };
+  const requests = eachStep(({ name }) => requestsOf(name));
   return {
     providers: Object.fromEntries(forecasts),
     orders,

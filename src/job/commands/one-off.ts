@@ -15,8 +15,7 @@ import { enrichKey, verifyKeyAsSpelled } from '../../processor/lookup-keys.ts';
 import type { LookupOutcome, StepAnswer } from '../../lookup/lookup-outcome.ts';
 import { MissQuarantine } from '../../lookup/miss-quarantine.ts';
 import { lookupScopes } from '../../processor/scopes.ts';
-import { enrichStep, type EnrichStep } from '../../processor/record-lookups.ts';
-import { verifyStep, type VerifyStep } from '../../processor/verify.ts';
+import { openStep, type OpenStep } from '../../processor/open-steps.ts';
 import { MillraceError, withoutResume } from '../../util/errors.ts';
 import { ReorderBuffer } from '../../util/reorder-buffer.ts';
 import type { StopSignals } from '../../util/stop-signals.ts';
@@ -95,8 +94,7 @@ class KeyLoop {
   readonly #state: RunState;
   readonly #calls: Calls;
   readonly #pool: CallPool;
-  readonly #enrich: EnrichStep;
-  readonly #verify: VerifyStep;
+  readonly #step: OpenStep;
   readonly #results = new ReorderBuffer<OneOffResult>();
   #started = 0;
   #onStop: () => void = () => undefined;
@@ -154,7 +152,7 @@ class KeyLoop {
       onPending: (addresses: number, waitMs: number) => notices.pending(addresses, waitMs),
       paceOf: (largest: number, isProven: boolean) =>
         requestPace({
-          step: 'verify',
+          step: options.step,
           timeoutMs,
           largest,
           isProven,
@@ -167,8 +165,7 @@ class KeyLoop {
     };
     const origin = serviceOrigin(settings.service.baseUrl);
     const scopes = lookupScopes((step, scope) => ledger.scope(origin, step, scope), domainField);
-    this.#enrich = enrichStep(context, scopes.enrich);
-    this.#verify = verifyStep(context, scopes.verify, { pollForMs: settings.verify.patienceMs });
+    this.#step = openStep(options.step, { contextOf: () => context, scopes }, settings.verify);
   }
 
   async run(keys: AsyncIterator<GivenKey>): Promise<void> {
@@ -179,8 +176,7 @@ class KeyLoop {
       this.#state.stopFor(error);
     } finally {
       this.#state.enter('draining');
-      this.#enrich.stop();
-      this.#verify.stop();
+      this.#step.stop();
       await this.#calls.close();
       this.#state.close();
     }
@@ -201,7 +197,7 @@ class KeyLoop {
   /** The next key, or null when the run stops first. While no key comes, addresses that wait for company go. */
   async #next(keys: AsyncIterator<GivenKey>): Promise<IteratorResult<GivenKey> | null> {
     const idle = setInterval(() => {
-      if (this.#verify.callsPending === 0) this.#verify.flush();
+      if (this.#step.callsPending === 0) this.#step.flush();
     }, IDLE_MS);
     try {
       return await this.#unlessStopped(keys.next());
@@ -233,11 +229,11 @@ class KeyLoop {
     } else if (this.#options.step === 'verify') {
       const address = verifyKeyAsSpelled(key.text);
       if (address === null) done('invalid', 'bad_email', null);
-      else this.#verify.ask(address, answered);
+      else this.#step.ask(address, answered);
     } else {
       const lookup = /[@\uff20\ufe6b]/.test(key.text) ? enrichKey(key.text, '') : enrichKey('', key.text);
       if (typeof lookup === 'string') done('invalid', lookup === 'bad_email' ? lookup : 'bad_domain', null);
-      else this.#enrich.ask(lookup, answered);
+      else this.#step.ask(lookup, answered);
     }
   }
 
@@ -249,7 +245,7 @@ class KeyLoop {
   #settled(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
-      if (this.#verify.callsPending === 0) this.#verify.flush();
+      if (this.#step.callsPending === 0) this.#step.flush();
     });
   }
 

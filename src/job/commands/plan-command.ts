@@ -19,7 +19,7 @@ import { KeySet } from './key-set.ts';
 import { PlanCounting } from './plan-counting.ts';
 import { earlyEnd, type EarlyEnd } from './plan-stops.ts';
 import { providerPlanLines } from './plan-provider-text.ts';
-import { WaterfallCounting } from './plan-waterfall.ts';
+import { paidLookups, requestsOf } from './plan-counts.ts';
 import { planTimes, formatPlanTimes, type PlanTimes } from './plan-times.ts';
 import { scratchFolder } from '../lifecycle/scratch.ts';
 import { refuseShards } from '../shards/in-one-piece.ts';
@@ -122,27 +122,24 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
     job.ledger.uri === '' ? null : await openReadOnlyLedger(place, { ...ledgerRights(job, start.checkpoint), tell: silentTeller });
   const seen = new KeySet(join(scratch, 'keys'));
   try {
-    const waterfalls = service !== null ? null : new WaterfallCounting(job, start.checkpoint, seen, ledger);
-    const counting = new PlanCounting(job, await loadKeys(job, manifest), seen, ledger, origin, waterfalls);
+    const counting = new PlanCounting(job, await loadKeys(job, manifest), start.checkpoint, seen, ledger);
     // A retry has as many records as its output has rows.
     const limit = start.checkpoint.retry?.before.result.tally.total ?? job.limits.limit ?? Infinity;
     reading: for await (const batch of readRecords(manifest, start.checkpoint.shard?.from ?? null, signal)) {
       await counting.fetch(batch);
       for (const record of batch) {
         if (counting.records >= limit) break reading;
-        const added = counting.add(record);
-        if (added !== null) await added;
+        await counting.add(record);
       }
     }
     const finished = start.kind === 'done' || start.kind === 'finish';
     const rpm = ownRpm(pace, start.checkpoint);
-    const forecast =
-      waterfalls === null ? null : await forecastProviders(job, start.checkpoint, finished ? {} : waterfalls.counts, options.matchRate);
-    const { unique, fromLedger } = waterfalls ?? counting;
-    const requests = finished
-      ? { enrich: 0, verify: 0, company: 0, reveal: 0, total: 0 }
-      : (forecast?.requests ?? counting.requests(start.checkpoint.totals.verifyRequests ?? null));
-    const asked = waterfalls === null ? null : firstAsked(job, requests);
+    const counts = finished ? {} : counting.counts;
+    const forecast = service !== null ? null : await forecastProviders(job, start.checkpoint, counts, options.matchRate);
+    const { unique, fromLedger } = counting;
+    const paid = paidLookups(counts);
+    const requests = forecast?.requests ?? requestsOf(paid, start.checkpoint.totals.verifyRequests ?? null);
+    const asked = service !== null ? null : firstAsked(job, requests);
     const ends = requests.total === 0 ? null : earlyEnd(job, start.checkpoint, asked, Date.now());
     return {
       job: job.name,
@@ -164,7 +161,7 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
         : forecast !== null
           ? forecast.credits
           : forecastCredits(
-              counting.paid,
+              paid,
               options.matchRate === null && ledger !== null ? await ledgerMatchRates(job, origin) : {},
               options.matchRate,
               service?.creditPrice ?? null,

@@ -1,18 +1,34 @@
-/** Counts the requests that a run would send, without a request. */
-import { serviceOf } from '../../definition/job-provider.ts';
-import type { LedgerAnswer } from '../../ledger/ledger.ts';
+/**
+ * Counts the lookups that a run would make, without a request. Answers of the ledger are known. A lookup whose earlier providers have no
+ * answer yet is counted with them, so that a forecast can say how probable it is.
+ */
+import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import type { CompiledJob } from '../../definition/compiled-job.ts';
+import type { InputRecord } from '../../formats/input-record.ts';
+import type { LedgerAnswer } from '../../ledger/answer.ts';
 import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
 import type { KeysOf, RecordKeys } from '../../processor/lookup-keys.ts';
-import { lookupScopes, type LookupScopes } from '../../processor/scopes.ts';
+import { fill, hasAll, ofOne, type SourcedRecord } from '../../processor/merge-records.ts';
 import { lookupsFor, scopeOf, type RecordSoFar } from '../../processor/walk.ts';
-import { requestsFor, type KeptSize } from '../../lookup/request-size.ts';
-import { VERIFY_BATCH } from '../../processor/verify.ts';
-import type { InputRecord } from '../../formats/input-record.ts';
+import { specOf, type Step } from '../../steps/registry.ts';
+import { present } from '../../util/assert.ts';
+import { providerScopes } from '../lifecycle/provider-scopes.ts';
+import { readKeptRecord } from './kept-record.ts';
 import type { Seen } from './key-set.ts';
-import type { PaidLookups } from './plan-credits.ts';
-import type { WaterfallCounting } from './plan-waterfall.ts';
-import type { CompiledJob } from '../../definition/compiled-job.ts';
-import type { Step } from '../../steps/registry.ts';
+import { bits, countOpen, countRecord, type Asked, type Places, type PlanCounts } from './plan-counts.ts';
+
+/** A record after a step, as far as the ledger knows. */
+interface Walked {
+  readonly found: SourcedRecord | null;
+  /** Asked providers without a known answer. */
+  readonly unknown: Places;
+  /** One of their lookups was not counted before. */
+  readonly isNew: boolean;
+  /** No further step runs, whatever the unknown answers are. */
+  readonly ends: boolean;
+}
+
+const NOTHING: Walked = { found: null, unknown: 0, isNew: false, ends: false };
 
 /** Takes records through the steps as `RecordProcessor` does, with answers of the ledger only. */
 export class PlanCounting {
@@ -27,126 +43,203 @@ export class PlanCounting {
   cleaned = 0;
   unique = 0;
   fromLedger = 0;
-  /** Lookups that would be paid for. */
-  readonly #asked: Record<Step, number> = { enrich: 0, verify: 0, company: 0, reveal: 0 };
-  /** Verdicts on addresses that enrich has yet to find. */
-  #verifyFound = 0;
   readonly #job: CompiledJob;
   readonly #keysOf: KeysOf;
   readonly #seen: Seen;
   readonly #ledger: ReadOnlyLedger | null;
-  readonly #scopes: LookupScopes;
-  /** Counts the lookups of a job that names its providers; null for a job with one service. */
-  readonly #waterfalls: WaterfallCounting | null;
+  readonly #steps = new Map<Step, Asked>();
+  /** The step that may look up what another one finds, and that other one; null without both. */
+  readonly #following: { readonly step: Step; readonly of: Step } | null;
 
-  constructor(
-    job: CompiledJob,
-    keysOf: KeysOf,
-    seen: Seen,
-    ledger: ReadOnlyLedger | null,
-    origin: string,
-    waterfalls: WaterfallCounting | null = null,
-  ) {
-    this.#waterfalls = waterfalls;
+  constructor(job: CompiledJob, keysOf: KeysOf, checkpoint: Pick<Checkpoint, 'ledgerKey'>, seen: Seen, ledger: ReadOnlyLedger | null) {
     this.#job = job;
     this.#keysOf = keysOf;
     this.#seen = seen;
     this.#ledger = ledger;
-    this.#scopes = lookupScopes(
-      (step, options) => ledger?.scope(origin, step, options) ?? -1,
-      serviceOf(job)?.domainField ?? 'domain',
-      job,
+    const [following = null] = job.steps.flatMap((step) => {
+      const of = job.steps.find((one) => one === specOf(step).follows?.step);
+      return of === undefined ? [] : [{ step, of }];
+    });
+    this.#following = following;
+    const scopes = new Map(
+      job.providers.map((provider) => [
+        provider.name,
+        providerScopes(provider, job, checkpoint, (...scope) => ledger?.scope(...scope) ?? -1),
+      ]),
     );
+    for (const step of job.steps) {
+      const rule = present(job.waterfalls[step], `the step ${step} asks providers`);
+      const providers = rule.from.map((name) =>
+        present(
+          job.providers.find((one) => one.name === name),
+          `the job has the provider ${name}`,
+        ),
+      );
+      this.#steps.set(step, {
+        step,
+        rule,
+        providers,
+        scopes: rule.from.flatMap((name) => scopes.get(name) ?? []),
+        known: providers.map(() => 0),
+        settling: providers.map(() => 0),
+        open: providers.map(() => new Map()),
+        records: new Map(),
+      });
+    }
   }
 
-  /** Fetches the answers for all lookups of these records from the ledger, then those of the lookups that follow from them. */
+  /** Fetches the answers for all lookups of these records from a ledger on a network, then those of the lookups that follow from them. */
   async fetch(records: readonly InputRecord[]): Promise<void> {
     const ask = this.#ledger?.fetch ?? null;
     if (ask === null) return;
-    const known = records.flatMap((record) => {
-      const keys = record.bad === null ? this.#keysOf(record) : 'bad_row';
-      return typeof keys === 'string' ? [] : [{ keys }];
+    const all = records.flatMap((record) => {
+      const keys = this.#keysIn(record);
+      return typeof keys === 'string' ? [] : [keys];
     });
-    if (this.#waterfalls !== null) {
-      await this.#waterfalls.fetch(known, ask);
-      return;
+    const known = (lookups: readonly (LedgerLookup | null)[] | null): readonly LedgerLookup[] =>
+      (lookups ?? []).filter((one) => one !== null);
+    await ask(all.flatMap((keys) => this.#job.steps.flatMap((step) => known(this.#lookups(step, { keys, person: null })))));
+    const following = this.#following;
+    if (following === null) return;
+    const found: LedgerLookup[] = [];
+    for (const keys of all) {
+      if (keys.lookups[following.step] !== undefined) continue;
+      for (const person of await this.#knownPeople(following.of, keys))
+        found.push(...known(this.#lookups(following.step, { keys, person })));
     }
-    const others = this.#job.steps.filter((step) => step !== 'verify');
-    await ask(known.flatMap(({ keys }) => others.flatMap((step) => this.#lookup(step, { keys, person: null }) ?? [])));
-    if (!this.#job.steps.includes('verify')) return;
-    await ask(
-      known.flatMap(({ keys }) => {
-        const enrich = this.#lookup('enrich', { keys, person: null });
-        return this.#lookup('verify', { keys, person: personIn(enrich === null ? null : this.#look(enrich)) }) ?? [];
-      }),
-    );
+    await ask(found);
   }
 
-  /** @returns null when the record is counted already, so that a job with one service never waits */
-  add(record: InputRecord): Promise<void> | null {
+  async add(record: InputRecord): Promise<void> {
     this.records++;
     if (record.surplus) {
       this.surplus++;
       this.firstSurplus ??= { file: record.file, line: record.line };
     }
-    const keys = record.bad === null ? this.#keysOf(record) : 'bad_row';
+    const keys = this.#keysIn(record);
     if (keys === 'skipped') this.skipped++;
     else if (typeof keys === 'string') this.invalid++;
     else {
       if (keys.cleanedEmail !== null) this.cleaned++;
-      if (this.#waterfalls !== null) return this.#waterfalls.follow(keys);
-      this.#follow(keys);
+      await this.#follow(keys);
     }
-    return null;
   }
 
-  /** A lookup that the ledger does not know counts as if it were answered with a match. */
-  #follow(keys: RecordKeys): void {
-    let person: RecordSoFar['person'] = null;
-    let isNewPerson = false;
+  #keysIn(record: InputRecord): ReturnType<KeysOf> | 'bad_row' {
+    return record.bad === null ? this.#keysOf(record) : 'bad_row';
+  }
+
+  /** Takes a record through the steps. */
+  async #follow(keys: RecordKeys): Promise<void> {
+    const following = this.#following;
+    const hasOwnKey = following !== null && keys.lookups[following.step] !== undefined;
+    const needsPerson = following !== null && (!hasOwnKey || this.#job.options[following.step].when === 'unverified');
+    let before = NOTHING;
     for (const step of this.#job.steps) {
-      const lookup = this.#lookup(step, { keys, person });
-      if (lookup === null) {
-        // The lookup counts as if it found an address, which no other record has.
-        if (step === 'verify' && isNewPerson) {
-          this.#asked.verify++;
-          this.#verifyFound++;
-        }
+      const lookups = this.#lookups(step, { keys, person: knownPerson(before) });
+      if (lookups === null) {
+        // A lookup without an answer counts as if it may find an address, which no other record has.
+        if (step === following?.step && before.unknown !== 0 && before.isNew && !hasOwnKey) this.#countFound(step, before.unknown);
         continue;
       }
-      const isNew = this.#count(step, lookup);
-      const answer = this.#look(lookup);
-      if (answer?.kind === 'suppressed' || answer?.kind === 'failed') return;
-      if (step !== 'enrich') continue;
-      person = personIn(answer);
-      isNewPerson = isNew && answer === null;
+      const walked = await this.#walk(step, lookups, step === following?.of && needsPerson);
+      if (walked.ends) return;
+      if (step === following?.of) before = walked;
     }
   }
 
-  /** The lookup of a step at the one service; null when the record skips the step. */
-  #lookup(step: Step, soFar: RecordSoFar): LedgerLookup | null {
-    const [lookup = null] = lookupsFor(step, soFar, this.#job) ?? [];
-    return lookup === null ? null : { scope: scopeOf(step, lookup, this.#scopes), key: lookup.key };
+  /** By step. */
+  get counts(): PlanCounts {
+    return Object.fromEntries(
+      [...this.#steps].map(([step, { known, settling, open, records }]) => [
+        step,
+        {
+          places: open.map((buckets, place) => ({ known: known[place] ?? 0, settling: settling[place] ?? 0, open: [...buckets.values()] })),
+          records: [...records.values()],
+        },
+      ]),
+    );
   }
 
-  /** Lookups that would be paid for. */
-  get paid(): PaidLookups {
-    return { asked: { ...this.#asked }, verifyFound: this.#verifyFound };
+  #countFound(step: Step, found: Places): void {
+    const asked = this.#steps.get(step);
+    if (asked === undefined) return;
+    for (let place = 0; place < asked.providers.length; place++) {
+      // A job with one service counts only lookups whose key is known.
+      if (this.#job.namesProviders) this.unique++;
+      countOpen(asked, place, bits(place) - 1, found);
+    }
+    countRecord(asked, bits(asked.providers.length) - 1, 0, found);
   }
 
-  /** @param from the size of verify requests, as the last run found it */
-  requests(from: KeptSize | null): Readonly<Record<Step | 'total', number>> {
-    const requests = { ...this.#asked, verify: requestsFor(this.#asked.verify, { largest: VERIFY_BATCH, from }) };
-    return { ...requests, total: Object.values(requests).reduce((sum, count) => sum + count, 0) };
+  /** @param needsRecord the record of a match matters to later steps */
+  async #walk(step: Step, lookups: readonly (LedgerLookup | null)[], needsRecord = false): Promise<Walked> {
+    const asked = this.#steps.get(step);
+    if (asked === undefined || lookups.every((lookup) => lookup === null)) return NOTHING;
+    const { rule } = asked;
+    let walked: Walked = NOTHING;
+    let hasFailed = false;
+    let isOver = false;
+    let unknown: Places = 0;
+    let settled: Places = 0;
+    for (const [place, lookup] of lookups.entries()) {
+      if (lookup === null) continue;
+      const answer = this.#look(lookup);
+      const record = await this.#recordOf(asked, place, answer, needsRecord);
+      const settles = answer?.kind === 'suppressed' || (record !== null && this.#settles(asked, record));
+      if (answer === null) unknown |= bits(place);
+      if (settles) settled |= bits(place);
+      if (isOver) continue;
+      const isNew = this.#count(asked, place, lookup, answer, walked.unknown);
+      if (isNew && answer !== null && settles) asked.settling[place]! += 1;
+      if (answer === null) {
+        walked = { ...walked, unknown: walked.unknown | bits(place), isNew: walked.isNew || isNew };
+        continue;
+      }
+      hasFailed ||= answer.kind === 'failed';
+      if (record !== null) walked = { ...walked, found: take(walked.found, record, asked, place) };
+      isOver = settles || (record !== null && specOf(step).verdicts === null && hasAll(walked.found?.record ?? {}, rule.until));
+      if (answer.kind === 'suppressed' && walked.unknown === 0) return { ...walked, ends: true };
+    }
+    if (asked.providers.length > 1 && this.#isFirst(asked, lookups)) countRecord(asked, unknown, settled, null);
+    return { ...walked, ends: hasFailed && walked.found === null && walked.unknown === 0 };
+  }
+
+  #settles({ step, rule }: Asked, record: Readonly<Record<string, unknown>>): boolean {
+    const { verdicts } = specOf(step);
+    return verdicts === null ? hasAll(record, rule.until) : rule.until.includes(String(record[verdicts.field]));
+  }
+
+  /** The record of a known match; null without one. It is read only where it matters. */
+  async #recordOf(
+    { step, rule, providers }: Asked,
+    place: number,
+    answer: LedgerAnswer | null,
+    needsRecord: boolean,
+  ): Promise<Readonly<Record<string, unknown>> | null> {
+    if (answer?.kind !== 'hit' && answer?.kind !== 'unsettled') return null;
+    const provider = providers[place];
+    if (provider === undefined || (rule.until.length === 0 && !needsRecord)) return {};
+    return readKeptRecord(provider, step, answer.text);
   }
 
   /** True the first time that a lookup is counted. */
-  #count(step: Step, lookup: LedgerLookup): boolean {
-    if (!this.#seen.add(`${step} ${lookup.scope} ${lookup.key}`)) return false;
+  #count(asked: Asked, place: number, { scope, key }: LedgerLookup, answer: LedgerAnswer | null, after: Places): boolean {
+    // Without a ledger there are no scopes, and each provider has its own lookups all the same.
+    const where = scope < 0 ? asked.rule.from[place] : scope;
+    if (!this.#seen.add(`${asked.step} ${where} ${key}`)) return false;
     this.unique++;
-    if (this.#look(lookup) === null) this.#asked[step]++;
-    else this.fromLedger++;
+    if (answer === null) countOpen(asked, place, after, null);
+    else {
+      this.fromLedger++;
+      asked.known[place]! += 1;
+    }
     return true;
+  }
+
+  /** True the first time that a record with these lookups comes to a step. */
+  #isFirst({ step }: Asked, lookups: readonly (LedgerLookup | null)[]): boolean {
+    return this.#seen.add(`${step} of ${lookups.map((lookup) => (lookup === null ? '' : `${lookup.scope} ${lookup.key}`)).join('\n')}`);
   }
 
   #look({ scope, key }: LedgerLookup): LedgerAnswer | null {
@@ -154,9 +247,41 @@ export class PlanCounting {
     // A lookup that a stopped run was asking for has no answer yet.
     return known?.kind === 'asking' ? null : known;
   }
+
+  /** The records that the ledger has of a person, by any provider. */
+  async #knownPeople(step: Step, keys: RecordKeys): Promise<Readonly<Record<string, unknown>>[]> {
+    const asked = this.#steps.get(step);
+    if (asked === undefined) return [];
+    const people: Readonly<Record<string, unknown>>[] = [];
+    for (const [place, lookup] of (this.#lookups(step, { keys, person: null }) ?? []).entries()) {
+      const person = lookup === null ? null : await this.#recordOf(asked, place, this.#look(lookup), true);
+      if (person !== null) people.push(person);
+    }
+    return people;
+  }
+
+  /** The lookup of a step at each of its providers; null when the record skips the step. */
+  #lookups(step: Step, soFar: RecordSoFar): readonly (LedgerLookup | null)[] | null {
+    const scopes = this.#steps.get(step)?.scopes ?? [];
+    const lookups = lookupsFor(step, soFar, this.#job);
+    if (lookups === null) return null;
+    return lookups.map((lookup, place) => {
+      const own = scopes[place];
+      return lookup === null ? null : { scope: own === undefined ? -1 : scopeOf(step, lookup, own), key: lookup.key };
+    });
+  }
 }
 
-/** The person in the ledger's answer; null without one. */
-function personIn(answer: LedgerAnswer | null): RecordSoFar['person'] {
-  return answer?.kind === 'hit' || answer?.kind === 'unsettled' ? (JSON.parse(answer.text) as RecordSoFar['person']) : null;
+/** The person as far as known: a provider without a known answer may still say that the address is not verified. */
+function knownPerson({ found, unknown }: Walked): RecordSoFar['person'] {
+  const person = found?.record ?? null;
+  return person === null || unknown === 0 ? person : { ...person, verified: false };
+}
+
+/** As `LookupWaterfall` takes a match. */
+function take(found: SourcedRecord | null, record: Readonly<Record<string, unknown>>, { rule }: Asked, place: number): SourcedRecord {
+  const provider = rule.from[place] ?? '';
+  if (found === null) return ofOne(record, provider);
+  if (rule.fields === 'merge') return fill(found, record, provider);
+  return hasAll(record, rule.until) ? ofOne(record, provider) : found;
 }

@@ -7,10 +7,11 @@ import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { count } from '../../util/display.ts';
 import { InputError } from '../../util/errors.ts';
 import { percent } from '../../writer/rates.ts';
-import type { Step } from '../../steps/registry.ts';
+import type { PaidLookups } from './plan-counts.ts';
+import { eachStep, SPECS, type Step } from '../../steps/registry.ts';
 
 /** Steps whose lookups cost a credit when they find something. A verdict always costs one. */
-const LOOKUPS = ['enrich', 'company', 'reveal'] as const satisfies readonly Step[];
+const LOOKUPS = SPECS.filter(({ verdicts }) => verdicts === null).map(({ name }) => name);
 
 /** By step, 0 to 1. A step without an answer so far has none. */
 export type MatchRates = Readonly<Partial<Record<Step, number>>>;
@@ -27,13 +28,6 @@ export interface CreditForecast {
   readonly cost: Money | null;
 }
 
-/** Lookups that a run will pay for. */
-export interface PaidLookups {
-  readonly asked: Readonly<Record<Step, number>>;
-  /** Verdicts among them on addresses that enrich has yet to find. */
-  readonly verifyFound: number;
-}
-
 /** Pure. @param stated the match rate that the user states (0 to 1); null: by the ledger */
 export function forecastCredits(
   { asked, verifyFound }: PaidLookups,
@@ -41,7 +35,7 @@ export function forecastCredits(
   stated: number | null,
   creditPrice: CreditPrice | null,
 ): CreditForecast {
-  const rates: MatchRates = stated === null ? known : { enrich: stated, company: stated, reveal: stated };
+  const rates: MatchRates = stated === null ? known : eachStep(() => stated);
   const needed = LOOKUPS.filter((step) => asked[step] > 0);
   const isKnown = needed.every((step) => rates[step] !== undefined) && (verifyFound === 0 || rates.enrich !== undefined);
   const sum = LOOKUPS.reduce((credits, step) => credits + asked[step] * (rates[step] ?? 0), 0);

@@ -1,7 +1,7 @@
 /** Which order of a step's providers would cost least, by their match rates and prices. Pure. */
 import type { JobProvider } from '../../definition/compiled-job.ts';
 import { creditsEach, probabilityOf, type StepRates } from './plan-providers.ts';
-import type { OrderedRecords, StepCounts } from './plan-waterfall.ts';
+import type { OrderedRecords, StepCounts } from './plan-counts.ts';
 import type { Step } from '../../steps/registry.ts';
 
 /** With more providers than this, the orders are not all tried. */

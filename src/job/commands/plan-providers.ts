@@ -1,10 +1,10 @@
-/** The forecast for each provider of a job, from what `WaterfallCounting` has counted. Pure. */
+/** The forecast for each provider of a job, from what `PlanCounting` has counted. Pure. */
 import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 import { costOf, type Money } from '../../definition/credit-price.ts';
 import { usesBatches } from '../../definition/job-provider.ts';
 import { requestsFor } from '../../lookup/request-size.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
-import type { OpenLookups, PlaceCounts, Places, StepCounts } from './plan-waterfall.ts';
+import type { OpenLookups, PlaceCounts, Places, PlanCounts } from './plan-counts.ts';
 import type { Step } from '../../steps/registry.ts';
 
 /** `atMost`: when no earlier provider settles a record. `expected`: by the match rates, null where one is missing. */
@@ -40,7 +40,6 @@ export interface ProviderForecast {
 /** The match rates of a step, by place; null where nothing is known. */
 export type PlaceRates = readonly (number | null)[];
 export type StepRates = Readonly<Partial<Record<Step, PlaceRates>>>;
-export type WaterfallCounts = Readonly<Partial<Record<Step, StepCounts>>>;
 
 /**
  * The match rate of each provider of each step.
@@ -48,7 +47,7 @@ export type WaterfallCounts = Readonly<Partial<Record<Step, StepCounts>>>;
  */
 export function ratesFor(
   { waterfalls }: Pick<CompiledJob, 'waterfalls'>,
-  counts: WaterfallCounts,
+  counts: PlanCounts,
   ofLedger: ReadonlyMap<string, Readonly<Partial<Record<Step, number>>>>,
   stated: number | null,
 ): StepRates {
@@ -128,7 +127,7 @@ function requestsOf(provider: JobProvider, step: Step, lookups: number): number 
 export function providerForecast(
   provider: JobProvider,
   { waterfalls }: Pick<CompiledJob, 'waterfalls'>,
-  counts: WaterfallCounts,
+  counts: PlanCounts,
   rates: StepRates,
   timesOf: (requests: Readonly<Partial<Record<Step, number>>>) => Pick<ProviderForecast, 'seconds' | 'secondsWithBurst'>,
 ): ProviderForecast {

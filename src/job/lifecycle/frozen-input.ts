@@ -9,9 +9,10 @@ import type { InputManifest, KeyColumn, PersonColumn } from '../../formats/input
 import { unknownColumn } from '../../processor/row-filter.ts';
 import { resultColumnNames } from '../../writer/result-columns.ts';
 import { ownFiles, type JobPaths } from './paths.ts';
-import { personColumnsOf } from '../../definition/lookup-schema.ts';
+import { personColumnsOf } from '../../definition/step-options.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
-import type { Step } from '../../steps/registry.ts';
+import { KEYS, kindsNamed } from '../../steps/keys.ts';
+import { specOf, type Step } from '../../steps/registry.ts';
 
 /**
  * The job's input as it is now. Standard input lies in a file of its own until `adoptSpool`; the manifest already says where it will be.
@@ -22,7 +23,7 @@ export async function freezeJobInput(job: CompiledJob, paths: JobPaths, signal: 
     ...job.input,
     isOwn: ownFiles(paths),
     reservedColumns: job.output.format === 'jsonl' ? [] : resultColumnNames(job),
-    personColumns: personColumnsOf(job.steps, { enrich: job.enrich.by, reveal: job.reveal.by }),
+    personColumns: personColumnsOf(job.steps, job.options),
     needColumns: job.output.format !== 'jsonl',
     spoolPath: paths.arriving,
     signal,
@@ -33,29 +34,12 @@ export async function freezeJobInput(job: CompiledJob, paths: JobPaths, signal: 
 
 type Column = KeyColumn | PersonColumn;
 
-/** The columns of each key but a name's. */
-const COLUMNS_OF: Readonly<Record<'email' | 'linkedin_url' | 'phone' | 'domain', readonly (readonly Column[])[]>> = {
-  email: [['email']],
-  linkedin_url: [['linkedin_url']],
-  phone: [['phone']],
-  domain: [['domain']],
-};
-const NAME: readonly Column[] = ['name', 'last_name'];
-
 /** The sets of columns with which a step can look a record up. A set is a list of columns of which one each is needed. */
-function columnSets(step: Step, { enrich, reveal }: CompiledJob): readonly (readonly (readonly Column[])[])[] {
-  switch (step) {
-    case 'enrich':
-      return enrich.by.map((by) => (by === 'name' ? [NAME, ['domain']] : COLUMNS_OF[by]));
-    case 'verify':
-      return [[['email']]];
-    case 'company':
-      return [[['domain']], [['email']]];
-    case 'reveal':
-      return reveal.by.map((by) => (by === 'name' ? [NAME, ['domain', 'company']] : COLUMNS_OF[by]));
-    default:
-      return step satisfies never;
-  }
+function columnSets(step: Step, { options }: CompiledJob): readonly (readonly (readonly Column[])[])[] {
+  const { keys, takesDomainOfAddress } = specOf(step);
+  const kinds = [...kindsNamed(options[step].by, keys), ...(takesDomainOfAddress ? (['email'] as const) : [])];
+  // A first name alone names nobody.
+  return kinds.map((kind) => KEYS[kind].parts.map((columns) => columns.filter((column) => column !== 'first_name')));
 }
 
 /** Refuses an input without the columns that the job needs or names, before anything is paid for. @throws InputError 65 */
@@ -66,8 +50,9 @@ function checkColumns(job: CompiledJob, manifest: InputManifest): void {
   const found = (key: Column): boolean => (keyName[key] ?? null) !== null || files.some(({ keys }) => (keys[key] ?? null) !== null);
   for (const step of format === 'jsonl' || ![...KEY_COLUMNS, ...PERSON_COLUMNS].some(found) ? [] : steps) {
     const sets = columnSets(step, job);
-    // Enrich finds addresses for verify.
-    if (sets.some((set) => set.every((any) => any.some(found))) || (step === 'verify' && steps.includes('enrich'))) continue;
+    const { follows } = specOf(step);
+    // An earlier step may find the key.
+    if (sets.some((set) => set.every((any) => any.some(found))) || steps.some((one) => one === follows?.step)) continue;
     const wanted = sets.map((set) => set.map(([one]) => one).join(' with '));
     throw new InputError(
       'input_no_columns',

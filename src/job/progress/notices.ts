@@ -27,11 +27,11 @@ export function warnOfMissesAlone({ records: { matched, no_match } }: Pick<Repor
 /** No record had an address, and enrich found none: a column of addresses may have another name. */
 export function warnOfIdleVerify(
   { records: { total, failed }, verification }: Pick<Report, 'records' | 'verification'>,
-  { steps, verify }: Pick<CompiledJob, 'steps' | 'verify'>,
+  { steps, options }: Pick<CompiledJob, 'steps' | 'options'>,
   reporter: Pick<RunMessages, 'warn'>,
 ): void {
   const verdicts = Object.values(verification).reduce((sum, count) => sum + count, 0);
-  if (!steps.includes('verify') || verify.when !== 'always' || total === 0 || failed > 0 || verdicts > 0) return;
+  if (!steps.includes('verify') || options.verify.when !== 'always' || total === 0 || failed > 0 || verdicts > 0) return;
   reporter.warn('verify_idle', 'verify had nothing to do: no record has an address. Name its column with --input.columns.email NAME');
 }
 

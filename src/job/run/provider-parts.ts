@@ -20,6 +20,7 @@ import type { ChannelOfSteps, ProviderPart } from './run-provider.ts';
 import { ShapeWatch } from './shape-watch.ts';
 import { openRunQuota } from './shared-quota.ts';
 import { spentBefore } from './spent-before.ts';
+import { SPECS } from '../../steps/registry.ts';
 
 interface RunOfProviders {
   readonly job: CompiledJob;
@@ -130,7 +131,7 @@ async function channelsOf(provider: JobProvider, access: ServiceAccess, run: Run
 async function clientMaker(
   provider: JobProvider,
   { baseUrl, apiKey }: ServiceAccess,
-  { enrich }: Pick<CompiledJob, 'enrich'>,
+  { options: { enrich } }: Pick<CompiledJob, 'options'>,
 ): Promise<(connections: number) => ProviderClient> {
   const { definition, timeoutMs, domainField } = provider;
   if (definition.client === 'built-in')
@@ -188,7 +189,7 @@ function bothBudgets(run: CallBudget, own: CallBudget, name: string): ProviderPa
 }
 
 /** Whether each lookup step that asks the provider asks another one before it: it gets only what others did not know. */
-function isFallback({ waterfalls: { enrich, company, reveal } }: Pick<CompiledJob, 'waterfalls'>, name: string): boolean {
-  const asking = [enrich, company, reveal].filter((lookup) => lookup?.from.includes(name));
-  return asking.length > 0 && asking.every((lookup) => lookup?.from[0] !== name);
+function isFallback({ waterfalls }: Pick<CompiledJob, 'waterfalls'>, name: string): boolean {
+  const asking = SPECS.filter(({ name: step, verdicts }) => verdicts === null && waterfalls[step]?.from.includes(name));
+  return asking.length > 0 && asking.every(({ name: step }) => waterfalls[step]?.from[0] !== name);
 }

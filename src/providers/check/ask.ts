@@ -12,6 +12,7 @@ import type { CompiledProvider, OperationName } from '../compiled-provider.ts';
 import type { Lookup } from './answers-file.ts';
 import type { CallReport, ShownAnswer, ShownRequest } from './call-report.ts';
 import { judged, windowsOf, type Decision, type Result } from './judged.ts';
+import { onlyKeyOf } from '../../steps/registry.ts';
 import { present } from '../../util/assert.ts';
 import { parseJson } from '../../util/parse-json.ts';
 
@@ -86,7 +87,7 @@ function inputOf(operation: OperationName, { first_name: first, last_name: last,
   const parts = [first, last].filter((part) => part !== undefined);
   const named = parts.length > 0 && others.name === undefined ? { ...others, name: parts.join(' ') } : others;
   const keys = named as { readonly email: string };
-  return operation === 'verify' || operation === 'company' ? keys : lookupInput(lookupText(keys, null));
+  return onlyKeyOf(operation) === null ? lookupInput(lookupText(keys, null)) : keys;
 }
 
 /** Notes what passes by. */

@@ -1,6 +1,7 @@
 /** Runs a definition against recorded answers, without any network, and compares with what is expected. */
 import { isDeepStrictEqual } from 'node:util';
-import type { CompiledProvider, OperationName, ProviderKey, ProviderRequest } from '../compiled-provider.ts';
+import type { CompiledProvider, OperationName, ProviderRequest } from '../compiled-provider.ts';
+import type { ProviderKey } from '../../steps/keys.ts';
 import { ConfigError } from '../../util/errors.ts';
 import type { Expected, Lookup, RecordedAnswer, RecordedAnswers } from './answers-file.ts';
 import { ask } from './ask.ts';

@@ -1,5 +1,6 @@
 /** Keys of a call as a person types them. Pure. */
-import type { OperationName, ProviderKey, ProviderOperation } from '../compiled-provider.ts';
+import { partsOf, type ProviderKey } from '../../steps/keys.ts';
+import type { OperationName, ProviderOperation } from '../compiled-provider.ts';
 import { UsageError } from '../../util/errors.ts';
 import { didYouMean, nearest } from '../../util/nearest.ts';
 import { show } from '../../util/show.ts';
@@ -42,15 +43,7 @@ function pairsOf(text: string): Lookup {
 
 /** Whether a lookup has what a key needs. */
 function has(lookup: Lookup, key: ProviderKey): boolean {
-  const isNamed = lookup.name !== undefined || lookup.first_name !== undefined || lookup.last_name !== undefined;
-  switch (key) {
-    case 'name+domain':
-      return isNamed && lookup.domain !== undefined;
-    case 'name+company':
-      return isNamed && lookup.company !== undefined;
-    default:
-      return lookup[key] !== undefined;
-  }
+  return partsOf(key).every((parts) => parts.some((part) => lookup[part] !== undefined));
 }
 
 /** The first operation that takes the lookup. @throws UsageError when none does */

@@ -7,6 +7,7 @@ import type { RotatingKey } from '../../client/rotating-key.ts';
 import { Transport, type Wire } from '../../client/transport.ts';
 import type { VerificationResult } from '../../client/types.ts';
 import { UndiciWire } from '../../client/undici-wire.ts';
+import { eachStep } from '../../steps/registry.ts';
 import { packageVersion } from '../../util/package-version.ts';
 import type { CompiledProvider, ProviderRequest } from '../compiled-provider.ts';
 import type { CallWatch } from './call-watch.ts';
@@ -82,7 +83,7 @@ export function openOperations(options: OperationOptions): Operations {
   };
   const { verify } = provider.operations;
   return {
-    records: { enrich: records('enrich'), company: records('company'), reveal: records('reveal') },
+    records: eachStep(({ name, verdicts }) => (verdicts === null ? records(name as LookupStepName) : null)),
     verify:
       verify === undefined
         ? null

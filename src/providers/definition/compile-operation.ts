@@ -1,21 +1,13 @@
 /** One operation of a definition. Pure. */
-import type {
-  AnswerRules,
-  Mapping,
-  OperationName,
-  ProviderBatch,
-  ProviderKey,
-  ProviderOperation,
-  ProviderPoll,
-} from '../compiled-provider.ts';
+import type { AnswerRules, Mapping, OperationName, ProviderBatch, ProviderOperation, ProviderPoll } from '../compiled-provider.ts';
 import { compileOwnQuota } from './compile-quota.ts';
 import { checkKeysUsed, compileRequest } from './compile-request.ts';
 import { refusalAt } from './definition-file.ts';
 import type { RawAnswers, RawBatch, RawOperation, RawPoll } from './schema.ts';
 import { compileExpressions, compileForAnswers, tried, type Source } from './source.ts';
+import type { ProviderKey } from '../../steps/keys.ts';
+import { onlyKeyOf } from '../../steps/registry.ts';
 
-/** The steps that take one kind of key. */
-const ONLY_KEY: Readonly<Partial<Record<OperationName, ProviderKey>>> = { verify: 'email', company: 'domain' };
 const RULES = [
   'suppressed',
   'wait',
@@ -66,10 +58,10 @@ export function compileOperation(source: Source, name: OperationName, raw: RawOp
 }
 
 function keysOf({ definition }: Source, name: OperationName, { keys }: RawOperation): readonly ProviderKey[] {
-  const only = ONLY_KEY[name];
+  const only = onlyKeyOf(name);
   const path = `operations.${name}.keys`;
   if (keys === undefined) {
-    if (only !== undefined) return [only];
+    if (only !== null) return [only];
     throw refusalAt(
       definition,
       path,
@@ -80,7 +72,7 @@ function keysOf({ definition }: Source, name: OperationName, { keys }: RawOperat
   }
   for (const [index, key] of keys.entries()) {
     const at = `${path}[${index}]`;
-    if (only !== undefined && key !== only) throw refusalAt(definition, at, 'bad_value', `${path}: ${name} takes ${only} only, got ${key}`);
+    if (only !== null && key !== only) throw refusalAt(definition, at, 'bad_value', `${path}: ${name} takes ${only} only, got ${key}`);
     if (keys.indexOf(key) !== index) throw refusalAt(definition, at, 'bad_value', `${path} names ${key} twice`);
   }
   return keys;

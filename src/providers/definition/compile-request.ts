@@ -1,5 +1,6 @@
 /** A request of a definition: its path split at the placeholders, its mappings compiled, and the keys of the lookup all used. Pure. */
-import type { Mapping, ProviderKey, ProviderRequest } from '../compiled-provider.ts';
+import { partsOf, type ProviderKey } from '../../steps/keys.ts';
+import type { Mapping, ProviderRequest } from '../compiled-provider.ts';
 import { compileMapping } from '../mapping.ts';
 import { checkHeaders } from './check-headers.ts';
 import { checkUrl } from './check-url.ts';
@@ -76,15 +77,6 @@ function closingBrace(text: string, open: number): number | null {
   return null;
 }
 
-/** The parts of a lookup that a key needs, each with its alternatives. */
-const NEEDED: Readonly<Record<ProviderKey, readonly (readonly string[])[]>> = {
-  email: [['email']],
-  linkedin_url: [['linkedin_url']],
-  phone: [['phone']],
-  domain: [['domain']],
-  'name+domain': [['name', 'first_name', 'last_name'], ['domain']],
-  'name+company': [['name', 'first_name', 'last_name'], ['company']],
-};
 /** An expression that may read any part of its input. */
 const WHOLE = /\$\$|^\s*\$\s*$|\*|\blookups\s*(?:$|[^.[\s\w])/;
 
@@ -100,7 +92,7 @@ export function checkKeysUsed(
   const all = [...texts, ...Object.values(request.headers), ...(request.body === null ? [] : [request.body])].map(({ text }) => text);
   if (all.some((text) => WHOLE.test(text))) return;
   for (const [index, name] of keys.entries()) {
-    const absent = NEEDED[name].find(
+    const absent = partsOf(name).find(
       (names) => !names.some((one) => all.some((text) => new RegExp(`(?<![\\w$])${one}(?!\\w)`).test(text))),
     );
     if (absent === undefined) continue;

@@ -1,6 +1,6 @@
 /** The operations of a provider definition: requests, what answers mean, batches, polls. */
 import { z } from 'zod';
-import { PROVIDER_KEYS } from '../compiled-provider.ts';
+import { PROVIDER_KEYS } from '../../steps/keys.ts';
 import { quota } from './quota-schema.ts';
 import { BOUNDS, expecting, headerName, key, LEAF, leaf, optionalExpression, treeKey } from './schema-key.ts';
 

@@ -1,14 +1,14 @@
 /** Guesses which key of a lookup fills which parameter, and by which keys an endpoint finds. Pure. */
-import type { OperationName, ProviderKey } from '../compiled-provider.ts';
+import { partsOf, PROVIDER_KEYS, type KeyPart, type ProviderKey } from '../../steps/keys.ts';
+import { onlyKeyOf } from '../../steps/registry.ts';
+import type { OperationName } from '../compiled-provider.ts';
 import type { Endpoint, Node, OpenApiDocument } from './openapi-document.ts';
 import { maySetHeader } from '../definition/check-headers.ts';
 import { listOf, textOf } from './openapi-document.ts';
 import { inComment, wholeSchema } from './schema-fields.ts';
 
-type InputName = 'email' | 'linkedin_url' | 'phone' | 'name' | 'first_name' | 'last_name' | 'domain' | 'company';
-
 /** By the name of a parameter, lower case without separators. */
-const PARTS: readonly (readonly [RegExp, InputName])[] = [
+const PARTS: readonly (readonly [RegExp, KeyPart])[] = [
   [/^(?:work|person|contact|professional|personal)?emails?(?:address)?$/, 'email'],
   [/^emailtoverify$|^address$|^recipient$/, 'email'],
   [/linkedin|^profile(?:url)?$|^socialurl$/, 'linkedin_url'],
@@ -24,9 +24,9 @@ const API_KEY = /^(?:x?apikey|apitoken|accesstoken|token|key|xapikey|authorizati
 export const bare = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
 /** The part of a lookup that a parameter of this name takes; null for another. */
-export function partOf(name: string, operation: OperationName): InputName | null {
+export function partOf(name: string, operation: OperationName): KeyPart | null {
   const part = PARTS.find(([pattern]) => pattern.test(bare(name)))?.[1] ?? null;
-  return operation === 'company' && part === 'name' ? null : part;
+  return onlyKeyOf(operation) === 'domain' && part === 'name' ? null : part;
 }
 
 export function isApiKey(name: string): boolean {
@@ -38,7 +38,7 @@ export interface Input {
   readonly name: string;
   /** JSONata; null when the document shows no value for it. */
   readonly expression: string | null;
-  readonly part: InputName | null;
+  readonly part: KeyPart | null;
   readonly isRequired: boolean;
   readonly description: string;
 }
@@ -128,28 +128,15 @@ export function allInputs({ path, query, headers, body }: Inputs): readonly Inpu
   return [...path, ...query, ...headers, ...flat(body)];
 }
 
-const PROVIDED: Readonly<Record<ProviderKey, readonly InputName[]>> = {
-  email: ['email'],
-  linkedin_url: ['linkedin_url'],
-  phone: ['phone'],
-  'name+domain': ['name', 'first_name', 'last_name', 'domain'],
-  'name+company': ['name', 'first_name', 'last_name', 'company'],
-  domain: ['domain'],
-};
-
 /** The keys by which these inputs find, those first that give everything the document requires. */
 export function keysOf(inputs: Inputs, operation: OperationName): ProviderKey[] {
   const all = allInputs(inputs);
   const parts = new Set(all.flatMap(({ part }) => (part === null ? [] : [part])));
   const hasName = parts.has('name') || parts.has('first_name') || parts.has('last_name');
-  const possible: ProviderKey[] = [
-    ...(['email', 'linkedin_url', 'phone'] as const).filter((part) => parts.has(part)),
-    ...(hasName && parts.has('domain') ? (['name+domain'] as const) : []),
-    ...(hasName && parts.has('company') ? (['name+company'] as const) : []),
-    ...(parts.has('domain') && !hasName ? (['domain'] as const) : []),
-  ];
-  const taken = possible.filter((key) => (operation === 'verify' ? key === 'email' : operation === 'company' ? key === 'domain' : true));
+  const only = onlyKeyOf(operation);
+  const possible = PROVIDER_KEYS.filter((key) => partsOf(key).every((some) => some.some((part) => parts.has(part))));
+  const taken = possible.filter((key) => (only === null ? key !== 'domain' || !hasName : key === only));
   const required = all.flatMap(({ part, isRequired }) => (isRequired && part !== null ? [part] : []));
-  const whole = taken.filter((key) => required.every((part) => PROVIDED[key].includes(part)));
-  return whole.length > 0 ? whole : operation === 'company' && parts.has('domain') ? ['domain'] : taken;
+  const whole = taken.filter((key) => required.every((part) => partsOf(key).flat().includes(part)));
+  return whole.length > 0 ? whole : taken;
 }

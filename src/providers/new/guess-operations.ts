@@ -4,7 +4,7 @@ import { ConfigError } from '../../util/errors.ts';
 import { didYouMean, nearest } from '../../util/nearest.ts';
 import { inputsOf, keysOf } from './guess-input.ts';
 import { textOf, type Endpoint, type OpenApiDocument } from './openapi-document.ts';
-import { STEPS } from '../../steps/registry.ts';
+import { specOf, STEPS } from '../../steps/registry.ts';
 
 export interface GuessedOperation {
   readonly name: OperationName;
@@ -24,13 +24,6 @@ const NO_LOOKUP = new RegExp(
     'unsubscribe|blacklist|export',
   'i',
 );
-/** The words of a path, an id or a summary that speak for a step. */
-const SPEAKS_FOR: Readonly<Record<OperationName, RegExp>> = {
-  verify: /verif|validat|deliverab|email.?check|check.?email|bounce/i,
-  company: /compan|organi[sz]ation|firmograph|business/i,
-  reveal: /finder|find.?(?:email|phone|mobile|contact)|email.?find|reveal|phone|mobile|contact.?detail/i,
-  enrich: /enrich|person|people|profile|match|lookup|lead|contact/i,
-};
 const MAX_OTHERS = 12;
 
 /**
@@ -61,7 +54,7 @@ export function guessOperations(document: OpenApiDocument, paths: readonly strin
     return endpoint === undefined ? [] : [{ name, endpoint }];
   });
   const others = endpoints.filter(
-    (endpoint) => ![...taken.values()].includes(endpoint) && STEPS.some((name) => SPEAKS_FOR[name].test(wordsOf(endpoint))),
+    (endpoint) => ![...taken.values()].includes(endpoint) && STEPS.some((name) => specOf(name).words.test(wordsOf(endpoint))),
   );
   return { operations, others: others.slice(0, MAX_OTHERS).map(({ method, path }) => `${method} ${path}`) };
 }
@@ -80,10 +73,10 @@ function scoreOf(document: OpenApiDocument, endpoint: Endpoint, name: OperationN
   if (!isNamed && (endpoint.method === 'PUT' || endpoint.method === 'PATCH')) return 0;
   if (!isNamed && (MANY.test(path) || NO_LOOKUP.test(path) || inputs.isList)) return 0;
   if (!isNamed && inputs.path.some(({ part }) => part === null)) return 0;
-  let score = SPEAKS_FOR[name].test(path) ? 6 : SPEAKS_FOR[name].test(words) ? 3 : 0;
+  let score = specOf(name).words.test(path) ? 6 : specOf(name).words.test(words) ? 3 : 0;
   // A step whose words are missing is taken only where its path was named.
   if (score === 0) return isNamed ? 0.5 : 0;
-  const others = STEPS.filter((one) => one !== name && SPEAKS_FOR[one].test(path));
+  const others = STEPS.filter((one) => one !== name && specOf(one).words.test(path));
   score -= name === 'enrich' ? others.length * 3 : 0;
   if (name === 'company') score += keys.length === 1 ? 2 : 0;
   if (name !== 'company' && keys[0] === 'domain') score -= 4;

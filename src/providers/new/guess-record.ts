@@ -1,4 +1,6 @@
 /** Guesses which field of an answer is which field of our record. Pure. */
+import { COMPANY_FIELDS, PERSON_FIELDS, VERDICT_FIELDS, type FieldTable } from '../../client/answer-fields.ts';
+import { specOf } from '../../steps/registry.ts';
 import type { OperationName } from '../compiled-provider.ts';
 import { bare } from './guess-input.ts';
 import type { Field } from './schema-fields.ts';
@@ -52,7 +54,7 @@ const PERSON: readonly Target[] = [
   { name: 'company.linkedin_url', names: 'linkedinurl linkedin', type: 'text', within: COMPANY },
 ];
 
-const COMPANY_FIELDS: readonly Target[] = [
+const OF_COMPANY: readonly Target[] = [
   { name: 'name', names: 'name companyname displayname', type: 'text' },
   { name: 'legal_name', names: 'legalname', type: 'text' },
   { name: 'domain', names: 'domain website primarydomain websiteurl', type: 'text' },
@@ -76,6 +78,11 @@ const VERDICT: readonly Target[] = [
   { name: 'confidence', names: 'confidence score qualityscore', type: 'number' },
   { name: 'did_you_mean', names: 'didyoumean suggestion autocorrect suggestedcorrection', type: 'text' },
 ];
+const TARGETS: ReadonlyMap<FieldTable, readonly Target[]> = new Map([
+  [PERSON_FIELDS, PERSON],
+  [COMPANY_FIELDS, OF_COMPANY],
+  [VERDICT_FIELDS, VERDICT],
+]);
 /** A verdict that is true or false. */
 const IS_VALID = /^(?:is)?(?:valid|deliverable|safe|safetosend)$/;
 
@@ -88,7 +95,8 @@ const WORDS: readonly (readonly [result: string, pattern: RegExp])[] = [
 const USUAL_WORDS = ['valid', 'invalid', 'deliverable', 'undeliverable', 'risky', 'catch_all', 'accept_all', 'unknown'];
 
 export function guessRecord(fields: readonly Field[], operation: OperationName): GuessedRecord {
-  const targets = operation === 'verify' ? VERDICT : operation === 'company' ? COMPANY_FIELDS : PERSON;
+  const { fields: ours, verdicts } = specOf(operation);
+  const targets = TARGETS.get(ours) ?? [];
   const usable = fields.filter(({ names }) => !names.slice(0, -1).some((name) => ASIDE.test(name)));
   const taken = new Map<string, Field>();
   for (const target of targets) {
@@ -98,7 +106,7 @@ export function guessRecord(fields: readonly Field[], operation: OperationName):
   }
   const guessed = [...taken].map(([name, field]) => ({ name, expression: name === 'result' ? verdictOf(field) : field.path }));
   const isValid = usable.find(({ names, type }) => type === 'boolean' && IS_VALID.test(bare(names.at(-1) ?? '')));
-  if (operation === 'verify' && !taken.has('result') && isValid !== undefined) {
+  if (verdicts !== null && !taken.has('result') && isValid !== undefined) {
     taken.set('result', isValid);
     guessed.push({ name: 'result', expression: `${isValid.path} ? 'deliverable' : 'undeliverable'` });
   }

@@ -1,4 +1,5 @@
 /** A definition with every key, for a vendor without an OpenAPI document. Pure. */
+import { STEPS } from '../../steps/registry.ts';
 
 /** @param name of the provider @param today YYYY-MM-DD */
 export function skeleton(name: string, today: string): string {
@@ -36,7 +37,7 @@ authentication:                            # how requests carry the API key; one
 #     - {window: day, limit: x-limit-day, remaining: x-left-day, used: x-used-day, reset: x-reset-day, resetUnit: seconds}
 #     - {json: true, limit: x-limit, remaining: x-left}     # JSON by period
 
-operations:                                # enrich, verify, company, reveal: those that the vendor has
+operations:                                # ${STEPS.join(', ')}: those that the vendor has
   enrich:
     keys: [email]                          # also linkedin_url, phone, name+domain, name+company, domain: the best one first
     request:

@@ -1,4 +1,5 @@
 /** One operation of a new definition, as commented YAML. Pure. */
+import { specOf } from '../../steps/registry.ts';
 import type { OperationName } from '../compiled-provider.ts';
 import { baseUrlOf } from './guess-access.ts';
 import { inputsOf, keysOf, type BodyField, type Input, type Inputs } from './guess-input.ts';
@@ -18,12 +19,6 @@ export interface WrittenOperation {
 
 const GUESSED = 'guessed';
 const MAX_OTHERS = 60;
-const DEFAULT_KEYS: Readonly<Record<OperationName, string>> = {
-  enrich: 'email',
-  verify: 'email',
-  company: 'domain',
-  reveal: 'linkedin_url',
-};
 
 export function writeOperation(document: OpenApiDocument, { name, endpoint }: GuessedOperation): WrittenOperation {
   const inputs = inputsOf(document, endpoint, name);
@@ -36,7 +31,7 @@ export function writeOperation(document: OpenApiDocument, { name, endpoint }: Gu
     `    # ${endpoint.method} ${inComment(endpoint.path)}${summary === '' ? '' : `: ${summary}`}`,
     ...aligned([
       [
-        `    keys: [${(keys.length === 0 ? [DEFAULT_KEYS[name]] : keys).join(', ')}]`,
+        `    keys: [${(keys.length === 0 ? [specOf(name).usual[0]] : keys).join(', ')}]`,
         `${GUESSED}: in the order in which a lookup is tried`,
       ],
     ]),
@@ -181,7 +176,7 @@ function recordLines(document: OpenApiDocument, { operation }: Endpoint, name: O
   const success = ['200', '201', '2XX', '2xx', '202', 'default'].find((status) => responses[status] !== undefined);
   const fields = success === undefined ? [] : fieldsOfAnswer(document, document.at(responses[success]));
   const { fields: guessed, others } = guessRecord(fields, name);
-  const wanted = name === 'verify' ? 'result' : name === 'company' ? 'name' : 'email';
+  const wanted = specOf(name).columns[0] ?? '';
   const isMissing = !guessed.some((field) => field.name === wanted);
   if (isMissing) fill(`record.${wanted}: the document shows no field for it`);
   const placeholder = isMissing ? [{ name: wanted, expression: `body.${wanted}` }] : [];

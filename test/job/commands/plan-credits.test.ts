@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { creditsText, forecastCredits, type PaidLookups } from '../../../src/job/commands/plan-credits.ts';
+import type { PaidLookups } from '../../../src/job/commands/plan-counts.ts';
+import { creditsText, forecastCredits } from '../../../src/job/commands/plan-credits.ts';
 
 const EUR = { perCredit: 0.01, currency: 'EUR' };
 const paid = (asked: Partial<PaidLookups['asked']>, verifyFound = 0): PaidLookups => ({

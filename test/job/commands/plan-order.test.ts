@@ -2,7 +2,7 @@ import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { orderForecast } from '../../../src/job/commands/plan-order.ts';
 import { providerPlanLines } from '../../../src/job/commands/plan-provider-text.ts';
-import type { OrderedRecords } from '../../../src/job/commands/plan-waterfall.ts';
+import type { OrderedRecords } from '../../../src/job/commands/plan-counts.ts';
 import type { CompiledJob } from '../../../src/definition/compiled-job.ts';
 import { jobOf } from '../../support/provider-jobs.ts';
 

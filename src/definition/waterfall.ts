@@ -1,0 +1,20 @@
+import type { KeyKind } from '../steps/keys.ts';
+import type { Step } from '../steps/registry.ts';
+
+/** Which providers a step asks, one after the other, and when the next one is asked. */
+export interface Waterfall {
+  /** Names of the job's providers, in order. */
+  readonly from: readonly string[];
+  /** The keys by which each of them is asked, in order of preference. */
+  readonly keys: readonly (readonly KeyKind[])[];
+  /**
+   * The next provider is asked until a record has all of these fields; empty: until one knows the record. For verify: the verdicts that
+   * settle an address.
+   */
+  readonly until: readonly string[];
+  /** `merge`: later providers fill the empty fields of earlier ones. `whole`: the record of one provider. */
+  readonly fields: 'merge' | 'whole';
+}
+
+/** By step. */
+export type Waterfalls = Readonly<Partial<Record<Step, Waterfall>>>;

@@ -1,0 +1,102 @@
+/** The counts of a plan, by step and provider. Pure. */
+import type { JobProvider } from '../../definition/compiled-job.ts';
+import type { Waterfall } from '../../definition/waterfall.ts';
+import { requestsFor, type KeptSize } from '../../lookup/request-size.ts';
+import type { LookupScopes } from '../../processor/scopes.ts';
+import { VERIFY_BATCH } from '../../processor/verify.ts';
+import { eachStep, specOf, STEPS, type Step } from '../../steps/registry.ts';
+
+/** Providers of a step as bits: bit 0 is the one that is asked first. */
+export type Places = number;
+
+/** Lookups at a provider that would be paid for if they are asked. */
+export interface OpenLookups {
+  /** They are asked if none of these earlier providers, whose answers are not known, settles the record. */
+  readonly after: Places;
+  /** They are about an address that one of these providers of enrich has yet to find; null: about a known key. */
+  readonly found: Places | null;
+  readonly lookups: number;
+}
+
+/** Records of a step, by what the ledger knows of them. */
+export interface OrderedRecords {
+  /** Providers that can be asked and have no answer. */
+  readonly unknown: Places;
+  /** Providers whose known answer settles the record alone. */
+  readonly settled: Places;
+  readonly found: Places | null;
+  readonly records: number;
+}
+
+/** The counts of one provider at a step. */
+export interface PlaceCounts {
+  /** Lookups that the ledger answers. */
+  readonly known: number;
+  /** Known answers that settle their record, of all known answers that could. */
+  readonly settling: number;
+  readonly open: readonly OpenLookups[];
+}
+
+export interface StepCounts {
+  /** By place. */
+  readonly places: readonly PlaceCounts[];
+  readonly records: readonly OrderedRecords[];
+}
+
+/** A step of the job, and the counts of its providers. */
+export interface Asked {
+  readonly step: Step;
+  readonly rule: Waterfall;
+  readonly providers: readonly JobProvider[];
+  readonly scopes: readonly LookupScopes[];
+  readonly known: number[];
+  readonly settling: number[];
+  readonly open: Map<string, { after: Places; found: Places | null; lookups: number }>[];
+  readonly records: Map<string, { unknown: Places; settled: Places; found: Places | null; records: number }>;
+}
+
+/** By step. A job lacks the steps that are not configured. */
+export type PlanCounts = Readonly<Partial<Record<Step, StepCounts>>>;
+
+/** Lookups that a job with one service will pay for. */
+export interface PaidLookups {
+  readonly asked: Readonly<Record<Step, number>>;
+  /** Verdicts among them on addresses that enrich has yet to find. */
+  readonly verifyFound: number;
+}
+
+export function paidLookups(counts: PlanCounts): PaidLookups {
+  const sum = (step: Step, isCounted: (open: OpenLookups) => boolean): number =>
+    (counts[step]?.places ?? []).flatMap(({ open }) => open.filter(isCounted)).reduce((all, { lookups }) => all + lookups, 0);
+  return {
+    asked: eachStep(({ name }) => sum(name, () => true)),
+    verifyFound: STEPS.reduce((all, step) => all + sum(step, ({ found }) => found !== null), 0),
+  };
+}
+
+/** @param from the size of verify requests, as the last run found it */
+export function requestsOf({ asked }: PaidLookups, from: KeptSize | null): Readonly<Record<Step | 'total', number>> {
+  const requests = eachStep(({ name }) =>
+    specOf(name).verdicts === null ? asked[name] : requestsFor(asked[name], { largest: VERIFY_BATCH, from }),
+  );
+  return { ...requests, total: Object.values(requests).reduce((sum, count) => sum + count, 0) };
+}
+
+export function bits(place: number): Places {
+  return 1 << place;
+}
+
+export function countOpen({ open }: Asked, place: number, after: Places, found: Places | null): void {
+  const buckets = open[place];
+  const key = `${after} ${found}`;
+  const bucket = buckets?.get(key) ?? { after, found, lookups: 0 };
+  bucket.lookups++;
+  buckets?.set(key, bucket);
+}
+
+export function countRecord({ records }: Asked, unknown: Places, settled: Places, found: Places | null): void {
+  const key = `${unknown} ${settled} ${found}`;
+  const bucket = records.get(key) ?? { unknown, settled, found, records: 0 };
+  bucket.records++;
+  records.set(key, bucket);
+}

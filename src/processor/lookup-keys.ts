@@ -56,11 +56,6 @@ type IsFreeProvider = (domain: string) => boolean;
 /** Longer than any address or name. Longer texts are not sent. */
 const LONGEST_SENT = 1_024;
 
-/** A record's cells, and its address when it is one. */
-interface Cells extends KeyCells {
-  readonly address: AddressInText | null;
-}
-
 /**
  * The key rule of a job. The step with the lowest rank that has a key decides the outcome. A record has nothing to look up when only a step
  * that follows another one has a key: a record that cannot be enriched is not verified alone.
@@ -77,10 +72,9 @@ export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider, 
   const used = new Set(deciding.flatMap(({ spec, orders: own }) => [...own.flat(), ...(spec.takesDomainOfAddress ? ['email'] : [])]));
   return (record) => {
     const address = mailboxIn(record.email);
-    const cells: Cells = { ...record, address };
     const lookups: Partial<Record<Step, Lookups>> = {};
     for (const { spec, orders: own } of asked) {
-      const found = own.map((kinds) => firstOf(kinds, (kind) => lookupBy(kind, spec, cells, isFreeProvider)));
+      const found = own.map((kinds) => firstOf(kinds, (kind) => lookupBy(kind, spec, record, address, isFreeProvider)));
       if (found.some((lookup) => lookup !== null)) lookups[spec.name] = found;
     }
     const decides = deciding.find(({ spec }) => lookups[spec.name] !== undefined);
@@ -99,17 +93,23 @@ function firstOf<T>(kinds: readonly KeyKind[], find: (kind: KeyKind) => T | null
   return null;
 }
 
-function lookupBy(by: KeyKind, spec: StepSpec, cells: Cells, isFreeProvider: IsFreeProvider): Lookup | null {
-  if (by === 'email' && spec.takesBadAddresses) return spelledLookup(cells.email, cells.address);
-  const key =
-    by === 'domain' && spec.takesDomainOfAddress ? companyKey(cells.address?.key ?? null, cells.domain, isFreeProvider) : keyBy(by, cells);
+function lookupBy(
+  by: KeyKind,
+  spec: StepSpec,
+  cells: KeyCells,
+  address: AddressInText | null,
+  isFreeProvider: IsFreeProvider,
+): Lookup | null {
+  if (by === 'email' && spec.takesBadAddresses) return spelledLookup(cells.email, address);
+  const mailbox = address?.key ?? null;
+  const key = by === 'domain' && spec.takesDomainOfAddress ? companyKey(mailbox, cells.domain, isFreeProvider) : keyBy(by, cells, mailbox);
   return key === null ? null : { by, key };
 }
 
-function keyBy(by: KeyKind, { address, domain, linkedinUrl, person }: Cells): string | null {
+function keyBy(by: KeyKind, { domain, linkedinUrl, person }: KeyCells, mailbox: string | null): string | null {
   switch (by) {
     case 'email':
-      return address?.key ?? null;
+      return mailbox;
     case 'domain':
       return domain === '' ? null : companyDomainIn(domain);
     case 'linkedin_url':

@@ -176,8 +176,10 @@ export function readPath(path: string, columns: readonly string[], sources: Sour
   const [root = '', ...rest] = path.split('.');
   const step = STEPS.find((name) => name === root);
   if (step === undefined) return () => undefined;
+  const [field = '', ...inner] = rest;
   // Looking for an own field costs more than reading it. Few names are inherited by an object or a list.
   const mayInherit = rest.some((part) => part in []);
+  if (!mayInherit && inner.length === 0) return (result) => result[step]?.record[field];
   return (result) => {
     let value: unknown = result[step]?.record;
     for (const part of rest) {

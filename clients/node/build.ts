@@ -1,4 +1,4 @@
-/** Builds `@millrace/client` into `dist/`: `node clients/node/build.ts`. One file for each kind of module, and one of types. */
+/** Builds `@millrace/client` into `dist/`: `node clients/node/build.ts`. One ES module, which CommonJS requires, and the types. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,18 +22,18 @@ export async function buildNodeClient(): Promise<string> {
   // Nothing of a platform may be imported: a warning is an error.
   const bundle = await rolldown({ input: ENTRY, platform: 'neutral', onLog: refuse });
   const form = { banner: ABOUT, comments: false, minify: true } as const;
-  await bundle.write({ file: join(DIST, 'index.js'), format: 'esm', ...form });
-  await bundle.write({ file: join(DIST, 'index.cjs'), format: 'cjs', ...form });
+  const module = join(DIST, 'index.js');
+  await bundle.write({ file: module, format: 'esm', ...form });
   await bundle.close();
-  for (const name of ['index.js', 'index.cjs']) {
-    const text = await readFile(join(DIST, name), 'utf8');
-    // Node prints the whole line of an error: each function gets lines of its own.
-    await writeFile(join(DIST, name), text.replaceAll(/\}(?=#\w|async |async\*|function|get \w|static |const |let |var |class )/g, '}\n'));
-  }
+  const text = await readFile(module, 'utf8');
+  // Node prints the whole line of an error: each function gets lines of its own.
+  await writeFile(module, text.replaceAll(/\}(?=#\w|async |async\*|function|get \w|static |const |let |var |class )/g, '}\n'));
+  // A copy of the code would double the package. Node requires an ES module from 20.19 on.
+  await writeFile(join(DIST, 'index.cjs'), `module.exports = require('./index.js');\n`);
   await writeFile(join(DIST, 'index.d.cts'), await declarations());
   // An ES module may take the types of the other kind, but not the reverse.
   await writeFile(join(DIST, 'index.d.ts'), `export * from './index.cjs';\n`);
-  return join(DIST, 'index.js');
+  return module;
 }
 
 /** The declarations of all modules in one file. Only what the entry exports is exported. */

@@ -1,12 +1,11 @@
 /** The steps whose answers are records: how their lookups become requests. */
-import type { EnrichKey, RecordAnswer, RevealKey } from '../client/attempt-client.ts';
+import type { EnrichKey, RevealKey } from '../client/attempt-client.ts';
 import { LOOKUP_CALLS } from '../client/lookup-calls.ts';
 import type { BatchItem, LookupStepName } from '../client/provider-client.ts';
 import { answerToOne, settledItem } from '../lookup/lookup-batch.ts';
 import { UNORDERED_BATCHES, type AnswerToOne, type LookupForm, type LookupRequest } from '../lookup/lookup-form.ts';
 import { LookupStep } from '../lookup/lookup-step.ts';
 import type { StepContext } from '../lookup/step-context.ts';
-import type { CallAnswer } from '../pool/call.ts';
 import { namePartsOf, type Lookup } from './lookup-keys.ts';
 import type { LookupScopes } from './scopes.ts';
 
@@ -27,7 +26,7 @@ export function recordStep<R = Readonly<Record<string, unknown>>>(
   const hasOwnRequest = batches?.isOnly?.(step) !== true;
   const bodyOf = (lookup: Lookup): string => LOOKUP_CALLS[step].bodyOf(client, toPersonKey(lookup));
   const alone = (body: string): LookupRequest<R> => ({
-    send: (options) => LOOKUP_CALLS[step].call(client, body, options) as Promise<CallAnswer<RecordAnswer<R>>>,
+    send: (options) => LOOKUP_CALLS[step].call(client, body, options),
     answers: (settled) => [settled as AnswerToOne<R>],
   });
   const form: LookupForm<Lookup, R> = {

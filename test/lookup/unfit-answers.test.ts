@@ -10,7 +10,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 function make(readStored: NonNullable<Parameters<typeof makeBench>[0]>['readStored']): {
   readonly bench: Bench;
-  ask(): LookupOutcome<PersonRecord>[];
+  readonly ask: () => LookupOutcome<PersonRecord>[];
 } {
   const bench = makeBench({ readStored });
   const step = recordStep(bench.context, 'enrich', SCOPES);

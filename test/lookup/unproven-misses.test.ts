@@ -18,7 +18,7 @@ const SCOPES = { email: 1, domain: 2, linkedin_url: 3, phone: 4, name: 5, compan
 interface Made {
   readonly bench: Bench;
   readonly step: OpenStep;
-  ask(key: string): LookupOutcome<PersonRecord>[];
+  readonly ask: (key: string) => LookupOutcome<PersonRecord>[];
 }
 
 function make(options: Partial<QuarantineState> & { readonly batch?: number } = {}): Made {

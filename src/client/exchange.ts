@@ -12,7 +12,7 @@ export interface ExchangeFailure {
   readonly detail: string;
   /** With `network`: a fault that waiting does not mend; null or absent when it may pass. */
   readonly fault?: ConnectionFault | null;
-  /** With `bad_body`: the answer came whole, or would have. */
+  /** With `bad_body`: the answer came whole. */
   readonly unfit?: true;
 }
 
@@ -187,7 +187,7 @@ export class Exchange {
     }
     const maxBytes = this.status < 300 ? this.#bounds.maxBytes : Math.min(this.#bounds.maxBytes, MAX_ERROR_BODY_BYTES);
     if (this.#size + chunk.length > maxBytes) {
-      this.#tooMuch({ code: 'bad_body', detail: `the answer is larger than ${maxBytes} bytes`, unfit: true });
+      this.#tooMuch({ code: 'bad_body', detail: `the answer is larger than ${maxBytes} bytes` });
       return;
     }
     if (!this.#owner.mayHold(chunk.length)) {

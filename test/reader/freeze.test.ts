@@ -66,7 +66,9 @@ describe('finding files', () => {
         ({ files }) => files.length,
         (error: { code: string; message: string }) => `${error.code} ${error.message}`,
       );
-    await chmod(folder, 0o755);
+    // Whatever the umask is.
+    for (const name of ['', 'by', 'by/open', 'by/open/deep']) await chmod(join(folder, name), 0o755);
+    for (const name of ['open/1.csv', 'aside.csv', 'open/deep/3.csv']) await chmod(join(folder, 'by', name), 0o644);
     await chmod(join(folder, 'by/shut'), 0o000);
     // The superuser may list any folder.
     if (isRoot) process.seteuid?.(65_534);

@@ -1,13 +1,16 @@
-/** The Go of the tests: a toolchain that is on the machine. Its builds are kept in the cache. */
+/** The Go of the tests: a toolchain that is on the machine. Its builds are kept. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Runner } from './runner.ts';
 
 const run = promisify(execFile);
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache/millrace-clients/go');
+/** Built packages and tools, for all checkouts of a user. `npm ci` empties node_modules, and building them takes a minute of a core. */
+const BUILDS = join(tmpdir(), `millrace-go-builds-${process.getuid?.() ?? 'all'}`);
 
 /** The first minor version of Go that has iterators. */
 const LEAST_MINOR = 23;
@@ -19,13 +22,13 @@ const STATICCHECK = 'honnef.co/go/tools/cmd/staticcheck@v0.8.2';
 export interface GoTools {
   readonly go: string;
   readonly gofmt: string;
-  /** For each command: no other toolchain is downloaded, and nothing is written outside the cache. */
+  /** For each command: no other toolchain is downloaded, and nothing is written outside the two caches. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 /** The commands of Go; else why there is none. */
 export async function goTools(): Promise<string | GoTools> {
-  const env = { GOTOOLCHAIN: 'local', GOFLAGS: '-buildvcs=false', GOCACHE: join(CACHE, 'build') };
+  const env = { GOTOOLCHAIN: 'local', GOFLAGS: '-buildvcs=false', GOCACHE: join(BUILDS, 'packages') };
   for (const go of ['go', USUAL]) {
     const [minor, root] = await versionOf(go, env);
     if (minor >= LEAST_MINOR) return { go, gofmt: join(root, 'bin/gofmt'), env };
@@ -46,7 +49,7 @@ async function versionOf(go: string, env: Readonly<Record<string, string>>): Pro
 /** The path of staticcheck, which the first call builds. @throws Error when it cannot be built */
 export async function staticcheck({ go, env }: GoTools): Promise<string> {
   const version = STATICCHECK.split('@')[1] ?? '';
-  const bin = join(CACHE, `staticcheck-${version}`);
+  const bin = join(BUILDS, `staticcheck-${version}`);
   if (!existsSync(join(bin, 'staticcheck'))) {
     // CGO would ask for a C compiler.
     await run(go, ['install', STATICCHECK], { env: { ...process.env, ...env, CGO_ENABLED: '0', GOBIN: bin } });

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Limiter, LimiterOptions } from '../../../src/limiter/limiter.ts';
+import type { EndedCall } from '../../../src/limiter/quota-rule.ts';
+import { LearntBurst } from '../../../src/limiter/rules/learnt-burst.ts';
 import type { SavedQuota } from '../../../src/limiter/saved-quota.ts';
 import { PERIODS_MS } from '../../../src/util/periods.ts';
 import { seeded } from '../../support/leads.ts';
@@ -61,6 +63,9 @@ const JOBS: Readonly<Record<string, Partial<LimiterOptions>>> = {
 const limiterOf = (job: string, restored: SavedQuota | null = null): Limiter =>
   makeLimiter(JOBS[job]?.rpm ?? null, { ...JOBS[job], restored });
 const bucketOf = (burst: number): Bucket => new Bucket(60 * PER_SECOND, burst);
+
+/** An admitted call, without headers. */
+const ANSWER = { plan: null, reading: null, windows: [], throttled: false, waitMs: null, failed: false } as const;
 
 /** The share of the rate that was admitted in a span, and the share of calls that was refused. */
 function shares({ taken, refused }: Log, fromMs: number, toMs: number): { readonly used: number; readonly refused: number } {
@@ -139,5 +144,86 @@ describe('LearntBurst beside headers', () => {
     const stopping = limiter.stop();
     await vi.advanceTimersByTimeAsync(50);
     await stopping;
+  });
+});
+
+describe('the state of LearntBurst', () => {
+  const LEARNT = { minute: [], savedAtMs: 0, bursts: [{ periodMs: second, burst: 10, pace: 0.5 }] };
+  const REFUSED = { throttled: true, waitMs: second };
+
+  /** A rule and its calls, each answered 20 ms later. The first call has the number 1. */
+  function ruleOf(saved: SavedQuota | null = null, periodMs: number = second) {
+    const rule = new LearntBurst({ limit: PER_SECOND, periodMs });
+    if (saved !== null) rule.restore(saved, 0);
+    let sent = 0;
+    const send = (sentMs: number): number => {
+      rule.sent(++sent, sentMs);
+      return sent;
+    };
+    const end = (callNumber: number, sentMs: number, more: Partial<EndedCall> = {}): void =>
+      rule.answered({ ...ANSWER, callNumber, sentMs, nowMs: sentMs + 20, ...more });
+    const call = (sentMs: number, more: Partial<EndedCall> = {}): void => end(send(sentMs), sentMs, more);
+    const callMany = (count: number): void => {
+      for (let i = 0; i < count; i++) call(i * 25);
+    };
+    return { rule, send, end, call, callMany, learnt: () => rule.save().bursts?.[0] };
+  }
+
+  it('a thousand admitted calls make calls faster by a hundredth of the rate, up to 99 % of it', () => {
+    const { callMany, learnt } = ruleOf(LEARNT);
+    callMany(999);
+    expect(learnt()?.pace).toBe(0.5);
+    callMany(1);
+    expect(learnt()?.pace).toBeCloseTo(0.51, 9);
+    callMany(100_000);
+    expect(learnt()).toEqual({ periodMs: second, burst: 10, pace: 0.99 });
+  });
+
+  it('a refusal teaches nothing after a thousand admitted calls; before, it takes off a call at least and leaves half at least', () => {
+    const rare = ruleOf(LEARNT);
+    rare.callMany(1_000);
+    rare.call(100_000, REFUSED);
+    expect(rare.learnt()?.burst).toBe(10);
+    const paced = ruleOf(LEARNT);
+    paced.callMany(998);
+    paced.call(100_000, REFUSED);
+    // Half of what makes up for a delay of 100 ms.
+    expect(paced.learnt()?.burst).toBe(3);
+    const together = ruleOf(LEARNT);
+    const numbers = Array.from({ length: 21 }, () => together.send(0));
+    for (const number of numbers) together.end(number, 0, number === 21 ? REFUSED : {});
+    expect(together.learnt()?.burst).toBe(9);
+  });
+
+  it.each<[string, boolean, Partial<EndedCall>]>([
+    ['asks for a minute', true, { waitMs: minute }],
+    ['asks for more than a minute, as a longer window does', false, { waitMs: minute + 1 }],
+    ['shows a window that is used up', false, { windows: [{ periodMs: 60 * minute, limit: 9, remaining: 0, resetMs: second }] }],
+    ['shows a window with permits', true, { windows: [{ periodMs: 60 * minute, limit: 9, remaining: 1, resetMs: second }] }],
+  ])('whether a refusal teaches a burst that %s: %s', (_, teaches, more) => {
+    const { call, rule } = ruleOf();
+    call(0, { ...REFUSED, ...more });
+    expect(rule.limited).toBe(teaches);
+  });
+
+  it('a refusal without a time pauses for the period, for a second once calls are admitted, and as others say for a refused probe', () => {
+    const { rule, call } = ruleOf(null, minute);
+    expect([rule.pauseMs(), ruleOf(null, 100).rule.pauseMs()]).toEqual([minute, second]);
+    call(0, REFUSED);
+    expect(rule.pauseMs()).toBe(Infinity);
+    // No answer of the service.
+    call(2 * second, { failed: true });
+    expect(rule.pauseMs()).toBe(Infinity);
+    call(3 * second);
+    expect(rule.pauseMs()).toBe(second);
+  });
+
+  it('one call goes at the end of a pause, and the others at the rate', () => {
+    const { rule, send, end } = ruleOf();
+    const numbers = Array.from({ length: 11 }, () => send(0));
+    for (const number of numbers) end(number, 0, number === 11 ? REFUSED : {});
+    expect(rule.save().bursts?.[0]?.burst).toBeGreaterThan(1);
+    expect(rule.permits(20 + second).permits).toBe(1);
+    expect(rule.permits(20 + second + 1.5 * (second / PER_SECOND)).permits).toBe(2);
   });
 });

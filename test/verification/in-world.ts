@@ -22,7 +22,7 @@ export interface InWorld {
   readonly one: (email: string, request?: Partial<VerifyRequest>) => Promise<EmailVerification>;
 }
 
-export const REQUEST: VerifyRequest = { mode: 'full', maxAgeS: null, evidence: NO_EVIDENCE, timeoutMs: 20_000 };
+export const REQUEST: VerifyRequest = { mode: 'full', maxAgeS: null, evidence: NO_EVIDENCE, timeoutMs: 120_000 };
 
 export async function inWorld(
   settings: Partial<SmtpSettings> = {},

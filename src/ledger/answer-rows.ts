@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { decodeAnswer, hasTicket, type LedgerAnswer } from './answer.ts';
+import { decodeAnswer, hasTicket, noteOf, ticketNoteOf, type LedgerAnswer } from './answer.ts';
 import { lookupHash } from './key-hash.ts';
 import type { LedgerOptions } from './options.ts';
 import type { AnswerIndex } from './answer-index.ts';
@@ -74,8 +74,7 @@ export class LedgerAnswerRows {
     for (const id of this.#places.idsOf(hash)) {
       const row = this.#read.get(id) as unknown as Row | undefined;
       if (row === undefined || row[5] !== scope || row[6] !== key || !mayReuse('hit', row[1], row[4], this.#options)) continue;
-      const note = noteOf(decodeAnswer(row[2], row[3]));
-      return note !== null && hasTicket(note) ? note : null;
+      return ticketNoteOf(decodeAnswer(row[2], row[3]));
     }
     return null;
   }
@@ -102,10 +101,4 @@ export class LedgerAnswerRows {
   #isAskedAgain(id: number, at: number): boolean {
     return (this.#options.failedBy === 'time' ? at : id) <= this.#failedUpTo;
   }
-}
-
-/** The note of an answer that is open, or failed with a promise open; null without one. */
-function noteOf(answer: LedgerAnswer): string | null {
-  if (answer.kind === 'asking') return answer.text;
-  return answer.kind === 'failed' ? (answer.note ?? null) : null;
 }

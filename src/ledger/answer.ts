@@ -24,6 +24,18 @@ export function hasTicket(text: string): boolean {
   return typeof (JSON.parse(text) as readonly unknown[])[3] === 'string';
 }
 
+/** The note of an answer that is open, or failed while it was; null without one. */
+export function noteOf(answer: LedgerAnswer): string | null {
+  if (answer.kind === 'asking') return answer.text;
+  return answer.kind === 'failed' ? (answer.note ?? null) : null;
+}
+
+/** The same, if it has the ticket of a promise. */
+export function ticketNoteOf(answer: LedgerAnswer): string | null {
+  const note = noteOf(answer);
+  return note !== null && hasTicket(note) ? note : null;
+}
+
 /** Numbered by position in the file. Only append to this list. */
 const KINDS = ['hit', 'miss', 'suppressed', 'unsettled', 'failed', 'asking'] as const;
 

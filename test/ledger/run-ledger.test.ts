@@ -99,6 +99,17 @@ describe.each(kinds)('a ledger in $name', ({ make, shared }) => {
     expect(await lookUp(await open('after'), 'k')).toEqual(HIT);
   });
 
+  it('has the ticket of a lookup whose polls have failed for a later run', async () => {
+    const site = await make();
+    const first = await site.open({ run: 'first', maxAgeDays: 7, machine: 'first' });
+    expect(await ticketOf(first)).toBeNull();
+    first.put([{ scope: scopeOf(first), key: 'k', answer: { ...FAILED, note: TICKET } }]);
+    await first.keep();
+    await first.close();
+    const now = START + 1_000;
+    expect(await ticketOf(await site.open({ run: 'later', maxAgeDays: 7, machine: 'later', now: () => now, since: now }))).toBe(TICKET);
+  });
+
   it('has the ticket of a failed or skipped lookup for a retry, and drops notes without one', async () => {
     const site = await make();
     const ledger = await site.open();

@@ -1,5 +1,5 @@
 import type { RetryingRedis } from '../../redis/retry.ts';
-import type { LedgerAnswer } from '../answer.ts';
+import { ticketNoteOf, type LedgerAnswer } from '../answer.ts';
 import type { SharedAnswer } from '../options.ts';
 import type { LookupListener } from '../run-ledger.ts';
 import { unpackAnswer, type RedisNames } from './redis-keys.ts';
@@ -174,7 +174,7 @@ export class RedisClaims {
     } else if (reply === 1 || Array.isArray(reply)) {
       this.#own.add(ask.digest);
       const [seed, note = ''] = reply === 1 ? [] : reply.map(String);
-      ask.onAnswer(null, seed === this.#options.keySeed ? null : (seed ?? null), note === '' ? null : note);
+      ask.onAnswer(null, seed === this.#options.keySeed ? null : (seed ?? null), note === '' ? ticketIn(ask.known) : note);
     } else {
       this.#waiting.push(ask);
     }
@@ -205,4 +205,10 @@ export class RedisClaims {
     this.#room = [];
     for (const resolve of waiting) resolve();
   }
+}
+
+/** The note with a ticket in an answer that this run may not use: polls for it have failed, and the promise is open. */
+function ticketIn(known: string): string | null {
+  const found = known === '' ? null : unpackAnswer(known);
+  return found === null ? null : ticketNoteOf(found.answer);
 }

@@ -1,4 +1,5 @@
 /** Compiles the section `providers` of a job, and the rules of the steps that ask them. */
+import { present } from '../util/assert.ts';
 import type { CompiledProvider } from '../providers/compiled-provider.ts';
 import { ConfigError } from '../util/errors.ts';
 import { didYouMean, nearest } from '../util/nearest.ts';
@@ -76,8 +77,7 @@ export function namesUsed(step: Step, waterfalls: Waterfalls): readonly KeyName[
 
 function compileProvider(name: string, written: RawProvider, context: ProviderContext): JobProvider {
   const at = `providers.${name}`;
-  const definition = context.definitions.get(definitionOf(name, written));
-  if (definition === undefined) throw new Error(`the definition of the provider ${name} was not loaded`);
+  const definition = present(context.definitions.get(definitionOf(name, written)), `the definition of the provider ${name} was loaded`);
   const { embedded } = written;
   if (embedded && (definition.client !== 'built-in' || written.baseUrl !== undefined))
     throw refuse(context, at, 'bad_value', `${at}: embedded stands for the data service of Millrace, without an address`, {

@@ -1,4 +1,5 @@
 /** The job lock as an S3 object. Where the server has conditional writes, they decide which run holds it. */
+import { present } from '../util/assert.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LEASE_MS, lockFailed, parseHolder, unknownHolder, type Holder } from './holder.ts';
 import type { LockHandle, LockStore } from './lock-store.ts';
@@ -45,9 +46,7 @@ export class S3LockPlace implements LockStore {
     this.#waitingAccess = storage.access;
     this.#access = { ...storage.access, retryPolicy: { ...LOCK_RETRY_POLICY, until: storage.access.retryPolicy.until } };
     this.#conditional = storage.conditional;
-    const place = parseS3Uri(options.path);
-    if (place === null) throw new Error(`${options.path} names no bucket`);
-    this.#place = place;
+    this.#place = present(parseS3Uri(options.path), `${options.path} names a bucket`);
   }
 
   async prepare(): Promise<void> {}

@@ -1,4 +1,5 @@
 /** The outcome of a lookup for the records that wait for it. Pure. */
+import { assert } from '../util/assert.ts';
 import type { LedgerAnswer } from '../ledger/ledger.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 import { readGroup } from './pending.ts';
@@ -32,6 +33,7 @@ export function unavailable(code: string): FailedLookup {
 
 /** The outcome of a kept answer whose text is the record. */
 export function fromLedger<R>(known: LedgerAnswer): LookupOutcome<R> {
+  assert(known.kind !== 'asking', 'the lookup was answered');
   switch (known.kind) {
     case 'hit':
     case 'unsettled':
@@ -41,8 +43,6 @@ export function fromLedger<R>(known: LedgerAnswer): LookupOutcome<R> {
       return { kind: known.kind };
     case 'failed':
       return known;
-    case 'asking':
-      throw new Error('no answer yet');
     default:
       return known satisfies never;
   }

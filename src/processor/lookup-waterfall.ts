@@ -1,4 +1,5 @@
 /** A lookup step over several providers: the next one is asked when this one misses, or leaves a wanted field empty. */
+import { assert } from '../util/assert.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
 import type { Waterfall } from '../definition/waterfall.ts';
 import type { Contribution } from './contribution.ts';
@@ -70,7 +71,7 @@ export class LookupWaterfall<R> implements LookupAsker<R> {
   /** Without names there is one provider, whose record stays as it is. */
   #askFirst([lookup = null]: Lookups, done: LookupDone<R>, origin: RecordOrigin | null, retained: (chars: number) => void): void {
     const [provider] = this.#providers;
-    if (lookup === null || provider === undefined) throw new Error('a record without a key is not looked up');
+    assert(lookup !== null && provider !== undefined, 'a record that is looked up has a key');
     const answered = (outcome: LookupOutcome<R>): void => {
       if (outcome.kind === 'hit') retained(outcome.answer.text.length);
       done(outcome, lookup.key);

@@ -1,3 +1,4 @@
+import { present } from '../util/assert.ts';
 import type { LookupStepName } from '../client/provider-client.ts';
 import type { CompiledJob } from '../definition/compiled-job.ts';
 import type { StepOptions } from '../definition/step-options.ts';
@@ -28,7 +29,7 @@ export interface Steps {
   /** One for each provider that the step asks, in its order; absent for a step that is not configured. */
   readonly at: Readonly<Partial<Record<Step, readonly OpenStep[]>>>;
   /** Every step of every provider. */
-  readonly parts: readonly StepPart[];
+  readonly watched: readonly WatchedStep[];
 }
 
 /** Lookups whose answer is not final. */
@@ -39,7 +40,7 @@ interface LookupsPending {
 }
 
 /** A step at one provider, as the run watches it. */
-export interface StepPart {
+export interface WatchedStep {
   readonly provider: string;
   readonly step: {
     readonly callsPending: number;
@@ -60,16 +61,18 @@ export interface StepPart {
 }
 
 export function openSteps(job: Pick<CompiledJob, 'steps' | 'options' | 'waterfalls'>, providers: readonly StepProvider[]): Steps {
-  const parts: StepPart[] = [];
+  const watched: WatchedStep[] = [];
   const openAt = (step: Step, name: string): OpenStep => {
-    const provider = providers.find((one) => one.name === name);
-    if (provider === undefined) throw new Error(`the step ${step} asks a provider that is not open`);
+    const provider = present(
+      providers.find((one) => one.name === name),
+      `the step ${step} asks a provider that is open`,
+    );
     const one = openStep(step, provider, job.options[step]);
-    parts.push({ provider: name, step: one });
+    watched.push({ provider: name, step: one });
     return one;
   };
   const at = job.steps.map((step) => [step, (job.waterfalls[step]?.from ?? []).map((name) => openAt(step, name))]);
-  return { at: Object.fromEntries(at) as Steps['at'], parts };
+  return { at: Object.fromEntries(at) as Steps['at'], watched };
 }
 
 /** @param patienceMs how long verdicts that are not final are polled */
@@ -84,38 +87,38 @@ export function openStep(
 }
 
 /** Calls that are in flight or waiting, and lookups that wait for other runs. */
-export function callsPending({ parts }: Steps): number {
-  return parts.reduce((sum, { step }) => sum + step.callsPending, 0);
+export function callsPending({ watched }: Steps): number {
+  return watched.reduce((sum, { step }) => sum + step.callsPending, 0);
 }
 
 /** Lookups that wait for a request to fill up. */
-export function lookupsWaiting({ parts }: Steps): number {
-  return parts.reduce((sum, { step }) => sum + step.lookupsWaiting, 0);
+export function lookupsWaiting({ watched }: Steps): number {
+  return watched.reduce((sum, { step }) => sum + step.lookupsWaiting, 0);
 }
 
 /** Sends what waits, in full requests or not. */
-export function flushSteps({ parts }: Steps): void {
-  for (const { step } of parts) step.flush();
+export function flushSteps({ watched }: Steps): void {
+  for (const { step } of watched) step.flush();
 }
 
 /** Parts of requests of the run before that are still incomplete. */
-export function groupsIncomplete({ parts }: Steps): number {
-  return parts.reduce((sum, { step }) => sum + step.groupsIncomplete, 0);
+export function groupsIncomplete({ watched }: Steps): number {
+  return watched.reduce((sum, { step }) => sum + step.groupsIncomplete, 0);
 }
 
 /** Sends incomplete parts as they are: no more members arrive. */
-export function giveUpOnMissing({ parts }: Steps): void {
-  for (const { step } of parts) step.giveUpOnMissing();
+export function giveUpOnMissing({ watched }: Steps): void {
+  for (const { step } of watched) step.giveUpOnMissing();
 }
 
 /** Polls and reads nothing more: the next run does. */
-export function stopSteps({ parts }: Steps): void {
-  for (const { step } of parts) step.stop();
+export function stopSteps({ watched }: Steps): void {
+  for (const { step } of watched) step.stop();
 }
 
 /** Lookups whose answer is polled later, and when the first is asked for again (monotonic milliseconds); null without any. */
-export function answersPending({ parts }: Steps): LookupsPending | null {
-  const pending = parts.flatMap(({ step: { answersPending: one } }) => (one === null ? [] : [one]));
+export function answersPending({ watched }: Steps): LookupsPending | null {
+  const pending = watched.flatMap(({ step: { answersPending: one } }) => (one === null ? [] : [one]));
   return pending.length === 0
     ? null
     : {

@@ -1,4 +1,5 @@
 /** S3 as the storage of a job's files. */
+import { present } from '../util/assert.ts';
 import { createHash } from 'node:crypto';
 import type { Fence } from './fence.ts';
 import { assemble } from '../s3/assemble.ts';
@@ -190,7 +191,5 @@ async function said<T>(path: string, work: Promise<T>): Promise<T> {
 }
 
 function placeOf(path: string): S3Location {
-  const place = parseS3Uri(path);
-  if (place === null) throw new Error(`${path} names no bucket`);
-  return place;
+  return present(parseS3Uri(path), `${path} names a bucket`);
 }

@@ -4,12 +4,12 @@
  */
 import { atOnce, mapped } from '../util/steps.ts';
 import { compose } from './compose.ts';
-import { MailRoutes, type MailRoute } from './dns/mail-routes.ts';
+import { MailRoutes, type MailHost, type MailRoute } from './dns/mail-routes.ts';
 import type { Resolver } from './dns/resolver.ts';
 import { firstStages, isSettled } from './first-stages.ts';
 import { Greylist } from './greylist.ts';
-import type { MailboxAnswer } from './smtp/domain-progress.ts';
-import { Mailboxes } from './smtp/mailboxes.ts';
+import type { MailboxAnswer, Recipient } from './smtp/domain-progress.ts';
+import { Mailboxes, type DomainAnswer } from './smtp/mailboxes.ts';
 import type { SmtpSettings } from './smtp/settings.ts';
 import { Stopwatch } from './stopwatch.ts';
 import type { EmailVerification, Findings, VerifyRequest } from './types.ts';
@@ -95,16 +95,14 @@ export class Verifier {
       const smtp = unasked ?? 'off';
       return routed.map((one) => ({ ...one, smtp, checks: [...one.checks, watch.check('smtp', smtp, null)] }));
     }
-    return this.#ask(mailboxes, domain, route, routed, watch, signal);
+    return this.#ask(routed, watch, route.hosts, (recipients) => mailboxes.ask(domain, route.hosts, recipients, signal));
   }
 
   async #ask(
-    mailboxes: Mailboxes,
-    domain: string,
-    route: Extract<MailRoute, { kind: 'hosts' }>,
     routed: readonly Findings[],
     watch: Stopwatch,
-    signal: AbortSignal,
+    hosts: readonly MailHost[],
+    askHosts: (recipients: readonly Recipient[]) => Promise<DomainAnswer>,
   ): Promise<Findings[]> {
     const nowMs = this.#options.now();
     const known = new Map(routed.map((one) => [one.email, this.#greylist.find(one.normalised ?? '', nowMs)]));
@@ -116,7 +114,7 @@ export class Verifier {
     const answer =
       asked.size === 0
         ? { mailboxes: new Map<string, MailboxAnswer>(), acceptAll: new Map<string, boolean>() }
-        : await mailboxes.ask(domain, route.hosts, [...asked.values()], signal);
+        : await askHosts([...asked.values()]);
     for (const { spelled, normalised } of new Map(routed.map((one) => [one.normalised, one])).values()) {
       const meaning = answer.mailboxes.get(spelled ?? '')?.meaning;
       if (meaning === 'try_later') this.#greylist.postpone(normalised ?? '', nowMs);
@@ -126,7 +124,7 @@ export class Verifier {
     const ms = watch.check('smtp', '', null).ms;
     return routed.map((one) => {
       const postponed = this.#greylist.find(one.normalised ?? '', nowMs);
-      const smtp = answer.mailboxes.get(one.spelled ?? '') ?? notYetAsked(route);
+      const smtp = answer.mailboxes.get(one.spelled ?? '') ?? notYetAsked(hosts);
       const pending = smtp.meaning === 'pending' ? this.#options.now() + PENDING_RETRY_MS : null;
       return {
         ...one,
@@ -141,11 +139,11 @@ export class Verifier {
 }
 
 /** The answer for a mailbox that may not be asked about yet. */
-function notYetAsked(route: Extract<MailRoute, { kind: 'hosts' }>): MailboxAnswer {
+function notYetAsked([host]: readonly MailHost[]): MailboxAnswer {
   return {
     meaning: 'try_later',
     stage: 'rcpt',
-    host: route.hosts[0]?.name ?? '',
+    host: host?.name ?? '',
     code: null,
     enhanced: null,
     message: 'asked not long ago; the server wants more time',

@@ -24,7 +24,7 @@ import type { RunDestination } from './destination.ts';
 import { RecordLoop } from './loop.ts';
 import type { ServiceAccess } from './open-calls.ts';
 import { openCounters } from './open-counters.ts';
-import { providerParts } from './provider-parts.ts';
+import { providerSetups } from './provider-setup.ts';
 import { RunCheckpoints } from './run-checkpoints.ts';
 import { RunProviders } from './run-providers.ts';
 import { RunState } from './run-state.ts';
@@ -95,7 +95,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
 
     // Limiters and pools
     const { counters, budget } = openCounters({ job, checkpoint, destination }, () => saved.saveTotals());
-    const parts = await providerParts({
+    const parts = await providerSetups({
       job,
       checkpoint,
       wasKilled: options.wasKilled,

@@ -1,4 +1,5 @@
 /** One provider of a run: its client, limiters, pools, counters and trust. It may be skipped when it stays away. */
+import { present } from '../../util/assert.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { channelName, type ProviderState } from '../../checkpoint/provider-state.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
@@ -25,7 +26,7 @@ export interface ChannelOfSteps extends ChannelOptions {
 }
 
 /** A provider that is to be opened. */
-export interface ProviderPart {
+export interface ProviderSetup {
   readonly provider: JobProvider;
   readonly limits: CompiledJob['limits'];
   readonly access: ServiceAccess;
@@ -54,7 +55,7 @@ export interface ProviderPart {
 }
 
 /** The parts of the run that its providers share. */
-export interface SharedParts {
+export interface RunContext {
   readonly state: RunState;
   readonly ledger: RunLedger;
   readonly checkpoint: Checkpoint;
@@ -73,21 +74,21 @@ export class RunProvider {
   readonly counters: Counters;
   readonly quarantine: MissQuarantine;
   readonly doubt: ServiceDoubt;
-  readonly #part: ProviderPart;
-  readonly #shared: SharedParts;
+  readonly #setup: ProviderSetup;
+  readonly #shared: RunContext;
   #skipped: { readonly why: string } | null = null;
   /** Its steps, once they are open. */
-  #steps: Steps['parts'] = [];
+  #steps: Steps['watched'] = [];
 
   /** @throws StorageError when the process may not open enough files */
-  constructor(part: ProviderPart, shared: SharedParts) {
-    const { provider, limits, known, notices, counters } = part;
-    this.#part = part;
+  constructor(setup: ProviderSetup, shared: RunContext) {
+    const { provider, limits, known, notices, counters } = setup;
+    this.#setup = setup;
     this.#shared = shared;
     this.name = provider.name;
     this.counters = counters;
     const doubt = new ServiceDoubt({
-      state: inWords(shared.state, part),
+      state: inWords(shared.state, setup),
       isTrustedElsewhere: shared.isTrustedElsewhere,
       quarantine: () => this.quarantine,
       onTrusted: shared.onSettled,
@@ -99,18 +100,18 @@ export class RunProvider {
       trusted: known.trusted || limits.trustMisses,
       onDistrust: (answers, kind) => this.#distrust(answers, kind),
     });
-    if (part.watch !== null) {
-      part.watch.onChange = (error) => this.#fatal(error);
-      part.watch.onFirst = (text) => notices.unfit(text);
+    if (setup.watch !== null) {
+      setup.watch.onChange = (error) => this.#fatal(error);
+      setup.watch.onFirst = (text) => notices.unfit(text);
     }
     this.calls = openCalls({
       provider,
       limits,
-      access: part.access,
-      makeClient: part.makeClient,
-      channels: part.channels,
-      counters: part.callCounters,
-      budget: part.budget,
+      access: setup.access,
+      makeClient: setup.makeClient,
+      channels: setup.channels,
+      counters: setup.callCounters,
+      budget: setup.budget,
       notices,
       // A shared ledger forbids new calls while it cannot be reached.
       mayCall: () => shared.ledger.mayCall(),
@@ -124,7 +125,7 @@ export class RunProvider {
 
   /** The provider as its steps need it. */
   forSteps(): StepProvider {
-    const { provider, scopes, verifyBatch, notices, counters } = this.#part;
+    const { provider, scopes, verifyBatch, notices, counters } = this.#setup;
     const { ledger, checkpoint, onSettled, saveTotals, state } = this.#shared;
     const ownSeed = keySeed(checkpoint);
     return {
@@ -158,19 +159,17 @@ export class RunProvider {
 
   /** The steps are open. */
   watch(steps: Steps): void {
-    this.#steps = steps.parts.filter(({ provider }) => provider === this.name);
+    this.#steps = steps.watched.filter(({ provider }) => provider === this.name);
   }
 
   channelOf(step: Step): Channel {
-    const index = this.#part.channels.findIndex(({ steps }) => steps.includes(step));
-    const channel = this.calls.channels[index];
-    if (channel === undefined) throw new Error(`the provider ${this.name} has no calls for ${step}`);
-    return channel;
+    const index = this.#setup.channels.findIndex(({ steps }) => steps.includes(step));
+    return present(this.calls.channels[index], `the provider ${this.name} has calls for ${step}`);
   }
 
   /** The budget of a named provider; null in the simple form. */
   get own(): CallBudget | null {
-    return this.#part.own;
+    return this.#setup.own;
   }
 
   /** Why the run goes on without it; null while it is asked. */
@@ -187,30 +186,30 @@ export class RunProvider {
   /** Calls that count against the quota of the next run, by the names of the operations. */
   get spent(): Readonly<Record<string, SavedQuota>> {
     return Object.fromEntries(
-      this.calls.channels.map(({ limiter }, index) => [channelName(this.#part.channels[index]?.steps ?? []), limiter.save()]),
+      this.calls.channels.map(({ limiter }, index) => [channelName(this.#setup.channels[index]?.steps ?? []), limiter.save()]),
     );
   }
 
   #distrust(answers: number, kind: string): void {
-    if (!this.#part.isFallback || !kind.endsWith(' miss')) {
+    if (!this.#setup.isFallback || !kind.endsWith(' miss')) {
       void this.doubt.raise(answers, kind);
       return;
     }
-    this.#part.notices.missesAlone(answers);
+    this.#setup.notices.missesAlone(answers);
     this.quarantine.confirm();
     this.#shared.onSettled();
   }
 
   #fatal(error: unknown): void {
-    if (this.#part.maySkip(error) && !this.#shared.state.isStopping) void this.skip(error);
-    else this.#shared.state.stopFor(this.#part.inWords(error));
+    if (this.#setup.maySkip(error) && !this.#shared.state.isStopping) void this.skip(error);
+    else this.#shared.state.stopFor(this.#setup.inWords(error));
   }
 
   /** Goes on without the provider: calls in flight are answered first, and all other lookups end as unavailable. Never rejects. */
   async skip(reason: unknown): Promise<void> {
     if (this.#skipped !== null) return;
     this.#skipped = { why: reason instanceof Error ? reason.message : String(reason) };
-    this.#part.notices.skipped(this.#skipped.why);
+    this.#setup.notices.skipped(this.#skipped.why);
     try {
       await Promise.all(this.calls.channels.map(({ pool }) => pool.drain()));
       for (const { step } of this.#steps) step.giveUp('unavailable');
@@ -222,7 +221,7 @@ export class RunProvider {
 }
 
 /** The run's state for a doubt about one provider. */
-function inWords(state: RunState, { inWords: named }: ProviderPart): Pick<RunState, 'isStopping' | 'stopFor'> {
+function inWords(state: RunState, { inWords: named }: ProviderSetup): Pick<RunState, 'isStopping' | 'stopFor'> {
   return {
     get isStopping() {
       return state.isStopping;

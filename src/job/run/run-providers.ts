@@ -3,7 +3,7 @@ import type { ProviderState, ProviderStates } from '../../checkpoint/provider-st
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
 import type { MissQuarantine } from '../../lookup/miss-quarantine.ts';
 import type { Steps } from '../../processor/open-steps.ts';
-import { RunProvider, type ProviderPart, type SharedParts } from './run-provider.ts';
+import { RunProvider, type ProviderSetup, type RunContext } from './run-provider.ts';
 import type { Counters } from './counters.ts';
 import { allChannels, type ChannelView, type ProviderView, type RunLimiter, type RunPool } from './channel-views.ts';
 
@@ -28,8 +28,8 @@ export class RunProviders {
   readonly #named: readonly RunProvider[];
 
   /** @throws StorageError when the process may not open enough files */
-  constructor(parts: readonly ProviderPart[], shared: SharedParts) {
-    this.all = parts.map((part) => new RunProvider(part, shared));
+  constructor(setups: readonly ProviderSetup[], shared: RunContext) {
+    this.all = setups.map((setup) => new RunProvider(setup, shared));
     this.#named = this.all.filter(({ own }) => own !== null);
     this.channels = this.all.flatMap(({ name, own, calls }) =>
       calls.channels.map((channel) => ({ name: own === null ? null : name, ...channel })),

@@ -132,12 +132,13 @@ export class DomainProgress {
     this.#anyAccepted ||= meaning === 'accepted';
     if (meaning === 'accepted' && !ALWAYS_TAKEN.test(address)) this.#witness ??= recipient;
     if (meaning === 'rejected') this.#unexplained.set(session, (this.#unexplained.get(session) ?? new Set()).add(address));
-    this.#note(address, meaning, 'rcpt', reply.code, reply.enhanced, reply.text, session.tls);
+    this.#note(address, { meaning, stage: 'rcpt', code: reply.code, enhanced: reply.enhanced, message: reply.text, tls: session.tls });
   }
 
   /** Leaves a recipient that the current host does not support to the next host. */
   deferToNextHost(recipient: Recipient, session: SmtpSession): void {
-    this.#note(recipient.address, 'smtputf8_unsupported', 'mail', null, null, 'the server does not take non-ASCII names', session.tls);
+    const message = 'the server does not take non-ASCII names';
+    this.#note(recipient.address, { meaning: 'smtputf8_unsupported', stage: 'mail', ...NO_REPLY, message, tls: session.tls });
     this.#forNextHost.push(recipient);
   }
 
@@ -181,7 +182,13 @@ export class DomainProgress {
     for (const { address } of this.#left) {
       const known = this.answers.get(address);
       if (known === undefined || known.meaning === 'no_answer')
-        this.#note(address, 'pending', known?.stage ?? 'connect', null, null, 'time was up', known?.tls ?? false);
+        this.#note(address, {
+          meaning: 'pending',
+          stage: known?.stage ?? 'connect',
+          ...NO_REPLY,
+          message: 'time was up',
+          tls: known?.tls ?? false,
+        });
     }
   }
 
@@ -238,27 +245,13 @@ export class DomainProgress {
     const { reply } = failure;
     const later = reply !== null && reply.code >= 400 && reply.code < 500;
     const meaning = failure.trouble === 'blocked' ? 'blocked' : failure.trouble === 'stopped' ? 'pending' : later ? 'try_later' : otherwise;
-    this.#note(address, meaning, stage, reply?.code ?? null, reply?.enhanced ?? null, failure.message, tls);
+    const { code, enhanced } = reply ?? NO_REPLY;
+    this.#note(address, { meaning, stage, code, enhanced, message: failure.message, tls });
   }
 
-  #note(
-    address: string,
-    meaning: MailboxMeaning,
-    stage: SmtpStage,
-    code: number | null,
-    enhanced: string | null,
-    message: string,
-    tls: boolean,
-  ): void {
-    this.answers.set(address, {
-      meaning,
-      stage,
-      host: this.#host,
-      code,
-      enhanced,
-      message,
-      tls,
-      attempts: this.#attempts.get(address) ?? 0,
-    });
+  #note(address: string, answer: Omit<MailboxAnswer, 'host' | 'attempts'>): void {
+    this.answers.set(address, { ...answer, host: this.#host, attempts: this.#attempts.get(address) ?? 0 });
   }
 }
+
+const NO_REPLY = { code: null, enhanced: null };

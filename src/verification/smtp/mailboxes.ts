@@ -8,7 +8,7 @@ import type { Reply } from './reply.ts';
 import { SessionFailure, type SmtpSession } from './session.ts';
 import type { SmtpSettings } from './settings.ts';
 
-interface DomainAnswer {
+export interface DomainAnswer {
   readonly mailboxes: ReadonlyMap<string, MailboxAnswer>;
   /** Whether a host takes the domain's mail for any address, by host, where known. */
   readonly acceptAll: ReadonlyMap<string, boolean>;

@@ -1,4 +1,5 @@
-/** The parts that a run opens for each of its providers. */
+/** The setups that a run opens for each of its providers. */
+import { present } from '../../util/assert.ts';
 import { AttemptClient } from '../../client/attempt-client.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
@@ -16,7 +17,7 @@ import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
 import { inProvider, isUnavailable, providerLimit, tellerOf } from './in-provider.ts';
 import type { CallCounters, ServiceAccess } from './open-calls.ts';
-import type { ChannelOfSteps, ProviderPart } from './run-provider.ts';
+import type { ChannelOfSteps, ProviderSetup } from './run-provider.ts';
 import { ShapeWatch } from './shape-watch.ts';
 import { openRunQuota } from './shared-quota.ts';
 import { spentBefore } from './spent-before.ts';
@@ -37,21 +38,20 @@ interface RunOfProviders {
   readonly closeLater: (quota: SharedQuota | null) => SharedQuota | null;
 }
 
-/** The parts of all providers of the job. */
-export async function providerParts(run: RunOfProviders): Promise<ProviderPart[]> {
+/** The setups of all providers of the job. */
+export async function providerSetups(run: RunOfProviders): Promise<ProviderSetup[]> {
   // Back-pressure is that of the first channel: the provider that records meet first.
   const first = run.job.waterfalls[run.job.steps[0] ?? 'enrich']?.from[0];
   const inOrder = run.job.providers.toSorted((one, other) => Number(other.name === first) - Number(one.name === first));
-  const parts: ProviderPart[] = [];
-  for (const provider of inOrder) parts.push(await partOf(provider, run));
-  return parts;
+  const setups: ProviderSetup[] = [];
+  for (const provider of inOrder) setups.push(await setupOf(provider, run));
+  return setups;
 }
 
-async function partOf(provider: JobProvider, run: RunOfProviders): Promise<ProviderPart> {
+async function setupOf(provider: JobProvider, run: RunOfProviders): Promise<ProviderSetup> {
   const { job, checkpoint } = run;
   const { name, definition } = provider;
-  const access = run.access.get(name);
-  if (access === undefined) throw new Error(`nothing says how to reach the provider ${name}`);
+  const access = present(run.access.get(name), `access to the provider ${name} is known`);
   return {
     provider,
     limits: job.limits,
@@ -59,7 +59,7 @@ async function partOf(provider: JobProvider, run: RunOfProviders): Promise<Provi
     makeClient: await clientMaker(provider, access, job),
     channels: await channelsOf(provider, access, run),
     known: providerState(checkpoint, job, name),
-    ...(job.namesProviders ? ownParts(provider, run) : sharedParts(run)),
+    ...(job.namesProviders ? ownSetup(provider, run) : setupOfService(run)),
     scopes: (ledger) => providerScopes(provider, job, checkpoint, (...scope) => ledger.scope(...scope)),
     verifyBatch: definition.client === 'built-in' ? VERIFY_BATCH : (definition.operations.verify?.batch?.size ?? 1),
     isFallback: isFallback(job, name),
@@ -67,15 +67,15 @@ async function partOf(provider: JobProvider, run: RunOfProviders): Promise<Provi
   };
 }
 
-type OwnParts = Pick<ProviderPart, 'counters' | 'callCounters' | 'budget' | 'own' | 'notices' | 'inWords' | 'watch'>;
+type OwnSetup = Pick<ProviderSetup, 'counters' | 'callCounters' | 'budget' | 'own' | 'notices' | 'inWords' | 'watch'>;
 
 /** Counters, budget and words of the simple form's service are those of the run. */
-function sharedParts({ job, counters, budget, reporter }: RunOfProviders): OwnParts {
+function setupOfService({ job, counters, budget, reporter }: RunOfProviders): OwnSetup {
   const notices = new Notices(reporter, job.limits.maxOutageMs, () => performance.now());
   return { counters, callCounters: counters, budget, own: null, notices, inWords: (error) => error, watch: null };
 }
 
-function ownParts(provider: JobProvider, run: RunOfProviders): OwnParts {
+function ownSetup(provider: JobProvider, run: RunOfProviders): OwnSetup {
   const { job, checkpoint, reporter, saveTotals } = run;
   const { name, definition } = provider;
   const state = providerState(checkpoint, job, name);
@@ -176,7 +176,7 @@ function both(run: Counters, own: Counters, watch: ShapeWatch): CallCounters {
 }
 
 /** A call must be within the limits of the job and of its provider. */
-function bothBudgets(run: CallBudget, own: CallBudget, name: string): ProviderPart['budget'] {
+function bothBudgets(run: CallBudget, own: CallBudget, name: string): ProviderSetup['budget'] {
   return {
     ask: (call) => {
       const may = own.ask(call);

@@ -178,6 +178,8 @@ function isMiss(answer: Answer, says: Said): boolean {
   return saysJson && (says.json !== undefined || answer.text.trim() === '');
 }
 
+/** A 404 of an unknown form is asked about once more after this long: by then a deploy of the gateway in front of the service is over. */
+export const ASK_AGAIN_MS = 30_000;
 /** Letters of a form that count. */
 const MAX_FORM = 300;
 

@@ -1,3 +1,4 @@
+import { ASK_AGAIN_MS } from '../client/classify.ts';
 import type { LedgerAnswer } from '../ledger/ledger.ts';
 import type { Step } from '../steps/registry.ts';
 
@@ -27,8 +28,6 @@ export interface QuarantineState {
   readonly missForms?: readonly string[] | undefined;
 }
 
-/** A 404 is asked about once more after this long: by then a deploy of the gateway in front of the service is over. */
-const ASK_AGAIN_MS = 30_000;
 /** More forms than a service has. */
 const MOST_FORMS = 16;
 

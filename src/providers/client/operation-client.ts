@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallOptions } from '../../client/attempt-client.ts';
 import type { Answer, QuotaReader } from '../../client/answer.ts';
-import { retryAfter, type ClassifyOptions, type Unsuccessful } from '../../client/classify.ts';
+import { ASK_AGAIN_MS, formOf404, retryAfter, type ClassifyOptions, type Unsuccessful } from '../../client/classify.ts';
 import { oneLine } from '../../client/problem.ts';
 import type { LookupOptions, PendingAnswer } from '../../client/provider-client.ts';
 import type { Redactor } from '../../client/redactor.ts';
@@ -19,6 +19,7 @@ import { CONTRADICTION, matchItems } from './match-items.ts';
 import { evaluate, inWords, NotTaken, Refusal } from './refusal.ts';
 import { storedAnswer, storedMiss } from './stored-answer.ts';
 import type { RequestTemplate } from './request-template.ts';
+import { UnknownTickets } from './unknown-tickets.ts';
 
 /** A request that is ready to be filled, and the way to its address. */
 export interface Route {
@@ -61,6 +62,7 @@ export class OperationClient<T> {
   readonly #batch: Route | null;
   readonly #quota: QuotaReader;
   readonly #batchQuota: QuotaReader;
+  readonly #unknown = new UnknownTickets();
 
   constructor(operation: ProviderOperation, context: OperationContext, toValue: ToValue<T>) {
     this.operation = operation;
@@ -105,10 +107,12 @@ export class OperationClient<T> {
       ({ meta } = 'input' in read ? read.answer : read);
       if (!('input' in read)) return this.#settled(read, exchanged.keyVersion);
       const judgement = await this.#judged(read, exchanged.options, read.answer.text);
+      const doubted = ticket === null ? null : this.#doubted(judgement, read, exchanged.options, { ticket, lookup });
+      if (doubted !== null) return this.#settled(doubted, exchanged.keyVersion);
       const result =
         judgement.kind === 'pending'
           ? await this.#pending(read, ticket)
-          : await this.#taken(isPoll ? ofPoll(judgement) : judgement, read, lookup, read.answer.text);
+          : await this.#taken(ticket === null ? judgement : ofPoll(judgement, isPoll), read, lookup, read.answer.text);
       return this.#settled(result, exchanged.keyVersion);
     } catch (error) {
       return this.#refused(error, meta);
@@ -238,6 +242,22 @@ export class OperationClient<T> {
     return { kind: 'pending', ticket, afterMs: Math.max(poll.everyMs, askedMs ?? 0), longestMs: poll.longestMs, meta };
   }
 
+  /** A 404 to a poll that may come from a gateway: the promise stays open, and is asked for once more. Null for any other answer. */
+  #doubted(
+    judgement: Judgement,
+    { answer }: Said,
+    options: ClassifyOptions,
+    { ticket, lookup }: { readonly ticket: string; readonly lookup: LookupInput },
+  ): PendingAnswer | null {
+    const promise = JSON.stringify([ticket, lookup]);
+    const { poll } = this.operation;
+    const mayBeGateway = judgement.kind === 'wrong_address' || (judgement.kind === 'miss' && judgement.form !== undefined);
+    if (poll === null || !mayBeGateway || answer.status !== 404) this.#unknown.isKnown(promise);
+    else if (!this.#unknown.counts(promise, formOf404(answer, options)))
+      return { kind: 'pending', ticket, afterMs: ASK_AGAIN_MS, longestMs: poll.longestMs, meta: answer.meta };
+    return null;
+  }
+
   async #items(
     found: ReadonlyMap<number, unknown>,
     whole: Said,
@@ -305,8 +325,10 @@ function statusOf(mapping: Mapping, value: unknown): number {
   throw new Refusal('bad_shape', `${mapping.key}: expected a status from 100 to 599, got ${inWords(value, { showText: true })}`);
 }
 
-/** The meaning of a status that no rule knows, where it answers a request of its own for a promised answer. */
-function ofPoll<J extends Exclude<Judgement, { kind: 'pending' }>>(judgement: J): J | Unsuccessful {
+/** The meaning of an answer to a poll. A 404 was doubted before. @param hasOwnRequest whether polls are requests of their own */
+function ofPoll<J extends Exclude<Judgement, { kind: 'pending' }>>(judgement: J, hasOwnRequest: boolean): J | Unsuccessful {
+  if (judgement.kind === 'miss') return { kind: 'miss', meta: judgement.meta };
+  if (!hasOwnRequest) return judgement;
   if (judgement.kind === 'wrong_address' && judgement.meta.status === 404)
     return { kind: 'rejected', code: 'ticket_lost', detail: judgement.detail, meta: judgement.meta };
   if (judgement.kind === 'retryable' && judgement.code === 'http_204') return { kind: 'miss', meta: judgement.meta };

@@ -280,6 +280,59 @@ describe('a pending answer', () => {
     expect(seen).toEqual(['/ana%40acme.example', '/jobs/j%2F1?e=ana%40acme.example', '/jobs/j%2F1?e=ana%40acme.example']);
   });
 
+  /** What a client makes of polls: `later` is a pending answer, `gateway` and `usual` are 404s of two forms. */
+  async function pollsWith(answers: readonly string[], rules: object = {}): Promise<unknown[]> {
+    let polls = -1;
+    const url = await serve((_request, response) => {
+      const said = ++polls === 0 ? 'promise' : answers[polls - 1];
+      if (said === 'promise') answer(response, { status: 202, body: '{"id":"j1"}' });
+      else if (said === 'later') answer(response, { status: 202, body: '{}' });
+      else answer(response, { status: 404, body: said === 'gateway' ? '{"message":"no Route matched"}' : '{"error":"unknown job"}' });
+    });
+    const client = declaredClient(url, {
+      operations: { enrich: { request: { path: '/{email}' }, answers: { pending: 'status = 202', ...rules }, poll } },
+    });
+    await client.callEnrich(BODY);
+    const said: unknown[] = [];
+    for (const _ of answers) {
+      const result = await client.callEnrich(BODY, { ticket: 'j1' });
+      said.push(result.kind === 'pending' ? `pending ${result.afterMs}` : 'code' in result ? result.code : result.kind);
+    }
+    return said;
+  }
+
+  it.each([
+    [
+      'one 404 of a gateway keeps the promise, which is asked for again after 30 s',
+      ['gateway', 'later'],
+      {},
+      ['pending 30000', 'pending 2000'],
+    ],
+    ['a second 404 in a row means that the ticket is lost', ['gateway', 'usual'], {}, ['pending 30000', 'ticket_lost']],
+    [
+      '404s with another answer between them keep it',
+      ['gateway', 'later', 'usual'],
+      {},
+      ['pending 30000', 'pending 2000', 'pending 30000'],
+    ],
+    [
+      'two 404s of one form show how the provider says so',
+      ['usual', 'usual', 'usual'],
+      {},
+      ['pending 30000', 'ticket_lost', 'ticket_lost'],
+    ],
+    [
+      'a rule for a miss by the status alone waits for a second 404',
+      ['gateway', 'usual'],
+      { miss: 'status = 404' },
+      ['pending 30000', 'miss'],
+    ],
+    ['a rule that names the body decides at once', ['usual'], { miss: "body.error = 'unknown job'" }, ['miss']],
+    ['so does a rule that refuses it', ['usual'], { refused: 'status = 404' }, ['http_404']],
+  ])('of a poll: %s', async (_what, answers, rules, said) => {
+    expect(await pollsWith(answers, rules)).toEqual(said);
+  });
+
   it('waits longer where the provider asks for it', async () => {
     const canned = { status: 202, headers: { 'retry-after': '60' }, body: { id: 7 } };
     expect(await resultOf(canned, { answers: { pending: 'status = 202' }, poll })).toMatchObject({ ticket: '7', afterMs: 60_000 });

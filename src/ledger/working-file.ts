@@ -8,10 +8,12 @@ import type { LedgerOptions, SharedAnswer } from './options.ts';
 
 /**
  * `segments`: the copied segments, and the bytes copied of each. `published`: the number up to which this run's answers are in the shared
- * ledger, and the time of the latest. `source`: the state of the shared ledger when this file was made from it.
+ * ledger, and the time of the latest. `spent`: a run's spending as the copied segments state it, apart from what this file itself counts.
+ * `source`: the state of the shared ledger when this file was made from it.
  */
 const TABLES = `CREATE TABLE IF NOT EXISTS segments (name TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS published (run TEXT PRIMARY KEY, up_to INTEGER NOT NULL, last_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS spent (run TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS source (mark TEXT NOT NULL) STRICT;`;
 
 const EMPTY = `PRAGMA busy_timeout = 15000; PRAGMA secure_delete = ON; BEGIN IMMEDIATE;
@@ -76,12 +78,20 @@ export class WorkingFile {
     );
   }
 
-  /** Stores a segment's answers up to that byte. `totals`: this run's, as the segment states them. */
-  take(answers: readonly SharedAnswer[], name: string, bytes: number, totals: SharedTotals | null): void {
+  /** Stores a segment's answers up to that byte. `totals`, `spent`: this run's, as the segment states them; null where it does not. */
+  take(answers: readonly SharedAnswer[], name: string, bytes: number, totals: SharedTotals | null, spent: string | null): void {
     this.ledger.take(answers, (db) => {
       this.#keepSegment(db, name, bytes);
       if (totals !== null) this.#raise(db, totals);
+      if (spent !== null)
+        db.prepare('INSERT INTO spent VALUES (?, ?) ON CONFLICT DO UPDATE SET text = excluded.text').run(this.#options.run, spent);
     });
+  }
+
+  /** This run's spending as the latest of its copied segments states it; none where no segment does. */
+  sharedSpent(): readonly string[] {
+    const row = this.ledger.transact((db) => db.prepare('SELECT text FROM spent WHERE run = ?').get(this.#options.run));
+    return row === undefined ? [] : [String(row['text'])];
   }
 
   /** Raises this run's totals to those of the shared ledger. */

@@ -99,6 +99,29 @@ describe.each(kinds)('a ledger in $name', ({ make, shared }) => {
     expect(await lookUp(await open('after'), 'k')).toEqual(HIT);
   });
 
+  it('has the spending of the run that its last stored answers state, here and on another machine, and none of another run', async () => {
+    const site = await make();
+    const first = await site.open();
+    expect(first.spent).toEqual([]);
+    let credits = 0;
+    first.storeSpent(() => `{"credits":${credits}}`);
+    for (const key of ['a', 'b']) {
+      credits += 3;
+      await putAll(first, { [key]: HIT });
+    }
+    // The first run is never closed, as if it had been killed.
+    const again = await site.open(shared ? { machine: 'two' } : {});
+    expect(again.spent).toContain('{"credits":6}');
+    if (shared) {
+      again.storeSpent(() => '{"credits":8}');
+      await putAll(again, { c: HIT });
+      await again.close();
+      await first.close();
+      for (const machine of ['one', 'two', 'three']) expect((await site.open({ machine })).spent).toContain('{"credits":8}');
+    }
+    expect((await site.open({ run: 'another' })).spent).toEqual([]);
+  });
+
   it('has the ticket of a lookup whose polls have failed for a later run', async () => {
     const site = await make();
     const first = await site.open({ run: 'first', maxAgeDays: 7, machine: 'first' });

@@ -24,11 +24,13 @@ const answer: fc.Arbitrary<LedgerAnswer> = fc.oneof(
   fc.record({ kind: fc.constant('failed' as const), code: text, attempts: fc.nat(9), requestId: fc.option(text) }),
 );
 const part: fc.Arbitrary<RunAnswers> = fc
-  .tuple(text, text, fc.array(fc.tuple(fc.tuple(text, text, text), text, fc.nat(), answer), { maxLength: 20 }))
-  .map(([job, run, answers]) => ({
+  .tuple(text, text, fc.array(fc.tuple(fc.tuple(text, text, text), text, fc.nat(), answer), { maxLength: 20 }), fc.option(text))
+  .map(([job, run, answers, spent]) => ({
     job,
     run,
     totals: { lookups: answers.length, reused: 1, lastAt: 7 },
+    // Segments of older versions have none.
+    ...(spent === null ? {} : { spent }),
     answers: answers.map(([scope, key, at, one]): SharedAnswer => ({ scope, key, at, job, run, answer: one })),
   }));
 

@@ -19,6 +19,8 @@ export class S3Ledger extends FileLedger {
   #keeping: Promise<void> = Promise.resolve();
   /** The run ends with this error, and must not wait for the same again. */
   #failure: { readonly error: unknown } | null = null;
+  /** The run's spending up to now; empty where it is unknown. At first that of the answers that a killed run could not upload. */
+  #spentNow = (): string => this.file.spent;
 
   private constructor(working: WorkingFile, segments: Segments, options: LedgerOptions) {
     super(working.ledger);
@@ -52,7 +54,8 @@ export class S3Ledger extends FileLedger {
     this.file.flush();
     const upTo = this.file.lastAnswer();
     const totals = this.#working.totals();
-    const kept = this.#keeping.then(() => this.#publish(upTo, totals));
+    const spent = this.#spentNow();
+    const kept = this.#keeping.then(() => this.#publish(upTo, totals, spent));
     this.#keeping = kept.catch(() => undefined);
     await kept;
   }
@@ -62,19 +65,29 @@ export class S3Ledger extends FileLedger {
     return this.#working.totals().lastAt;
   }
 
+  /** Another machine that goes on with the run has no file of it. */
+  override get spent(): readonly string[] {
+    return [...super.spent, ...this.#working.sharedSpent()];
+  }
+
+  override storeSpent(now: () => string): void {
+    super.storeSpent(now);
+    this.#spentNow = now;
+  }
+
   override async close(): Promise<void> {
     await this.#keeping;
     await super.close();
   }
 
-  async #publish(upTo: number, { lookups, reused }: SharedTotals): Promise<void> {
+  async #publish(upTo: number, { lookups, reused }: SharedTotals, spent: string): Promise<void> {
     if (this.#failure !== null) throw this.#failure.error;
     try {
       for (const { answers } of this.#working.unpublished(upTo)) {
         const lastAt = answers.reduce((latest, { at }) => Math.max(latest, at), 0);
         this.#working.raise({ lookups: 0, reused: 0, lastAt });
         const { job, run } = this.#options;
-        await this.#series.add({ job, run, totals: { lookups, reused, lastAt }, answers });
+        await this.#series.add({ job, run, totals: { lookups, reused, lastAt }, ...(spent === '' ? {} : { spent }), answers });
       }
       await this.#series.write();
       if (this.#written.size > 0) this.#working.published(upTo, this.#written);

@@ -19,6 +19,8 @@ export interface RunAnswers {
   readonly run: string;
   /** As they were when the part was made. */
   readonly totals: SharedTotals;
+  /** The run's spending at that point. Left out where it is unknown, and by older versions. */
+  readonly spent?: string;
   readonly answers: readonly SharedAnswer[];
 }
 
@@ -26,6 +28,7 @@ interface Header extends SharedTotals {
   readonly v: number;
   readonly job: string;
   readonly run: string;
+  readonly spent?: string;
   /** Lines name their scope by its index here. */
   readonly scopes: readonly SharedAnswer['scope'][];
 }
@@ -52,7 +55,7 @@ export async function unpackAnswers(bytes: Buffer, uri: string): Promise<RunAnsw
   }
 }
 
-function textOf({ job, run, totals, answers }: RunAnswers): string {
+function textOf({ job, run, totals, spent, answers }: RunAnswers): string {
   const numbers = new Map<string, number>();
   const scopes: SharedAnswer['scope'][] = [];
   const lines = answers.map(({ scope, key, at, answer }) => {
@@ -65,7 +68,7 @@ function textOf({ job, run, totals, answers }: RunAnswers): string {
     const { kind, body } = encodeAnswer(answer);
     return JSON.stringify([number, key, at, kind, body] satisfies Line);
   });
-  const header: Header = { v: VERSION, job, run, ...totals, scopes };
+  const header: Header = { v: VERSION, job, run, ...totals, ...(spent === undefined ? {} : { spent }), scopes };
   return `${[JSON.stringify(header), ...lines].join('\n')}\n`;
 }
 
@@ -76,10 +79,10 @@ function partsIn(text: string): RunAnswers[] {
     if (line === '') continue;
     const value = JSON.parse(line) as Header | Line;
     if (!isLine(value)) {
-      const { v, job, run, lookups, reused, lastAt } = value;
+      const { v, job, run, lookups, reused, lastAt, spent } = value;
       if (v !== VERSION) throw new Error(`it is of version ${v}, and this Millrace knows ${VERSION}`);
       ({ scopes } = value);
-      parts.push({ job, run, totals: { lookups, reused, lastAt }, answers: [] });
+      parts.push({ job, run, totals: { lookups, reused, lastAt }, ...(spent === undefined ? {} : { spent }), answers: [] });
       continue;
     }
     const part = parts.at(-1);

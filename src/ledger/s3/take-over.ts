@@ -44,6 +44,7 @@ export async function takeOver(
         name,
         found.bytes,
         totalsOf(found.parts, options.run),
+        found.parts.findLast(({ run, spent }) => run === options.run && spent !== undefined)?.spent ?? null,
       );
   }
 }

@@ -1,6 +1,6 @@
 /** Concurrent runs on one ledger in Redis: which run asks for a lookup, and which runs wait. */
 import { Redis } from 'ioredis';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { RedisContents } from '../../src/ledger/redis/redis-contents.ts';
 import { describeWith } from '../services/needed.ts';
 import { RedisServer } from '../services/redis.ts';
@@ -79,6 +79,47 @@ await describeWith('redis', 'claims in Redis', (facts) => {
     const again = await site.open();
     expect(again.get(scopeOf(again), 'ada@works.example')).toBeNull();
     expect([await ask(again, 'ada@works.example').answered, await ask(again, 'bo@works.example').answered]).toEqual([null, HIT]);
+  });
+
+  it("a purge removes a person's open promises from the claims, also where only the ticket names the person, and no other", async () => {
+    const uri = await freeDatabase(facts);
+    const site = redisSite(uri);
+    const first = await site.open();
+    const tickets = { 'ada@works.example': 'job-1', '+4930123': 'job/ada@works.example', 'bo@works.example': 'job-2' };
+    const client = new Redis(uri);
+    onTestFinished(() => void client.disconnect());
+    for (const [key, ticket] of Object.entries(tickets)) {
+      expect(await ask(first, key).answered).toBeNull();
+      first.put([{ scope: scopeOf(first), key, answer: { kind: 'asking', text: JSON.stringify([key, 1, 1, ticket, START]) } }]);
+    }
+    // Older versions noted the ticket without its lookup.
+    await client.set('millrace:ledger:{shared}:c:old', 'run-0\nseed\u001f["part",1,1,"job/ada@works.example",1]');
+    await first.keep();
+    await first.close();
+    const contents = RedisContents.open(uri);
+    onTestFinished(() => contents.close());
+    expect(await contents.purge({ email: 'ada@works.example', before: START - 1 })).toMatchObject({ answers: 0 });
+    expect(await contents.purge({ email: 'ada@works.example', before: null })).toMatchObject({
+      answers: 3,
+      steps: { enrich: 2, unknown: 1 },
+    });
+    const values = await Promise.all((await client.keys('*:c:*')).map((key) => client.get(key)));
+    expect(values).toHaveLength(4);
+    expect(values.join('\n')).not.toContain('ada@works.example');
+    expect(values.filter((value) => value?.includes('job-2'))).toHaveLength(1);
+    expect(await contents.purge({ email: null, before: START + 1 })).toMatchObject({ answers: 1 });
+  });
+
+  it('a run asks with the ticket in a claim of an older version, which names no lookup', async () => {
+    const uri = await freeDatabase(facts);
+    const ledger = await redisSite(uri).open();
+    const client = new Redis(uri);
+    onTestFinished(() => void client.disconnect());
+    expect(await ask(ledger, 'k').answered).toBeNull();
+    const [claim = ''] = await client.keys('*:c:*');
+    const note = '["part",1,1,"ticket",1700000000000]';
+    await client.set(claim, `${await client.get(claim)}\u001f${note}`);
+    expect(await new Promise((resolve) => ledger.ask(scopeOf(ledger), 'k', (_answer, _seed, promised) => resolve(promised)))).toBe(note);
   });
 
   it('without Redis no call is made, no ledger opens, and the run ends in time with its error', async () => {

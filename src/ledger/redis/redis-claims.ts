@@ -2,7 +2,7 @@ import type { RetryingRedis } from '../../redis/retry.ts';
 import { ticketNoteOf, type LedgerAnswer } from '../answer.ts';
 import type { SharedAnswer } from '../options.ts';
 import type { LookupListener } from '../run-ledger.ts';
-import { unpackAnswer, type RedisNames } from './redis-keys.ts';
+import { digestOf, noteIn, packAnswer, unpackAnswer, type RedisNames } from './redis-keys.ts';
 import { CLAIM, LEAVE, PROMISE } from './scripts.ts';
 
 /** Lookups in one round trip, and lookups on their way to Redis before the reader waits. */
@@ -12,7 +12,7 @@ const LOOKED_AT_ONCE = 512;
 /** The interval of these checks. */
 const LOOK_EVERY_MS = 200;
 /** Redis drops the claims of a dead execution after this time. No run asks for one lookup for this long. */
-const CLAIM_MS = 7 * 86_400_000;
+export const CLAIM_MS = 7 * 86_400_000;
 
 interface RedisAsk {
   readonly scope: number;
@@ -83,13 +83,11 @@ export class RedisClaims {
     this.#own.delete(digest);
   }
 
-  /** A provider has promised the answers of these lookups. Resolves when their claims say so. @throws StorageError */
-  async promise(digests: readonly string[], note: string): Promise<void> {
+  /** A provider has promised the answer of a lookup. Resolves when the claim says so, and for which lookup. @throws StorageError */
+  async promise(open: SharedAnswer): Promise<void> {
     const { redis, names, holder } = this.#options;
-    for (let from = 0; from < digests.length; from += LOOKED_AT_ONCE) {
-      const claims = digests.slice(from, from + LOOKED_AT_ONCE).map((digest) => names.claim(digest));
-      await redis.ask((client) => client.eval(PROMISE, claims.length, ...claims, holder, CLAIM_MS, note));
-    }
+    const claim = names.claim(digestOf(open.scope, open.key));
+    await redis.ask((client) => client.eval(PROMISE, 1, claim, holder, CLAIM_MS, packAnswer(open)));
   }
 
   /** Leaves lookups without an answer to other runs. An outage leaves the claims as they are, and the run hears of it by other calls. */
@@ -174,7 +172,7 @@ export class RedisClaims {
     } else if (reply === 1 || Array.isArray(reply)) {
       this.#own.add(ask.digest);
       const [seed, note = ''] = reply === 1 ? [] : reply.map(String);
-      ask.onAnswer(null, seed === this.#options.keySeed ? null : (seed ?? null), note === '' ? ticketIn(ask.known) : note);
+      ask.onAnswer(null, seed === this.#options.keySeed ? null : (seed ?? null), note === '' ? ticketIn(ask.known) : noteIn(note));
     } else {
       this.#waiting.push(ask);
     }

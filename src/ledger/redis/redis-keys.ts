@@ -1,6 +1,6 @@
 /** The keys and values of a ledger in Redis, and which answers a run may use. Pure. */
 import { hash } from 'node:crypto';
-import { decodeAnswer, encodeAnswer } from '../answer.ts';
+import { decodeAnswer, encodeAnswer, noteOf } from '../answer.ts';
 import type { LedgerOptions, SharedAnswer } from '../options.ts';
 import { mayReuse } from '../reuse.ts';
 
@@ -9,6 +9,8 @@ const ROOT = 'millrace:ledger:';
 export const PURGED_KEY = `${ROOT}purged`;
 /** Every answer's key matches. */
 export const ANSWER_PATTERN = `${ROOT}*:a:*`;
+/** Every claim's key matches. */
+export const CLAIM_PATTERN = `${ROOT}*:c:*`;
 /**
  * The rights that a ledger needs, as ACL SETUSER takes them: SELECT for another database than 0, CLUSTER SLOTS for a cluster, SCAN for
  * stats and purge.
@@ -81,6 +83,29 @@ export function unpackAnswer(value: string): SharedAnswer | null {
   } catch {
     return null;
   }
+}
+
+/** Ends holder and seed in the value of a claim. */
+const PROMISE_BEGINS = '\u001f';
+
+/**
+ * The open promise in the value of a claim (see `CLAIM`), and the value without it. Null where none is open. Older versions named no
+ * lookup.
+ */
+export function promiseIn(claim: string): { readonly promise: SharedAnswer; readonly rest: string } | null {
+  const end = claim.indexOf(PROMISE_BEGINS);
+  if (end === -1) return null;
+  const text = claim.slice(end + 1);
+  return { promise: unpackAnswer(text) ?? unnamed(text), rest: claim.slice(0, end) };
+}
+
+/** The note in what a claim says of its promise. */
+export function noteIn(promise: string): string {
+  return noteOf((unpackAnswer(promise) ?? unnamed(promise)).answer) ?? promise;
+}
+
+function unnamed(text: string): SharedAnswer {
+  return { scope: ['', 'unknown', ''], key: '', at: Infinity, job: '', run: '', answer: { kind: 'asking', text } };
 }
 
 export interface Rights extends Pick<LedgerOptions, 'job' | 'run' | 'maxAgeDays' | 'now' | 'failedUpTo'> {

@@ -203,16 +203,15 @@ export class RedisLedger extends FileLedger {
   /** An open lookup is no answer for other runs. Its ticket goes into its claim, so that the next run to claim it has the ticket. */
   #write(all: readonly SharedAnswer[]): void {
     const answers = all.filter(({ answer }) => answer.kind !== 'asking');
-    for (const { scope, key, answer } of all)
-      if (answer.kind === 'asking' && hasTicket(answer.text)) this.#promise(digestOf(scope, key), answer.text);
+    for (const open of all) if (open.answer.kind === 'asking' && hasTicket(open.answer.text)) this.#promise(open);
     for (const { at } of answers) this.#lastAt = Math.max(this.#lastAt, at);
     const kept = answers.map((answer) => ({ digest: digestOf(answer.scope, answer.key), value: packAnswer(answer) }));
     for (const { digest } of kept) this.#claims.answered(digest);
     this.#writer.put(kept, this.#totals(), this.#spentNow());
   }
 
-  #promise(digest: string, note: string): void {
-    const kept = this.#claims.promise([digest], note).catch((error: unknown) => this.#listener.failed(error));
+  #promise(open: SharedAnswer): void {
+    const kept = this.#claims.promise(open).catch((error: unknown) => this.#listener.failed(error));
     this.#promising.add(kept);
     void kept.then(() => this.#promising.delete(kept));
   }

@@ -2,7 +2,7 @@
 
 /**
  * A claim's value: its holder, a line feed, the seed of the Idempotency-Key under which the lookup was asked for first; where a promise is
- * open a unit separator, and the note with its ticket. KEYS: answer, claim, answer, claim ... ARGV: the holder, the prefix of holders'
+ * open a unit separator, and the lookup with the note that has its ticket, as an answer is kept (older versions: the note alone). KEYS: answer, claim, answer, claim ... ARGV: the holder, the prefix of holders'
  * keys, the TTL of a claim in milliseconds, the most claims, the holder's seed, then for each lookup the known answer that cannot be used
  * ('' without one). Returns for each: the answer; 1 when the holder is to ask; [seed, note] for the same where an ended run was asking, or
  * a promise is open; 0 when a living run is asking.
@@ -44,12 +44,19 @@ for i = 1, #KEYS do
 end
 return 1`;
 
-/** Notes promises in the holder's claims. KEYS: claims. ARGV: the holder, the TTL of a claim in milliseconds, the note. */
+/** Notes a promise in the holder's claim. KEYS: the claim. ARGV: the holder, the TTL of a claim in milliseconds, the lookup with its note. */
 export const PROMISE = `
-for i = 1, #KEYS do
-  local holder, seed = string.match(redis.call('GET', KEYS[i]) or '', '^([^\\n]*)\\n([^\\31]*)')
-  if holder == ARGV[1] then redis.call('SET', KEYS[i], ARGV[1] .. '\\n' .. seed .. '\\31' .. ARGV[3], 'PX', ARGV[2]) end
-end
+local holder, seed = string.match(redis.call('GET', KEYS[1]) or '', '^([^\\n]*)\\n([^\\31]*)')
+if holder == ARGV[1] then redis.call('SET', KEYS[1], ARGV[1] .. '\\n' .. seed .. '\\31' .. ARGV[3], 'PX', ARGV[2]) end
+return 1`;
+
+/**
+ * Takes the promise out of a claim. KEYS: the claim. ARGV: its value when it was read, the value without the promise, the TTL of a claim in
+ * milliseconds. Returns 1 when the promise is gone now.
+ */
+export const FORGET_PROMISE = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`;
 
 /**

@@ -1,11 +1,12 @@
 /** The Lua scripts of the ledger; Redis runs each atomically. */
 
 /**
- * A claim's value: its holder, a line feed, the seed of the Idempotency-Key under which the lookup was asked for first; where a promise is
- * open a unit separator, and the lookup with the note that has its ticket, as an answer is kept (older versions: the note alone). KEYS: answer, claim, answer, claim ... ARGV: the holder, the prefix of holders'
- * keys, the TTL of a claim in milliseconds, the most claims, the holder's seed, then for each lookup the known answer that cannot be used
- * ('' without one). Returns for each: the answer; 1 when the holder is to ask; [seed, note] for the same where an ended run was asking, or
- * a promise is open; 0 when a living run is asking.
+ * A claim's value: its holder, a line feed, and the seed of the Idempotency-Key under which the lookup was asked for first. Where a promise
+ * is open, a unit separator and the lookup follow, as an answer is kept. Older versions kept the note with the ticket alone.
+ * KEYS: answer, claim, answer, claim ... ARGV: the holder, the prefix of holders' keys, the TTL of a claim in milliseconds, the most
+ * claims, the holder's seed, then for each lookup the known answer that cannot be used ('' without one). Returns for each: the answer; 1
+ * when the holder is to ask; [seed, promise] for the same where an ended run was asking, or a promise is open; 0 when a living run is
+ * asking.
  */
 export const CLAIM = `
 local out = {}
@@ -44,7 +45,7 @@ for i = 1, #KEYS do
 end
 return 1`;
 
-/** Notes a promise in the holder's claim. KEYS: the claim. ARGV: the holder, the TTL of a claim in milliseconds, the lookup with its note. */
+/** Keeps a promise in the holder's claim. KEYS: the claim. ARGV: the holder, the TTL of a claim in milliseconds, the promise. */
 export const PROMISE = `
 local holder, seed = string.match(redis.call('GET', KEYS[1]) or '', '^([^\\n]*)\\n([^\\31]*)')
 if holder == ARGV[1] then redis.call('SET', KEYS[1], ARGV[1] .. '\\n' .. seed .. '\\31' .. ARGV[3], 'PX', ARGV[2]) end

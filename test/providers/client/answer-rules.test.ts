@@ -280,7 +280,7 @@ describe('a pending answer', () => {
     expect(seen).toEqual(['/ana%40acme.example', '/jobs/j%2F1?e=ana%40acme.example', '/jobs/j%2F1?e=ana%40acme.example']);
   });
 
-  /** What a client makes of polls: `later` is a pending answer, `gateway` and `usual` are 404s of two forms. */
+  /** The results of polls: `later` is a pending answer, `gateway` and `usual` are 404s of two forms. */
   async function pollsWith(answers: readonly string[], rules: object = {}): Promise<unknown[]> {
     let polls = -1;
     const url = await serve((_request, response) => {
@@ -329,7 +329,7 @@ describe('a pending answer', () => {
     ],
     ['a rule that names the body decides at once', ['usual'], { miss: "body.error = 'unknown job'" }, ['miss']],
     ['so does a rule that refuses it', ['usual'], { refused: 'status = 404' }, ['http_404']],
-  ])('of a poll: %s', async (_what, answers, rules, said) => {
+  ])('a poll and its 404s: %s', async (_what, answers, rules, said) => {
     expect(await pollsWith(answers, rules)).toEqual(said);
   });
 

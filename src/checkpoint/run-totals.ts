@@ -40,6 +40,8 @@ export interface RunTotals {
   readonly runs?: RunLog;
   /** The credits by step: only of a provider that a job names. */
   readonly creditsBy?: Readonly<Partial<Record<Step, number>>>;
+  /** Answers came from sample data. Left out otherwise. */
+  readonly isSample?: true;
 }
 
 export const NO_TOTALS: RunTotals = {

@@ -50,6 +50,7 @@ export function readAnswer(
         quota: readQuota?.(shown, Date.now()) ?? null,
         requestId: requestId(shown, redactor),
         ...credits(shown),
+        ...(headerOf(shown, 'x-sample-data') === 'true' ? { isSample: true as const } : {}),
         latencyMs: Math.max(0, exchange.endedAt - exchange.startedAt),
       },
     };

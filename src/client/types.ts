@@ -54,6 +54,8 @@ export interface CallMeta {
   readonly credits: number;
   /** The answer says nothing of its credits that can be read. */
   readonly namesNoCredits?: true;
+  /** The service says that it serves sample data. */
+  readonly isSample?: true;
   /** From sending to the last byte, milliseconds (monotonic). */
   readonly latencyMs: number;
 }

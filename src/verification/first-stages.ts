@@ -6,6 +6,19 @@ import { isReserved } from './reserved.ts';
 import { checkSyntax } from './syntax.ts';
 import type { Findings, VerifyRequest } from './types.ts';
 
+/** The surroundings of a verifier. */
+export interface KnownNames {
+  /** The operator's own DNS server, which may have zones such as `.test`. Default false. */
+  readonly ownDns?: boolean;
+  /**
+   * Whether a domain (ASCII, lower case) is in the sample that is asked instead of the Internet. Every other domain is `unknown` /
+   * `not_in_sample`. Absent: mail is the Internet's.
+   */
+  readonly sample?: (domain: string) => boolean;
+  /** Monotonic, milliseconds. */
+  readonly clock: () => number;
+}
+
 const NO_LISTS: ListFindings = {
   disposable: false,
   suspectedDisposable: false,
@@ -18,15 +31,16 @@ const NO_LISTS: ListFindings = {
 
 /**
  * Checks one address as it was sent. An invalid address is a finding, never an error.
- * @param ownDns the operator's own DNS server, which may have zones such as `.test`
+ * @param nowMs epoch milliseconds
  */
-export function firstStages(email: string, request: VerifyRequest, nowMs: number, clock: () => number, ownDns: boolean): Findings {
+export function firstStages(email: string, request: VerifyRequest, nowMs: number, { clock, ownDns = false, sample }: KnownNames): Findings {
   const watch = new Stopwatch(clock);
   const syntax = checkSyntax(email);
   const blank: Findings = {
     email,
     syntax: syntax.kind,
     reserved: false,
+    outOfSample: false,
     normalised: null,
     spelled: null,
     local: null,
@@ -52,10 +66,19 @@ export function firstStages(email: string, request: VerifyRequest, nowMs: number
   const checks = [watch.check('syntax', 'valid', null)];
   const lists = lookUpLists(syntax.local, syntax.domain);
   const reserved = isReserved(syntax.domain, ownDns);
-  checks.push(watch.check('lists', reserved ? 'reserved' : listsResult(lists), listsDetail(lists)));
+  // Syntax and lists are the same in a sample.
+  const outOfSample = request.mode !== 'syntax' && sample?.(syntax.domain) === false;
+  checks.push(
+    watch.check(
+      'lists',
+      reserved ? 'reserved' : outOfSample && !lists.disposable ? 'not_in_sample' : listsResult(lists),
+      listsDetail(lists),
+    ),
+  );
   const known: Findings = {
     ...blank,
     reserved,
+    outOfSample,
     normalised,
     smtputf8,
     spelled: syntax.spelled,
@@ -76,7 +99,7 @@ export function firstStages(email: string, request: VerifyRequest, nowMs: number
 
 /** True when the first stages decide: by a recorded delivery or bounce, or because no mail server could improve the result. */
 export function isSettled(found: Findings): boolean {
-  return found.syntax !== 'valid' || found.reserved || found.mailbox !== null || found.lists.disposable;
+  return found.syntax !== 'valid' || found.reserved || found.outOfSample || found.mailbox !== null || found.lists.disposable;
 }
 
 function listsResult({ disposable, suspectedDisposable, lookalike, didYouMean, relay, role, free }: ListFindings): string {

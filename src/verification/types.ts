@@ -65,6 +65,8 @@ export interface Findings {
   readonly syntax: 'valid' | 'literal' | 'invalid';
   /** The domain is reserved: nobody gets mail there, and DNS is not asked. */
   readonly reserved: boolean;
+  /** The mail world is a sample, and does not know the domain. */
+  readonly outOfSample: boolean;
   readonly normalised: string | null;
   /** The address for its mail host: the local part as spelled, the domain in A-labels. */
   readonly spelled: string | null;

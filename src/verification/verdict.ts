@@ -22,6 +22,7 @@ export function toJudgement(found: Findings): Judgement {
   if (found.mailbox?.kind === 'found_dead') return judge('undeliverable', 'recorded_verdict', 'found_dead');
   if (found.reserved && found.mailbox === null) return undeliverable('reserved_domain');
   if (found.lists.disposable) return judge('risky', 'disposable', 'not_checked');
+  if (found.outOfSample && found.mailbox === null) return unknown('not_in_sample');
   // In an accept-all domain an earlier deliverable verdict proves nothing.
   if (found.mailbox?.kind === 'verified')
     return unlessTypo(

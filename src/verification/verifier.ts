@@ -6,7 +6,7 @@ import { atOnce, mapped } from '../util/steps.ts';
 import { compose } from './compose.ts';
 import { MailRoutes, type MailHost, type MailRoute } from './dns/mail-routes.ts';
 import type { Resolver } from './dns/resolver.ts';
-import { firstStages, isSettled } from './first-stages.ts';
+import { firstStages, isSettled, type KnownNames } from './first-stages.ts';
 import { Greylist } from './greylist.ts';
 import type { MailboxAnswer, Recipient } from './smtp/domain-progress.ts';
 import { Mailboxes, type DomainAnswer } from './smtp/mailboxes.ts';
@@ -14,16 +14,12 @@ import type { SmtpSettings } from './smtp/settings.ts';
 import { Stopwatch } from './stopwatch.ts';
 import type { EmailVerification, Findings, VerifyRequest } from './types.ts';
 
-export interface VerifierOptions {
+export interface VerifierOptions extends KnownNames {
   readonly resolver: Resolver;
   /** Null: mail servers are not asked (many networks block port 25), and the result rests on DNS. */
   readonly smtp: SmtpSettings | null;
   /** Also connect to this machine and to private networks, for a test bed. Default false. */
   readonly privateAddresses?: boolean;
-  /** The operator's own DNS server, which may have zones such as `.test`. Default false. */
-  readonly ownDns?: boolean;
-  /** Monotonic, milliseconds. */
-  readonly clock: () => number;
   /** Wall clock, epoch milliseconds. */
   readonly now: () => number;
 }
@@ -49,9 +45,9 @@ export class Verifier {
 
   /** A result for each address, in order. An invalid address is a result, never an error. A repeated address is checked once. */
   async verify(emails: readonly string[], request: VerifyRequest): Promise<EmailVerification[]> {
-    const { clock, now, ownDns = false } = this.#options;
+    const { now } = this.#options;
     const { run = atOnce } = request;
-    const first = await run(mapped(new Set(emails), ADDRESS_UNITS, (email) => firstStages(email, request, now(), clock, ownDns)));
+    const first = await run(mapped(new Set(emails), ADDRESS_UNITS, (email) => firstStages(email, request, now(), this.#options)));
     const results = new Map(first.map((found) => [found.email, found]));
     const open = new Map<string, Findings[]>();
     for (const found of first) {

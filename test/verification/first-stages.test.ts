@@ -10,10 +10,11 @@ const DAY = 86_400_000;
 
 async function verify(
   email: string,
-  known: { mailbox?: MailboxEvidence; domain?: DomainEvidence; options?: Partial<VerifyRequest> } = {},
+  known: { mailbox?: MailboxEvidence; domain?: DomainEvidence; options?: Partial<VerifyRequest>; sample?: string } = {},
 ): Promise<EmailVerification> {
   let ticks = 0;
-  const verifier = new Verifier({ resolver: NO_DNS, smtp: null, ownDns: true, now: () => NOW, clock: () => ticks++ });
+  const sample = known.sample === undefined ? {} : { sample: (domain: string) => domain === known.sample };
+  const verifier = new Verifier({ resolver: NO_DNS, smtp: null, ownDns: true, now: () => NOW, clock: () => ticks++, ...sample });
   const evidence = { mailbox: () => (known.mailbox === undefined ? [] : [known.mailbox]), domain: () => known.domain ?? null };
   const [verdict] = await verifier.verify([email], { mode: 'full', maxAgeS: null, timeoutMs: 1_000, evidence, ...known.options });
   return verdict as EmailVerification;
@@ -41,6 +42,26 @@ describe('the stages without a network', () => {
     });
     expect(verdict.checks.map(({ name }) => name)).toEqual(checks);
     expect(verdict.checks.every(({ ms }) => ms > 0)).toBe(true);
+  });
+
+  it.each([
+    ['jane@acme.example', 'dns_failed'],
+    ['jane@ACME.example.', 'dns_failed'],
+    ['jane@elsewhere.example', 'not_in_sample'],
+    ['jane@sub.acme.example', 'not_in_sample'],
+    ['jane@gmial.com', 'not_in_sample'],
+    ['info@acme.com', 'not_in_sample'],
+    ['jane@', 'invalid_syntax'],
+    ['jane@printer.local', 'reserved_domain'],
+    ['x@mailinator.com', 'disposable'],
+  ])('where the mail is a sample, %s is %s', async (email, reason) => {
+    for (const mode of ['full', 'dns'] as const) {
+      const verdict = await verify(email, { sample: 'acme.example', options: { mode } });
+      expect(verdict.reason).toBe(reason);
+      if (reason === 'not_in_sample') expect(verdict).toMatchObject({ result: 'unknown', verified: false, mx: null, smtp: null });
+    }
+    const bySyntax = await verify(email, { sample: 'acme.example', options: { mode: 'syntax' } });
+    expect(bySyntax.reason).toBe((await verify(email, { options: { mode: 'syntax' } })).reason);
   });
 
   it.each(['mozmail.com', 'jane.anonaddy.com', 'duck.com', 'opayq.com'])(

@@ -115,6 +115,7 @@ class KeyLoop {
     const show = (event: string, text: string): void => (JOB_NOTICES.has(event) ? undefined : notify(text));
     const notices = new Notices({ detail: () => undefined, info: show, warn: show }, settings.limits.maxOutageMs, monotonicNow);
     const counters = new Counters(null, monotonicNow);
+    let saidSample = false;
     this.#state = state;
     this.#calls = openCalls({
       provider: settings.service,
@@ -134,6 +135,10 @@ class KeyLoop {
       mayCall: () => true,
       hasAnswered: false,
       isRetry: false,
+      onSampleData: () => {
+        if (!saidSample) notices.sampleData();
+        saidSample = true;
+      },
       abort: signals.abort,
       onFatal: stopFor,
     });

@@ -22,6 +22,7 @@ import { providerPlanLines } from './plan-provider-text.ts';
 import { paidLookups, requestsOf } from './plan-counts.ts';
 import { planTimes, formatPlanTimes, type PlanTimes } from './plan-times.ts';
 import { scratchFolder } from '../lifecycle/scratch.ts';
+import { SAMPLE_DATA } from '../progress/notices.ts';
 import { refuseShards } from '../shards/in-one-piece.ts';
 import { howShardWouldStart } from '../shards/run-shard.ts';
 import { ownWindows, ownRpm, shardName } from '../shards/shard-job.ts';
@@ -149,7 +150,7 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
       files: manifest.files.length,
       bytes: manifest.files.reduce((sum, file) => sum + file.size, 0),
       keys: manifest.keyName,
-      ...(await jobMapping(manifest, job, signal)),
+      ...withSampleData(await jobMapping(manifest, job, signal), job, start.checkpoint),
       records: counting.records,
       invalid: counting.invalid,
       surplus: surplusOf(counting, manifest),
@@ -178,6 +179,12 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
     await ledger?.close();
     seen.close();
   }
+}
+
+/** A service in this process, or one whose answers said so in an earlier run, has sample data. */
+function withSampleData(mapping: InputMapping, { providers }: CompiledJob, { totals }: Pick<Start['checkpoint'], 'totals'>): InputMapping {
+  const isSample = totals.isSample === true || providers.some(({ embedded }) => embedded);
+  return isSample ? { ...mapping, warnings: [...mapping.warnings, SAMPLE_DATA] } : mapping;
 }
 
 function surplusOf({ surplus, firstSurplus }: PlanCounting, { files }: InputManifest): RunForecast['surplus'] {

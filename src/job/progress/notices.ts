@@ -14,9 +14,15 @@ const MAX_SHOWN = 40;
 /** With this many misses and no match, a job looks like a mistake. */
 const SURPRISING_MISSES = 10;
 
+/** Said in `plan`, and by a run. */
+export const SAMPLE_DATA = 'sample data: the people, companies and mailboxes of this service are invented, and it knows no real ones';
+
 /** With a wrong path in the service's address, or a wrong column, each lookup is a miss: the job succeeds, and nothing looks wrong. */
-export function warnOfMissesAlone({ records: { matched, no_match } }: Pick<Report, 'records'>, reporter: Pick<RunMessages, 'warn'>): void {
-  if (matched > 0 || no_match < SURPRISING_MISSES) return;
+export function warnOfMissesAlone(
+  { records: { matched, no_match }, sampleData }: Pick<Report, 'records' | 'sampleData'>,
+  reporter: Pick<RunMessages, 'warn'>,
+): void {
+  if (sampleData === true || matched > 0 || no_match < SURPRISING_MISSES) return;
   reporter.warn(
     'misses_alone',
     `no record matched, and ${count(no_match)} did not: check the path in --base-url and the mapped columns. The ledger keeps these ` +
@@ -82,6 +88,10 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
       'provider_misses',
       `the first ${answers} answers were all misses; they are taken for true, as others are asked first`,
     );
+  }
+
+  sampleData(): void {
+    this.#reporter.warn('sample_data', SAMPLE_DATA);
   }
 
   keyRenewed(): void {

@@ -2,6 +2,7 @@ import { count, duration, printable } from '../../util/display.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
 import { moneyText } from '../../definition/credit-price.ts';
 import type { Report } from '../report/report.ts';
+import { SAMPLE_DATA } from './notices.ts';
 import { providerLines } from './provider-lines.ts';
 import { deliverableRate, matchRate } from '../../writer/rates.ts';
 
@@ -55,6 +56,7 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
   const lines = ['', ...rows.map(([name, value, note]) => `${name.padEnd(width)}  ${value.padStart(10)}  ${note}`.trimEnd()), ''];
   const brought = providerLines(report);
   if (brought.length > 0) lines.push(...brought, '');
+  if (report.sampleData === true) lines.push(`Answers are ${SAMPLE_DATA}.`);
   const leading = leadingErrors(report);
   if (leading !== '') lines.push(`Most errors: ${leading}`);
   for (const reason of report.exitReasons ?? []) lines.push(`Exit code ${report.exitCode}: ${reason}.`);

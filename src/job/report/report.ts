@@ -92,6 +92,8 @@ export interface Report extends Figures {
   readonly duplicateLookups: number;
   /** By the job's names; left out for a job with one service. */
   readonly providers?: ReportedProviders;
+  /** Answers came from sample data: they say nothing about real people. Left out otherwise. */
+  readonly sampleData?: true;
 }
 
 /** The parts of a job that its report names. */
@@ -151,6 +153,7 @@ export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: numbe
     files: filesOf(job, counted),
     duplicateLookups: Math.max(0, (tally.lookups ?? 0) - totals.lookups.unique),
     ...(providers === null ? {} : { providers }),
+    ...(totals.isSample === true ? { sampleData: true as const } : {}),
   };
 }
 

@@ -30,6 +30,8 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   readonly #inFlight = new Map<Step, { keys: number; creditsEach: number }>();
   readonly #requestSizes: Map<string, SizeCounts>;
   readonly latency: LatencyHistogram;
+  /** Answers of this run came from sample data. */
+  isSample: boolean;
   readonly #notable: NotableCallLog;
   /** Calls of this execution, for the rate on the progress line. */
   callsNow = 0;
@@ -77,6 +79,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.#requestSizes = new Map(
       Object.entries(sizes).map(([step, { size, most, tooLarge }]) => [step, { kept: { size, most }, tooLarge }]),
     );
+    this.isSample = from?.isSample === true;
     this.latency = new LatencyHistogram(from?.latency);
     this.#notable = new NotableCallLog(from?.notable);
     this.#activeBefore = from?.activeMs ?? 0;
@@ -150,6 +153,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     const { step, keys } = call;
     this.#notable.answered(call, result);
     this.#charge(step, keys, result);
+    if (result.meta.isSample === true) this.isSample = true;
     if (step === 'verify') this.#verify.inFlight--;
     // Without a connection nothing was sent: it cost nothing, and `limits.maxCalls` must not end a job that waits for its service.
     if (wasNeverSent(result)) this.#notSent(step);
@@ -236,6 +240,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
       activeMs: this.activeMs,
       notable: this.#notable.toJSON(),
       ...this.#keptSizes(),
+      ...(this.isSample ? { isSample: true as const } : {}),
       ...(this.#series === null ? {} : { series: this.#series.keep(this.#now()) }),
     };
   }

@@ -47,6 +47,8 @@ interface CallsOptions {
   readonly hasAnswered: boolean;
   /** Every lookup has failed in an earlier run. */
   readonly isRetry: boolean;
+  /** Called for each answer that comes from sample data. */
+  readonly onSampleData: () => void;
   /** Cancels calls in flight. */
   readonly abort: AbortSignal;
   /** An answer that no other call will improve on: the run must end. */
@@ -117,7 +119,7 @@ export function openCalls(options: CallsOptions): Calls {
 }
 
 function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnections: number): Channel {
-  const { provider, limits, access, counters, budget, notices, onFatal } = options;
+  const { provider, limits, access, counters, budget, notices, onSampleData, onFatal } = options;
   const monotonicNow = (): number => performance.now();
   // A key that is being read again comes first, then the ledger's claims, then the job's own limit.
   const mayCall = (call: CallSize): MayCall => {
@@ -156,7 +158,10 @@ function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnecti
     maxOutageMs: limits.maxOutageMs,
     events: {
       sent: (call) => counters.sent(call),
-      answered: (call, result) => counters.answered(call, result),
+      answered: (call, result) => {
+        counters.answered(call, result);
+        if (result.meta.isSample === true) onSampleData();
+      },
       retrying: (step) => counters.retrying(step),
       wentDown: (code, detail, lastLookups) => {
         counters.wentDown();

@@ -76,6 +76,7 @@ export class RunProvider {
   readonly doubt: ServiceDoubt;
   readonly #setup: ProviderSetup;
   readonly #shared: RunContext;
+  #saidSample = false;
   #skipped: { readonly why: string } | null = null;
   /** Its steps, once they are open. */
   #steps: Steps['watched'] = [];
@@ -118,9 +119,11 @@ export class RunProvider {
       // Faults of a service that has answered this job before are outages, not a wrong address.
       hasAnswered: known.answered,
       isRetry: shared.isRetry,
+      onSampleData: () => this.#sampleData(),
       abort: shared.abort,
       onFatal: (error) => this.#fatal(error),
     });
+    if (provider.embedded) this.#sampleData();
   }
 
   /** The provider as its steps need it. */
@@ -188,6 +191,14 @@ export class RunProvider {
     return Object.fromEntries(
       this.calls.channels.map(({ limiter }, index) => [channelName(this.#setup.channels[index]?.steps ?? []), limiter.save()]),
     );
+  }
+
+  /** The sample knows nobody of most lists, so that many misses are no sign of a wrong address. */
+  #sampleData(): void {
+    if (this.#saidSample) return;
+    this.#saidSample = true;
+    this.#setup.notices.sampleData();
+    this.quarantine.confirm();
   }
 
   #distrust(answers: number, kind: string): void {

@@ -63,6 +63,7 @@ function addTotals(shards: readonly RunTotals[], { of, before }: ShardPlan): Run
     beyondPlan: sum(({ beyondPlan }) => beyondPlan),
     credits: sum(({ credits }) => credits),
     ...addRequests(all),
+    ...(all.some(({ isSample }) => isSample === true) ? { isSample: true as const } : {}),
     latency: addCounts(all.map(({ latency }) => latency)),
     notable: addNotableCalls(all.map(({ notable = NO_NOTABLE_CALLS }) => notable)),
     runs: addRunLogs(all.map(({ runs = NO_RUNS }) => runs)),

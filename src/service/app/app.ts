@@ -50,6 +50,8 @@ type AppDependencies = FeatureDependencies &
     readonly verifications: VerificationRows;
     /** Null without fault injection. */
     readonly nextFault: (() => InjectedFault) | null;
+    /** The service serves the sample set, and each answer to a call with a key says so. */
+    readonly isSample: boolean;
   };
 
 /** Builds the service without listening. */
@@ -192,8 +194,15 @@ function injectFaults(app: FastifyInstance, nextFault: (() => InjectedFault) | n
   });
 }
 
+/** Clients tell the answers of the sample set by it. */
+const SAMPLE_HEADER = { 'x-sample-data': 'true' } as const;
+
 /** An answer goes when its charge is committed, with the headers that every answer has. */
-function commitAnswers(app: FastifyInstance, { log }: RefusalDependencies, state: LifeCycle): void {
+function commitAnswers(
+  app: FastifyInstance,
+  { log, isSample }: Pick<AppDependencies, 'log' | 'isSample'> & RefusalDependencies,
+  state: LifeCycle,
+): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     const { requestId, charge } = request.call;
     const send = (body: unknown): void => {
@@ -201,7 +210,7 @@ function commitAnswers(app: FastifyInstance, { log }: RefusalDependencies, state
       reply.header('x-credits-charged', String(charge.credits));
       // A connection kept alive would keep the server from closing.
       if (state.isClosing || state.endsConnections) reply.header('connection', 'close');
-      if (request.is404 || needsKey(request)) reply.headers(quotaHeadersOf(charge));
+      if (request.is404 || needsKey(request)) reply.headers({ ...quotaHeadersOf(charge), ...(isSample ? SAMPLE_HEADER : {}) });
       done(null, body);
     };
     const committed = charge.commit();

@@ -2,11 +2,13 @@
 import { dnsResolver, type Resolver } from '../../verification/dns/resolver.ts';
 import { connectTo, SMTP_PORT, smtpSettings } from '../../verification/smtp/settings.ts';
 import { Verifier } from '../../verification/verifier.ts';
-import type { MailWorld } from '../sample/mail-world/world.ts';
+import { isInWorld, type MailWorld } from '../sample/mail-world/world.ts';
 
 export interface MailOptions {
   /** A world of mail on loopback instead of the Internet's: real DNS and SMTP, no network. */
   readonly world?: MailWorld;
+  /** The world is a sample: addresses at domains outside of it are `unknown` / `not_in_sample`. */
+  readonly isSample?: boolean;
   /**
    * How to introduce oneself to mail servers: the name said in EHLO, which should resolve to the address that one comes from, and the
    * sender (empty: the null sender). Without it mail servers are not asked, and results say so: who does not say who he is gets his address
@@ -31,7 +33,7 @@ const WORLD_EHLO_NAME = 'verifier.example';
 
 /** @param clock monotonic, milliseconds. @param now epoch milliseconds. */
 export async function openMail(
-  { world, smtp = null, dnsServer = null, smtpPort = null }: MailOptions,
+  { world, isSample = false, smtp = null, dnsServer = null, smtpPort = null }: MailOptions,
   clock: () => number,
   now: () => number,
 ): Promise<OpenMail> {
@@ -55,6 +57,7 @@ export async function openMail(
     smtp: smtpSettings({ ehloName: WORLD_EHLO_NAME, connect: running.connect }),
     privateAddresses: true,
     ownDns: true,
+    ...(isSample ? { sample: (domain: string) => isInWorld(world, domain) } : {}),
     clock,
     now,
   });

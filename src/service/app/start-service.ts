@@ -144,7 +144,11 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
         region,
       });
     }
-    const opened = await openMail(options.mail ?? (options.sample === true ? { world: await readSampleWorld() } : {}), clock, now);
+    const opened = await openMail(
+      options.mail ?? (options.sample === true ? { world: await readSampleWorld(), isSample: true } : {}),
+      clock,
+      now,
+    );
     mail = opened;
     const turn = new ReadTransaction(store);
     const directory = openDirectory(store, turn);
@@ -203,6 +207,7 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
       health,
       webhooks,
       region,
+      isSample: options.sample === true,
       nextFault: faultSequence(options.faults ?? {}),
       clock,
       now,

@@ -32,6 +32,11 @@ export const HEADERS: Readonly<Record<string, Header>> = {
   RateLimit: { required: true, description: 'What is left of it, likewise.', schema: TEXT, example: '"growth";r=999;t=1' },
   'X-Request-Id': { required: true, description: 'Names the request.', schema: TEXT, example: 'req_1f0c8a4be2d7_1' },
   'X-Credits-Charged': { required: true, description: 'What the request cost.', schema: COUNT, example: 1 },
+  'X-Sample-Data': {
+    description: 'The service serves the sample set: its people, companies and mailboxes are invented.',
+    schema: { type: 'string', enum: ['true'] },
+    example: 'true',
+  },
   'Idempotency-Replayed': {
     description: 'This is the answer to an earlier request with the same `Idempotency-Key`; it costs nothing.',
     schema: { type: 'string', enum: ['true'] },
@@ -64,6 +69,7 @@ export const ALWAYS = [
   'RateLimit',
   'X-Request-Id',
   'X-Credits-Charged',
+  'X-Sample-Data',
 ] as const;
 /** Headers of every answer without a key. */
 export const ALWAYS_OPEN = ['X-Request-Id', 'X-Credits-Charged'] as const;

@@ -1,6 +1,7 @@
 /** The head of the page: the figures of the run at a glance, and the facts about it. HTML. Pure. */
 import { moneyText } from '../../../definition/credit-price.ts';
 import { count, duration } from '../../../util/display.ts';
+import { SAMPLE_DATA } from '../../progress/notices.ts';
 import type { ReportedProvider } from '../provider-figures.ts';
 import type { Report } from '../report.ts';
 import type { PageData } from './page-data.ts';
@@ -79,6 +80,7 @@ export function facts({ report, input }: PageData): [string, string][] {
     ...(report.providers === undefined
       ? [['Service', `${service.url === null ? 'embedded' : codeElement(service.url)}, ${plan}`] satisfies [string, string]]
       : [['Providers', Object.entries(report.providers).map(provider).join('<br>')] satisfies [string, string]]),
+    ...(report.sampleData === true ? [['Answers', `<strong>${SAMPLE_DATA}</strong>`] satisfies [string, string]] : []),
     ...(command === null ? [] : [['Command', `<code>${shown(command)}</code>`] satisfies [string, string]]),
     ['Started', moment(Date.parse(startedAt))],
     ['Finished', finishedAt === null ? '-' : moment(Date.parse(finishedAt))],

@@ -17,6 +17,8 @@ const TTL_S = 300;
 const LOOPBACK = '127.0.0.1';
 /** RFC 1035 4.1.1, and NOTAUTH of RFC 2136. */
 const CODE = { none: 0, servfail: 2, nxdomain: 3, notauth: 9 } as const;
+/** RFC 2308 2: a SOA record shows that the server knows the zone. */
+const SOA: Answer = { type: 'SOA', name: 'test', ttl: TTL_S, data: { mname: 'test', rname: 'test', minimum: TTL_S } };
 const FLAGS = AUTHORITATIVE_ANSWER | RECURSION_DESIRED | RECURSION_AVAILABLE;
 
 interface DnsServer {
@@ -76,13 +78,12 @@ function toAnswer(world: MailWorld, question: Question): Said | null {
   if (domain?.dns === 'silent') return null;
   if (domain?.dns === 'not_auth') return { code: CODE.notauth };
   if (domain?.dns === 'refers') return { code: CODE.none, authorities: [{ type: 'NS', name, ttl: TTL_S, data: 'elsewhere.test' }] };
+  if (domain?.dns === 'nxdomain') return { code: CODE.nxdomain, authorities: [SOA] };
   if (domain?.dns === 'servfail') return { code: CODE.servfail };
   const isHost = Object.hasOwn(world.hosts, name);
   const found = recordsOf(name, type, domain, isHost);
   if (found.length > 0) return { code: CODE.none, answers: found };
-  // RFC 2308 2: a SOA record shows that the server knows the zone.
-  const soa: Answer = { type: 'SOA', name: 'test', ttl: TTL_S, data: { mname: 'test', rname: 'test', minimum: TTL_S } };
-  return { code: isHost || domain !== undefined ? CODE.none : CODE.nxdomain, authorities: [soa] };
+  return { code: isHost || domain !== undefined ? CODE.none : CODE.nxdomain, authorities: [SOA] };
 }
 
 function recordsOf(

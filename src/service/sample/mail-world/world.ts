@@ -55,10 +55,10 @@ export interface WorldDomain {
   readonly mx?: readonly (readonly [number, string])[];
   readonly nullMx?: boolean;
   /**
-   * A fault of the domain's DNS: SERVFAIL, NOTAUTH (which the platform's resolver cannot tell from an empty answer), a referral, or
-   * silence.
+   * A fault of the domain's DNS: no such name, SERVFAIL, NOTAUTH (which the platform's resolver cannot tell from an empty answer), a
+   * referral, or silence.
    */
-  readonly dns?: 'servfail' | 'not_auth' | 'refers' | 'silent';
+  readonly dns?: 'nxdomain' | 'servfail' | 'not_auth' | 'refers' | 'silent';
   /** Local parts, normalised; spelled exactly when `mindsCase` is set. */
   readonly mailboxes?: readonly string[];
   /** Distinguishes local parts by case, as RFC 5321 2.4 allows. */
@@ -78,6 +78,11 @@ export interface WorldDomain {
 export interface MailWorld {
   readonly hosts: Readonly<Record<string, WorldHost>>;
   readonly domains: Readonly<Record<string, WorldDomain>>;
+}
+
+/** Whether the world has a domain of this name, ASCII and lower case. */
+export function isInWorld({ domains, hosts }: MailWorld, name: string): boolean {
+  return Object.hasOwn(domains, name) || Object.hasOwn(hosts, name);
 }
 
 const UNKNOWN = '550 5.1.1 no such user here';

@@ -8,7 +8,8 @@ import type { QuarantineState } from '../lookup/miss-quarantine.ts';
 import type { InputRange } from '../reader/split-points.ts';
 import type { InputManifest } from '../formats/input-record.ts';
 import { storageOf } from '../storage/storage-of.ts';
-import type { ResumeStates, ResumePoint } from '../writer/resume-point.ts';
+import type { ResumePoint } from '../writer/resume-point.ts';
+import type { FinishedFiles } from '../writer/row-files.ts';
 import type { Tally } from '../writer/tally.ts';
 import type { Fence } from '../storage/fence.ts';
 import { seal, unseal } from './seal.ts';
@@ -25,18 +26,9 @@ export interface ExpectedRecords {
   readonly isExact: boolean;
 }
 
-/** A finished output. */
-export interface FinishedOutput {
+/** A finished output, with the files of lines beside it. */
+export interface FinishedOutput extends FinishedFiles {
   readonly tally: Tally;
-  readonly bytes: number;
-  readonly errorBytes: number;
-  /** Hex, of the output and of the errors file. */
-  readonly sha256: string;
-  readonly errorsSha256: string;
-  /** How to reopen both files while they lack their final names: the state of their digests, and in S3 their parts. */
-  readonly kept?: ResumeStates;
-  /** Versions of the published objects in S3. */
-  readonly versions?: { readonly output?: string | undefined; readonly errors?: string | undefined };
 }
 
 /** A retry under way. Until it is finished, the job's result is that of the run before. */

@@ -122,9 +122,10 @@ Example: millrace ledger purge --ledger answers.ledger --email ada@example.com`;
 
 const RETRY = `Usage: millrace retry [JOB] [flags]
 
-Calls again only for those records of a finished job that failed, and puts the results in their
-places: a new output replaces the old one when it is whole. Stopped, it goes on with the same
-command. It takes the flags of the run; rate, concurrency, timeout and limits may be others:
+Calls again only for those records of a finished job that failed, or lack a field because a
+provider gave no answer, and puts the results in their places: a new output replaces the old one
+when it is whole. Stopped, it goes on with the same command. It takes the flags of the run; rate,
+concurrency, timeout and limits may be others:
 
 ${JOB_FLAGS}
 

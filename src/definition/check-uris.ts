@@ -5,7 +5,7 @@ import { isS3Uri, parseS3Uri } from '../s3/uri.ts';
 import { ConfigError } from '../util/errors.ts';
 import type { CompiledJob } from './compiled-job.ts';
 import { isShared } from './ledger-location.ts';
-import { splitPath } from './output-shape.ts';
+import { SIDE_FILES, sideFilePath, splitPath } from './output-shape.ts';
 import { VERDICTS } from '../steps/verify.ts';
 import { originName, refusal, show, type Origin } from './origin.ts';
 
@@ -63,7 +63,8 @@ export function checkDistinct(job: Omit<CompiledJob, 'fingerprint'>, originOf: (
       const origin = originOf(key) ?? originOf(other);
       const message = `${key} and ${other} are the same file, ${show(uri)}`;
       const hint =
-        'Name another file for one of them. Beside the output stand .partial, .errors.jsonl, .report.* and the files of output.split.';
+        'Name another file for one of them. Beside the output stand .partial, .errors.jsonl, .open.jsonl, .report.* and the files of ' +
+        'output.split.';
       throw origin === null ? new ConfigError('same_file', message, { hint }) : refusal(origin, 'same_file', message, hint);
     }
     seen.set(path, key);
@@ -73,10 +74,11 @@ export function checkDistinct(job: Omit<CompiledJob, 'fingerprint'>, originOf: (
 /** The files that a run writes beside the output and the checkpoint. */
 function besideOutput({ output: { uri, split }, checkpoint }: Pick<CompiledJob, 'output' | 'checkpoint'>): [string, string][] {
   if (uri === '-') return [];
+  const growing = SIDE_FILES.map((which) => sideFilePath(uri, which)).flatMap((path) => [path, `${path}.partial`]);
   return [
-    ...['.partial', '.errors.jsonl', '.errors.jsonl.partial', '.report.json', '.report.html'].map((suffix): [string, string] => [
-      `the output's ${suffix}`,
-      `${uri}${suffix}`,
+    ...[`${uri}.partial`, ...growing, `${uri}.report.json`, `${uri}.report.html`].map((path): [string, string] => [
+      `the output's ${path.slice(uri.length)}`,
+      path,
     ]),
     ...['.lock', '.shards'].map((suffix): [string, string] => [`the checkpoint's ${suffix}`, `${checkpoint.uri}${suffix}`]),
     ...(split === null ? [] : VERDICTS.map((verdict): [string, string] => [`the file of ${verdict} rows`, splitPath(uri, verdict)])),

@@ -38,6 +38,17 @@ export function splitPath(output: string, verdict: string): string {
   return `${folder}${name}.${verdict}${output.slice(folder.length + name.length)}`;
 }
 
+/**
+ * The files beside an output that have a line for each row of a kind. `errors`: failed and invalid rows. `open`: rows that lack a field
+ * because a provider gave no answer.
+ */
+export const SIDE_FILES = ['errors', 'open'] as const;
+export type SideFile = (typeof SIDE_FILES)[number];
+
+export function sideFilePath(output: string, which: SideFile): string {
+  return `${output}.${which}.jsonl`;
+}
+
 /** Format and compression by the extensions of an output's name. */
 export function shapeByName(uri: string): { format: OutputFormat | null; compression: Compression } {
   const extensions = uri

@@ -18,3 +18,8 @@ export interface Waterfall {
 
 /** By step. */
 export type Waterfalls = Readonly<Partial<Record<Step, Waterfall>>>;
+
+/** Whether a row may lack a field because a provider gave no answer: a step has another provider to go on with. */
+export function mayLeaveOpen({ waterfalls }: { readonly waterfalls: Waterfalls }): boolean {
+  return Object.values(waterfalls).some(({ from }) => from.length > 1);
+}

@@ -39,6 +39,8 @@ export interface FinishedPosition {
   readonly frame: Frame | null;
   /** The number of bytes of the errors file before it. */
   readonly errors: number;
+  /** The same of the file of open rows; left out while it is 0. */
+  readonly open?: number;
 }
 
 /** The start of a gzip member or zstd frame, in compressed and in decompressed bytes. */
@@ -137,11 +139,33 @@ export interface PersonCells {
   readonly phone: string;
 }
 
-interface FinishedRow {
+export interface FinishedRow {
   /** Line end included. */
   readonly row: Buffer;
   /** Its line in the errors file; null when it has none. */
   readonly error: FinishedError | null;
+  /** Its line in the file of open rows; null when it has none. */
+  readonly open: FinishedOpen | null;
+}
+
+/** A row that lacks a field, because a provider gave no answer. It has what the totals of the run counted of the row. */
+export interface FinishedOpen {
+  readonly line: string;
+  readonly outcome: string;
+  /** The verdict of its address; null without one. */
+  readonly verdict: string | null;
+  /** The steps that were asked, in order. */
+  readonly steps: readonly FinishedStep[];
+}
+
+export interface FinishedStep {
+  readonly step: string;
+  /** The key of an open step; null for one that lacks nothing. */
+  readonly key: string | null;
+  /** The wanted fields that the row lacks. */
+  readonly missing: readonly string[];
+  /** In the order in which they were asked. `fields`: those of the row that are from the provider. `code`: why it gave no answer. */
+  readonly providers: readonly { readonly name: string; readonly end: string; readonly fields?: number; readonly code?: string }[];
 }
 
 /** `step` is null when the record is invalid, so that no call can be made for it. */

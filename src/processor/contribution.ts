@@ -12,4 +12,6 @@ export interface Contribution {
   readonly fields: number;
   /** The record had nothing of this step before: no earlier provider had matched. */
   readonly isFirst: boolean;
+  /** The reason why there is no answer. */
+  readonly code?: string;
 }

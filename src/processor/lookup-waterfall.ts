@@ -94,8 +94,8 @@ export class LookupWaterfall<R> implements LookupAsker<R> {
   #answered(progress: Progress<R>, index: number, key: string, outcome: LookupOutcome<R>): void {
     const provider = this.#rule.from[index] ?? '';
     const isFirst = progress.found === null;
-    const note = (kind: Contribution['kind']): void =>
-      void progress.contributions.push({ step: this.#step, provider, kind, fields: 0, isFirst });
+    const note = (kind: Contribution['kind'], code?: string): void =>
+      void progress.contributions.push({ step: this.#step, provider, kind, fields: 0, isFirst, ...(code === undefined ? {} : { code }) });
     switch (outcome.kind) {
       case 'hit':
         note('matched');
@@ -115,7 +115,7 @@ export class LookupWaterfall<R> implements LookupAsker<R> {
         progress.done(outcome, key, progress.contributions);
         return;
       case 'failed':
-        note(outcome.unavailable === true ? 'unavailable' : 'failed');
+        note(outcome.unavailable === true ? 'unavailable' : 'failed', outcome.code);
         progress.failure ??= { outcome, key };
         this.#next(progress, index + 1);
         return;

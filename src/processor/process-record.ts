@@ -6,6 +6,7 @@ import { shownKey, type KeysOf, type Lookups, type RecordKeys } from './lookup-k
 import type { Contribution } from './contribution.ts';
 import { LookupWaterfall, type LookupDone } from './lookup-waterfall.ts';
 import type { OpenStep, Steps } from './open-steps.ts';
+import { isUnanswered, openPart } from './open-part.ts';
 import { errorOf, invalid, NO_ANSWERS, SKIPPED, SUPPRESSED, type RecordResult } from './result.ts';
 import type { VerifyLookup } from './verify.ts';
 import { VerifyWaterfall, type VerifyGroups, type VerifyProvider } from './verify-waterfall.ts';
@@ -137,6 +138,7 @@ export class RecordProcessor {
       case 'hit':
         Object.assign(result, { [step]: outcome.answer });
         if (inProgress.keys.decides === step) result.outcome = 'matched';
+        this.#noteOpen(result, step, key, outcome.answer.record, contributions);
         return true;
       case 'miss':
         return true;
@@ -151,13 +153,20 @@ export class RecordProcessor {
         const { code, attempts, requestId } = outcome;
         result.outcome = 'failed';
         result.error = errorOf(step, code, this.#job.steps);
-        const provider = contributions?.find(({ kind }) => kind === 'failed' || kind === 'unavailable')?.provider;
+        const provider = contributions?.find(isUnanswered)?.provider;
         result.failure = { step, key: shownKey(key), code, attempts, requestId, ...(provider === undefined ? {} : { provider }) };
         return false;
       }
       default:
         return outcome satisfies never;
     }
+  }
+
+  #noteOpen(result: DraftResult, step: Step, key: string, record: unknown, contributions?: readonly Contribution[]): void {
+    const rule = this.#job.waterfalls[step];
+    if (contributions === undefined || rule === undefined) return;
+    const open = openPart(step, rule, record as Readonly<Record<string, unknown>>, key, contributions);
+    if (open !== null) result.open = [...(result.open ?? []), open];
   }
 }
 

@@ -1,6 +1,7 @@
 /** The result of one record. */
 import type { StepAnswer } from '../lookup/lookup-outcome.ts';
 import type { Contribution } from './contribution.ts';
+import type { OpenPart } from './open-part.ts';
 import { eachStep, type Step } from '../steps/registry.ts';
 
 export type RecordOutcome = 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed' | 'skipped';
@@ -30,6 +31,13 @@ export interface RecordResult extends StepAnswers {
   readonly lookups?: number;
   /** The ends of all lookups; left out for a job without providers. */
   readonly contributions?: readonly Contribution[];
+  /** The steps that lack a field because a provider gave no answer; left out without one. A failed row is asked again as a whole. */
+  readonly open?: readonly OpenPart[];
+}
+
+/** Whether the row lacks a field that `retry` may still fill. */
+export function isOpen({ outcome, open }: Pick<RecordResult, 'outcome' | 'open'>): boolean {
+  return open !== undefined && outcome !== 'failed';
 }
 
 export const NO_ANSWERS: StepAnswers = eachStep(() => null);

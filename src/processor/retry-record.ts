@@ -1,11 +1,12 @@
-import type { InputRecord } from '../formats/input-record.ts';
+import type { FinishedError, FinishedOpen, InputRecord } from '../formats/input-record.ts';
 import type { RecordListener, RecordProcessor } from './process-record.ts';
 import { errorOf, KEPT, NO_ANSWERS, type RecordResult } from './result.ts';
 import type { Step } from '../steps/registry.ts';
 
 /**
- * Takes a record of a finished run through what failed of it; every other record keeps its row. Steps that went well are answered by the
- * ledger. Where it has forgotten them they are asked again, and a row that would lose by that stays.
+ * Takes a record of a finished run through what failed of it, or what it lacks because a provider gave no answer; every other record keeps
+ * its row. Steps that went well are answered by the ledger. Where it has forgotten them they are asked again, and a row that would lose by
+ * that stays.
  */
 export class RetryProcessor {
   readonly #processor: RecordProcessor;
@@ -21,7 +22,8 @@ export class RetryProcessor {
 
   process(record: InputRecord, number: number, listener: RecordListener): void {
     listener.retained(record.finished?.row.length ?? 0);
-    if ((record.finished?.error?.step ?? null) === null) {
+    const { error = null, open = null } = record.finished ?? {};
+    if ((error?.step ?? null) === null && open === null) {
       this.#processor.skip(number);
       listener.done(KEPT);
     } else {
@@ -32,10 +34,17 @@ export class RetryProcessor {
     }
   }
 
-  /** Whether the row has something of a step before the failed one that the result does not have. */
   #loses(record: InputRecord, result: RecordResult): boolean {
-    const { row, error } = record.finished ?? {};
-    if (row === undefined || error === null || error === undefined || result.outcome === 'suppressed') return false;
+    const { finished } = record;
+    // A person who asked to be removed loses the row's content.
+    if (finished === undefined || result.outcome === 'suppressed') return false;
+    const { row, error, open } = finished;
+    return open === null ? this.#failedLoses(record, row, error, result) : openLoses(open, result);
+  }
+
+  /** Whether the row of a failed record has something of a step before the failed one that the result does not have. */
+  #failedLoses(record: InputRecord, row: Buffer, error: FinishedError | null, result: RecordResult): boolean {
+    if (error === null) return false;
     const before = this.#steps.slice(
       0,
       Math.max(
@@ -55,4 +64,13 @@ export class RetryProcessor {
     };
     return !this.#rowOf(record, asItWas).equals(row);
   }
+}
+
+/** Whether the result lacks a step that the open row has, or a wanted field that the row does not lack. */
+function openLoses({ steps }: FinishedOpen, result: RecordResult): boolean {
+  return steps.some(({ step, missing, providers }) => {
+    if (!providers.some(({ end }) => end === 'matched')) return false;
+    const lacks = result.open?.find((one) => one.step === step)?.missing ?? [];
+    return result[step as Step] === null || lacks.some((field) => !missing.includes(field));
+  });
 }

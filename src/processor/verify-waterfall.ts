@@ -128,7 +128,8 @@ export class VerifyWaterfall {
           : outcome.kind === 'failed' && outcome.unavailable === true
             ? 'unavailable'
             : 'failed';
-    contributions.push({ step: 'verify', provider, kind, fields: 0, isFirst: verdicts.length === 0 });
+    const code = outcome.kind === 'failed' ? { code: outcome.code } : {};
+    contributions.push({ step: 'verify', provider, kind, fields: 0, isFirst: verdicts.length === 0, ...code });
     if (outcome.kind === 'hit') verdicts.push({ provider, answer: outcome.answer });
     else progress.failure ??= outcome;
   }

@@ -7,15 +7,18 @@ import { storageOf } from '../storage/storage-of.ts';
 import { compressMember, MEMBER, ROW_GROUP, type MemberSize } from '../formats/compression/compressor.ts';
 import type * as rowGroups from '../formats/parquet/row-groups.ts';
 import type { RowGroupNote } from '../formats/parquet/row-groups.ts';
-import { resumeStates, type ResumeStates, type ResumePoint } from './resume-point.ts';
+import type { ResumePoint } from './resume-point.ts';
+import { digestsOf, resumeStates, sizesOf, type FinishedFiles, type SidePositions } from './row-files.ts';
 import type { RowFormat } from './row-format.ts';
+import { SideFiles, type SideOptions } from './side-files.ts';
 import { Tallying, type Tally } from './tally.ts';
 import { assert, present } from '../util/assert.ts';
 
 export interface OutputWriterOptions {
   readonly path: string;
-  readonly errorsPath: string;
-  /** The right of this run to write both files. */
+  /** The files of lines beside it. */
+  readonly side: SideOptions;
+  /** The right of this run to write the files. */
   readonly fence: Fence;
   readonly compression: Compression;
   readonly format: RowFormat;
@@ -23,8 +26,6 @@ export interface OutputWriterOptions {
   readonly mark: ResumePoint;
   /** The job has never run, so its files must not exist yet. */
   readonly isFirst?: boolean;
-  /** A line of the errors file for a `failed` or `invalid` record; null for other records. */
-  readonly errorLine: (record: InputRecord, result: RecordResult) => string | null;
   /** The size of a member of a compressed output, or of a row group. It must stay the same for the whole job. */
   readonly member?: MemberSize;
 }
@@ -33,7 +34,7 @@ export interface OutputWriterOptions {
 interface Place {
   readonly position: ResumePoint['position'];
   readonly rows: WritePosition;
-  readonly errors: WritePosition;
+  readonly side: SidePositions;
   readonly tally: Tally;
   /** The number of row groups before it. */
   readonly groups: number;
@@ -42,16 +43,11 @@ interface Place {
 /** Writes row groups, see `row-groups.ts`. */
 type ParquetFormat = typeof rowGroups;
 
-/** A complete output and its errors file. Digests in hex. */
-export interface FinishedRows {
+/** A complete output and the files of lines beside it. */
+export interface FinishedRows extends FinishedFiles {
   /** The point from which a longer run could continue. */
   readonly mark: ResumePoint;
-  readonly bytes: number;
-  readonly errorBytes: number;
-  readonly sha256: string;
-  readonly errorsSha256: string;
   readonly tally: Tally;
-  readonly kept?: ResumeStates;
 }
 
 /**
@@ -61,7 +57,7 @@ export interface FinishedRows {
 export class OutputWriter {
   readonly #options: OutputWriterOptions;
   readonly #rows: GrowingFile;
-  readonly #errors: GrowingFile;
+  readonly #side: SideFiles;
   readonly #tallying: Tallying;
   readonly #memberSize: MemberSize;
   /** Null for other formats than Parquet. */
@@ -77,10 +73,10 @@ export class OutputWriter {
   #compressingBytes = 0;
   #failure: { error: unknown } | null = null;
 
-  private constructor(options: OutputWriterOptions, rows: GrowingFile, errors: GrowingFile, parquet: ParquetFormat | null) {
+  private constructor(options: OutputWriterOptions, rows: GrowingFile, side: SideFiles, parquet: ParquetFormat | null) {
     this.#options = options;
     this.#rows = rows;
-    this.#errors = errors;
+    this.#side = side;
     this.#parquet = parquet;
     this.#groups = [...(options.mark.groups ?? [])];
     this.#memberSize = options.member ?? (parquet === null ? MEMBER : ROW_GROUP);
@@ -94,16 +90,11 @@ export class OutputWriter {
 
   /** @throws StorageError */
   static async open(options: OutputWriterOptions): Promise<OutputWriter> {
-    const { path, errorsPath, mark, fence, format, isFirst = false } = options;
+    const { path, side, mark, fence, format, isFirst = false } = options;
     const parquet = format.columns === undefined ? null : await import('../formats/parquet/row-groups.ts');
     const rows = await (await storageOf(path)).open(path, mark.bytes, mark.kept?.output, fence, isFirst);
     try {
-      return new OutputWriter(
-        options,
-        rows,
-        await (await storageOf(errorsPath)).open(errorsPath, mark.errorBytes, mark.kept?.errors, fence, isFirst),
-        parquet,
-      );
+      return new OutputWriter(options, rows, await SideFiles.open(side, mark, fence, isFirst), parquet);
     } catch (error) {
       await rows.close();
       throw error;
@@ -116,9 +107,10 @@ export class OutputWriter {
 
   /** Writes the next row without waiting. Call `room` before producing more results. */
   write(record: InputRecord, result: RecordResult): void {
-    const line = result === KEPT ? this.#keep(record) : this.#format(record, result);
+    if (result === KEPT) this.#push(present(record.finished, 'a kept row was written by a run before').row);
+    else this.#format(record, result);
     this.#last = record.end;
-    if (line !== null) this.#errors.append(Buffer.from(`${line}\n`));
+    this.#side.write(record, result);
     if (!this.#isInMembers) return;
     this.#memberRows++;
     if (this.#memberRows >= this.#memberSize.rows || this.#memberBytes >= this.#memberSize.bytes) this.#endMember();
@@ -128,7 +120,7 @@ export class OutputWriter {
   room(): Promise<void> | null {
     if (this.#failure !== null) throw this.#failure.error;
     if (this.#compressingBytes > 2 * this.#memberSize.bytes) return this.#compressing;
-    return this.#rows.room() ?? this.#errors.room();
+    return this.#rows.room() ?? this.#side.room();
   }
 
   /** Makes as much as possible durable. Returns the resume point. @throws StorageError */
@@ -138,14 +130,14 @@ export class OutputWriter {
     await this.#settleMembers();
     const place = at ?? this.#mark;
     await this.#rows.sync();
-    await this.#errors.sync();
+    await this.#side.sync();
     return this.#markAt(place);
   }
 
   /** Called when a checkpoint with this resume point is durable. Never throws. */
   async settled({ kept }: ResumePoint): Promise<void> {
     await this.#rows.settled(kept?.output);
-    await this.#errors.settled(kept?.errors);
+    await this.#side.settled(kept);
   }
 
   /** Writes the rest; for a compressed output the last, shorter member. @throws StorageError */
@@ -157,49 +149,35 @@ export class OutputWriter {
     await this.#settleMembers();
     if (this.#parquet !== null) this.#rows.append(this.#parquet.footerBytes(this.#options.format.columns ?? [], this.#groups));
     await this.#rows.sync();
-    await this.#errors.sync();
+    await this.#side.sync();
+    const sizes = sizesOf({ output: this.#rows.size, errors: this.#side.size('errors'), open: this.#side.size('open') });
+    const [output, errors, open] = [await this.#rows.sha256(), await this.#side.sha256('errors'), await this.#side.sha256('open')];
     return {
       mark: this.#markAt(place),
-      bytes: this.#rows.size,
-      errorBytes: this.#errors.size,
-      sha256: await this.#rows.sha256(),
-      errorsSha256: await this.#errors.sha256(),
+      ...sizes,
+      ...digestsOf({ output, errors, open }, sizes),
       tally: this.tally,
-      ...resumeStates(this.#rows.resumeState(this.#rows.position()), this.#errors.resumeState(this.#errors.position())),
+      ...this.#resumeStates(this.#rows.position(), this.#side.positions()),
     };
   }
 
-  /** Gives both files their final names. An errors file without a line is not published. @throws StorageError */
+  /** Gives all files their final names. @throws StorageError */
   async commit(): Promise<void> {
     await this.#rows.commit();
-    if (this.#errors.size > 0) {
-      await this.#errors.commit();
-    } else {
-      const { errorsPath, fence } = this.#options;
-      await this.#errors.discard();
-      await (await storageOf(errorsPath)).remove(errorsPath, fence);
-    }
+    await this.#side.commit();
   }
 
   /** Closes the partial files and leaves them for a resume. */
   async close(): Promise<void> {
     await this.#compressing.catch(() => undefined);
     await this.#rows.close();
-    await this.#errors.close();
+    await this.#side.close();
   }
 
-  /** Returns the record's line of the errors file, as `#keep` takes it. */
-  #format(record: InputRecord, result: RecordResult): string | null {
+  #format(record: InputRecord, result: RecordResult): void {
     this.#push(this.#options.format.row(record, result));
     if (record.finished === undefined) this.#tallying.add(result);
-    else this.#tallying.replaceFailed(result, record.finished.error);
-    return this.#options.errorLine(record, result);
-  }
-
-  #keep({ finished }: InputRecord): string | null {
-    const { row, error } = present(finished, 'a kept row was written by a run before');
-    this.#push(row);
-    return error?.line ?? null;
+    else this.#tallying.replace(result, record.finished);
   }
 
   get #isInMembers(): boolean {
@@ -220,7 +198,7 @@ export class OutputWriter {
     if (!this.#isInMembers) return;
     const rows = this.#member;
     const size = this.#memberBytes;
-    const after = { position: this.#last, errors: this.#errors.position(), tally: this.tally };
+    const after = { position: this.#last, side: this.#side.positions(), tally: this.tally };
     this.#member = [];
     this.#memberBytes = 0;
     this.#memberRows = 0;
@@ -257,20 +235,23 @@ export class OutputWriter {
     return {
       position: this.#last,
       rows: this.#rows.position(),
-      errors: this.#errors.position(),
+      side: this.#side.positions(),
       tally: this.tally,
       groups: this.#groups.length,
     };
   }
 
-  #markAt({ position, rows, errors, tally, groups }: Place): ResumePoint {
+  #markAt({ position, rows, side, tally, groups }: Place): ResumePoint {
     return {
       position,
-      bytes: rows.bytes,
-      errorBytes: errors.bytes,
+      ...sizesOf({ output: rows.bytes, errors: side.errors?.bytes ?? 0, open: side.open?.bytes ?? 0 }),
       tally,
       ...(this.#parquet === null ? {} : { groups: this.#groups.slice(0, groups) }),
-      ...resumeStates(this.#rows.resumeState(rows), this.#errors.resumeState(errors)),
+      ...this.#resumeStates(rows, side),
     };
+  }
+
+  #resumeStates(rows: WritePosition, side: SidePositions): Pick<ResumePoint, 'kept'> {
+    return resumeStates({ output: this.#rows.resumeState(rows), ...this.#side.resumeStates(side) });
   }
 }

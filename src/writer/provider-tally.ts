@@ -1,5 +1,5 @@
 /** The part of each provider in the rows of an output. Counted as rows leave, so that no resume counts a row twice. */
-import type { FinishedError } from '../formats/input-record.ts';
+import type { FinishedError, FinishedStep } from '../formats/input-record.ts';
 import type { Contribution } from '../processor/contribution.ts';
 import type { Step } from '../steps/registry.ts';
 
@@ -75,6 +75,22 @@ export class ProviderTallying {
         else counts.asked++;
       } else continue;
       this.#end(counts, one);
+    }
+  }
+
+  /** The lookups of an open row count no more. */
+  take(steps: readonly FinishedStep[]): void {
+    for (const { step, providers } of steps) {
+      const first = providers.find(({ end }) => end === 'matched');
+      for (const one of providers) {
+        const { end, fields = 0 } = one;
+        const counts = this.#of(step as Step, one.name);
+        counts.asked--;
+        counts[end as Contribution['kind']]--;
+        counts.fields -= fields;
+        if (fields > 0) counts.rows--;
+        if (one === first) counts.first--;
+      }
     }
   }
 

@@ -1,6 +1,6 @@
 /** The totals of the written rows. Rows are counted as they leave, so the totals always match the output. */
-import type { RecordOutcome, RecordResult } from '../processor/result.ts';
-import type { FinishedError } from '../formats/input-record.ts';
+import { isOpen, type RecordOutcome, type RecordResult } from '../processor/result.ts';
+import type { FinishedError, FinishedOpen, FinishedRow } from '../formats/input-record.ts';
 import { NamedCounts } from './named-counts.ts';
 import { ProviderTallying, type ProviderTally } from './provider-tally.ts';
 
@@ -14,6 +14,8 @@ export interface Tally {
   readonly errors?: Readonly<Record<string, number>>;
   /** Lookups that the rows needed, paid for or not. Left out for 0. */
   readonly lookups?: number;
+  /** Rows that lack a field because a provider gave no answer. Left out for 0. */
+  readonly open?: number;
   /** Left out for a job with one service. */
   readonly providers?: ProviderTally;
 }
@@ -32,6 +34,11 @@ export const EMPTY_TALLY: Tally = {
   verification: {},
 };
 
+/** Rows that a retry asks for. */
+export function leftToRetry({ outcomes: { failed }, open = 0 }: Pick<Tally, 'outcomes' | 'open'>): number {
+  return failed + open;
+}
+
 export class Tallying {
   #total: number;
   readonly #outcomes: Record<RecordOutcome, number>;
@@ -39,6 +46,7 @@ export class Tallying {
   readonly #errors: NamedCounts;
   readonly #providers: ProviderTallying;
   #lookups: number;
+  #open: number;
 
   constructor(from: Tally) {
     this.#total = from.total;
@@ -46,6 +54,7 @@ export class Tallying {
     this.#verification = new NamedCounts(from.verification);
     this.#errors = new NamedCounts(from.errors);
     this.#lookups = from.lookups ?? 0;
+    this.#open = from.open ?? 0;
     this.#providers = new ProviderTallying(from.providers);
   }
 
@@ -58,13 +67,33 @@ export class Tallying {
     this.#total++;
     this.#outcomes[result.outcome]++;
     this.#lookups += result.lookups ?? 0;
+    if (isOpen(result)) this.#open++;
     const { outcome, error, failure, verify } = result;
     if (outcome === 'failed' || outcome === 'invalid') this.#errors.add(errorName(failure?.step ?? null, failure?.code ?? error ?? ''), 1);
     if (verify !== null && outcome !== 'failed') this.#verification.add(String(verify.record['result']), 1);
   }
 
-  /** Counts a row that a retry has replaced. @param was its former line in the errors file; null when it had none */
-  replaceFailed(result: RecordResult, was: Pick<FinishedError, 'step' | 'code' | 'provider'> | null): void {
+  /** Counts a row that a retry has replaced. @param was its lines in the files beside the former output */
+  replace(result: RecordResult, { error, open }: Pick<FinishedRow, 'error' | 'open'>): void {
+    if (open === null) {
+      this.#replaceFailed(result, error);
+      return;
+    }
+    this.#take(open);
+    this.add(result);
+  }
+
+  /** An open row counts no more. */
+  #take({ outcome, verdict, steps }: FinishedOpen): void {
+    this.#total--;
+    this.#open--;
+    this.#outcomes[outcome as RecordOutcome]--;
+    if (verdict !== null) this.#verification.takeOne(verdict);
+    this.#lookups -= steps.flatMap(({ providers }) => providers).filter(({ end }) => end !== 'unavailable').length;
+    this.#providers.take(steps);
+  }
+
+  #replaceFailed(result: RecordResult, was: Pick<FinishedError, 'step' | 'code' | 'provider'> | null): void {
     this.#total--;
     this.#outcomes.failed--;
     // The failed row had counted its lookups.
@@ -75,8 +104,9 @@ export class Tallying {
   }
 
   /** Adds totals that were counted elsewhere. */
-  addAll({ total, outcomes, verification, errors = {}, lookups = 0, providers = {} }: Tally): void {
+  addAll({ total, outcomes, verification, errors = {}, lookups = 0, open = 0, providers = {} }: Tally): void {
     this.#providers.addAll(providers);
+    this.#open += open;
     this.#total += total;
     this.#lookups += lookups;
     for (const outcome of Object.keys(outcomes) as RecordOutcome[]) this.#outcomes[outcome] += outcomes[outcome] ?? 0;
@@ -92,6 +122,7 @@ export class Tallying {
       verification: this.#verification.snapshot(),
       errors: this.#errors.snapshot(),
       ...(this.#lookups === 0 ? {} : { lookups: this.#lookups }),
+      ...(this.#open === 0 ? {} : { open: this.#open }),
       ...(this.#providers.isEmpty ? {} : { providers: this.#providers.snapshot() }),
     };
   }

@@ -70,7 +70,7 @@ test('a signal drains a retry with 75 and the old output in place; status shows 
   expect(await started.ended).toMatchObject({ code: 75 });
   expect(await folder.read('out.csv')).toBe(old);
   expect((await folder.run(line('status'))).stdout).toMatch(
-    new RegExp(`^out: stopped, \\d+ % of [\\d,]+ records, retrying ${records.failed} failed records`),
+    new RegExp(`^out: stopped, \\d+ % of [\\d,]+ records, retrying: ${records.failed} records failed`),
   );
 
   expect(await folder.run(line('retry', { 'max-errors': '100%', progress: 'log' }))).toMatchObject({

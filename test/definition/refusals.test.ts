@@ -206,6 +206,12 @@ const CASES: readonly (readonly [string, 64 | 78, RegExp, Parameters<typeof sour
   [
     'same_file',
     64,
+    /^the output's \.open\.jsonl and input\.uri are the same file/,
+    { flags: { ...LEAST, input: 'x.csv.open.jsonl', output: 'x.csv' } },
+  ],
+  [
+    'same_file',
+    64,
     /^the output's \.partial and ledger\.uri are the same file/,
     { flags: { ...LEAST, output: 'x.csv', ledger: 'x.csv.partial' } },
   ],

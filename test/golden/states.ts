@@ -47,6 +47,12 @@ const refusing =
   ({ body }) =>
     names.some((name) => body.includes(name)) ? { status: 422, body: { code: 'refused_for_now' } } : null;
 
+/** Refuses these lookups where the call is meant. */
+const refusingAt =
+  (calls: RegExp, ...names: readonly string[]): Fault =>
+  (sent, number) =>
+    calls.test(sent.call) ? refusing(...names)(sent, number) : null;
+
 /** Rows that the checkpoint counts. */
 const rowsIn = (checkpoint: string): number =>
   checkpoint === '' ? 0 : (JSON.parse(checkpoint) as { mark: { tally: { total: number } } }).mark.tally.total;
@@ -141,6 +147,19 @@ export const GOLDEN_STATES: readonly GoldenState[] = [
       isDue: ({ held, answers }) => held > 0 && answers.includes('ticket-of-'),
     },
     next: FINISHES,
+  },
+  {
+    name: 'killed-retry-of-open-rows',
+    job: providers,
+    before: [{ args: RUN, fault: refusingAt(/^POST http:.*(?:late.*lookups|data.*enrich)$/, 'mia@', 'quin@') }],
+    ended: {
+      args: RETRY,
+      signal: 'SIGKILL',
+      // Without a ticket, which the vendor would keep for ten minutes.
+      fault: holding('POST http://late.golden.example/lookups'),
+      isDue: ({ held }) => held > 0,
+    },
+    next: [{ args: RETRY, code: 0 }],
   },
   {
     name: 'killed-with-batches',

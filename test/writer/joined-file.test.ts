@@ -29,15 +29,14 @@ async function write(rows: readonly Buffer[], header: Buffer | null, compression
   const path = join(folder, `out-${made++}`);
   const writer = await OutputWriter.open({
     path,
-    errorsPath: `${path}.errors`,
+    side: { errors: { path: `${path}.errors`, lineOf: () => null }, open: { path: `${path}.open`, lineOf: null } },
     fence: ALONE,
     compression,
     member: MEMBER,
     mark: START_MARK,
-    errorLine: () => null,
     format: { header, row: () => Buffer.alloc(0) },
   });
-  for (const [i, row] of rows.entries()) writer.write({ ...csvRecord([], i), finished: { row, error: null } }, KEPT);
+  for (const [i, row] of rows.entries()) writer.write({ ...csvRecord([], i), finished: { row, error: null, open: null } }, KEPT);
   const { bytes, sha256, mark } = await writer.finish();
   await writer.commit();
   return { path, version: '', bytes, sha256, fullBytes: mark.bytes, header: header !== null };

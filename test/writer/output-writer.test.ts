@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import * as fc from '../support/fast-check.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Compression } from '../../src/formats/input-record.ts';
+import type { Compression, InputRecord } from '../../src/formats/input-record.ts';
 import { NO_ANSWERS, type RecordOutcome, type RecordResult } from '../../src/processor/result.ts';
 import { START_MARK, type ResumePoint } from '../../src/writer/resume-point.ts';
 import { OutputWriter, type OutputWriterOptions } from '../../src/writer/output-writer.ts';
@@ -29,6 +29,8 @@ const resultOf = (i: number): RecordResult => ({
 });
 const lineOf = (i: number): string => `${i},${'x'.repeat((i * 37) % 90)}\n`;
 const isError = (i: number): boolean => ['failed', 'invalid'].includes(resultOf(i).outcome);
+const isOpenRow = (i: number): boolean => i % 3 === 0;
+const openOf = (i: number): string => `{"open":${i}}`;
 const errorOf = (i: number): string => `{"n":${i}}`;
 
 /** `number` is the record's position in the input, and equals its `end`. */
@@ -37,15 +39,22 @@ const format = (header: string | null): RowFormat => ({
   row: (record) => Buffer.from(lineOf(record.end.offset - 1)),
 });
 
+const lineIf =
+  (isMeant: (i: number) => boolean, text: (i: number) => string) =>
+  ({ end: { offset } }: InputRecord): string | null =>
+    isMeant(offset - 1) ? text(offset - 1) : null;
+
 function open(path: string, mark: ResumePoint, options: Partial<OutputWriterOptions> = {}): Promise<OutputWriter> {
   return OutputWriter.open({
     path,
-    errorsPath: `${path}.errors`,
+    side: {
+      errors: { path: `${path}.errors`, lineOf: lineIf(isError, errorOf) },
+      open: { path: `${path}.open`, lineOf: lineIf(isOpenRow, openOf) },
+    },
     fence: ALONE,
     compression: 'none',
     format: format('h\n'),
     mark,
-    errorLine: (record) => (isError(record.end.offset - 1) ? errorOf(record.end.offset - 1) : null),
     member: { rows: 5, bytes: 300 },
     ...options,
   });
@@ -75,6 +84,7 @@ function unzstd(bytes: Buffer): Buffer {
 interface Whole {
   readonly bytes: Buffer;
   readonly errors: string | null;
+  readonly open: string | null;
   readonly finished: Awaited<ReturnType<OutputWriter['finish']>>;
 }
 
@@ -83,7 +93,8 @@ async function finish(path: string, writer: OutputWriter): Promise<Whole> {
   await writer.commit();
   await writer.close();
   const errors = finished.errorBytes > 0 ? readFileSync(`${path}.errors`, 'utf8') : null;
-  return { bytes: readFileSync(path), errors, finished };
+  const open = (finished.openBytes ?? 0) > 0 ? readFileSync(`${path}.open`, 'utf8') : null;
+  return { bytes: readFileSync(path), errors, open, finished };
 }
 
 async function uninterrupted(n: number, options: Partial<OutputWriterOptions>): Promise<Whole> {
@@ -127,6 +138,7 @@ describe.each(['none', 'gzip', 'zstd'] as const)('OutputWriter, compression %s',
               await writer.close();
               appendFileSync(`${path}.partial`, garbage);
               appendFileSync(`${path}.errors.partial`, garbage);
+              appendFileSync(`${path}.open.partial`, garbage);
               // The resume point passes through the checkpoint as JSON.
               mark = JSON.parse(JSON.stringify(mark)) as ResumePoint;
               writer = await open(path, mark, options);
@@ -136,16 +148,16 @@ describe.each(['none', 'gzip', 'zstd'] as const)('OutputWriter, compression %s',
           while (next < n) write(writer, next++);
           const [whole, expected] = [await finish(path, writer), await uninterrupted(n, options)];
           expect(whole.bytes.equals(expected.bytes)).toBe(true);
-          expect(whole.errors).toBe(expected.errors);
+          expect([whole.errors, whole.open]).toEqual([expected.errors, expected.open]);
           expect(whole.finished).toEqual(expected.finished);
           const rows = [...Array(n).keys()];
           expect(plain(whole.bytes, compression)).toBe((header ?? '') + rows.map(lineOf).join(''));
-          expect(whole.errors ?? '').toBe(
+          const linesOf = (isMeant: (i: number) => boolean, text: (i: number) => string): string =>
             rows
-              .filter(isError)
-              .map((i) => `${errorOf(i)}\n`)
-              .join(''),
-          );
+              .filter(isMeant)
+              .map((i) => `${text(i)}\n`)
+              .join('');
+          expect([whole.errors ?? '', whole.open ?? '']).toEqual([linesOf(isError, errorOf), linesOf(isOpenRow, openOf)]);
           expect(whole.finished.tally).toMatchObject({
             total: n,
             outcomes: {
@@ -168,7 +180,7 @@ describe.each(['none', 'gzip', 'zstd'] as const)('OutputWriter, compression %s',
     expect(() => statSync(path)).toThrow('ENOENT');
     await writer.commit();
     await writer.close();
-    for (const file of [path, `${path}.errors`]) {
+    for (const file of [path, `${path}.errors`, `${path}.open`]) {
       expect(statSync(file).mode & 0o777).toBe(0o600);
       expect(() => statSync(`${file}.partial`)).toThrow('ENOENT');
     }
@@ -181,13 +193,18 @@ describe.each(['none', 'gzip', 'zstd'] as const)('OutputWriter, compression %s',
     expect(finished.bytes).toBe(bytes.length);
   });
 
-  it('removes the errors file of an earlier run when no record failed', async () => {
-    const path = join(folder, `out-${files++}`);
-    appendFileSync(`${path}.errors`, 'old\n');
-    const writer = await open(path, START_MARK, { compression });
-    write(writer, 0);
-    await finish(path, writer);
-    for (const file of [`${path}.errors`, `${path}.errors.partial`]) expect(() => statSync(file)).toThrow('ENOENT');
+  it('removes the errors file and the open rows of an earlier run when no record has a line, or can have one', async () => {
+    for (const lineOf of [() => null, null]) {
+      const path = join(folder, `out-${files++}`);
+      const beside = [`${path}.errors`, `${path}.open`];
+      for (const file of beside) appendFileSync(file, 'old\n');
+      const side = { errors: { path: `${path}.errors`, lineOf: () => null }, open: { path: `${path}.open`, lineOf } };
+      const writer = await open(path, START_MARK, { compression, side });
+      write(writer, 0);
+      const { finished } = await finish(path, writer);
+      expect(Object.keys(finished).filter((key) => key.startsWith('open'))).toEqual([]);
+      for (const file of beside.flatMap((name) => [name, `${name}.partial`])) expect(() => statSync(file)).toThrow('ENOENT');
+    }
   });
 });
 

@@ -1,8 +1,10 @@
 import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import { invalid, NO_ANSWERS } from '../../src/processor/result.ts';
-import { EMPTY_TALLY, Tallying } from '../../src/writer/tally.ts';
-import { result } from './samples.ts';
+import type { FinishedOpen } from '../../src/formats/input-record.ts';
+import { openLine } from '../../src/job/report/open-line.ts';
+import { EMPTY_TALLY, Tallying, type Tally } from '../../src/writer/tally.ts';
+import { csvRecord, manifestOf, result } from './samples.ts';
 
 const verdict = (name: string): Parameters<Tallying['add']>[0] => ({
   outcome: 'matched',
@@ -11,6 +13,14 @@ const verdict = (name: string): Parameters<Tallying['add']>[0] => ({
   verify: { record: { email: '', result: name, confidence: null, reason: null }, text: '' },
   failure: null,
 });
+
+/** A provider that only former rows asked has zeros. */
+function withoutZeros({ providers = {}, ...tally }: Tally): unknown {
+  const asked = Object.entries(providers).flatMap(([step, counts]) =>
+    Object.entries(counts).flatMap(([name, all]) => (Object.values(all).every((n) => n === 0) ? [] : [[`${step} ${name}`, all]])),
+  );
+  return { ...tally, providers: Object.fromEntries(asked) };
+}
 
 describe('Tallying', () => {
   it('adds up to the rows, whatever the service calls its verdicts and however often it is stored and read again', () => {
@@ -77,7 +87,10 @@ describe('Tallying', () => {
           const lasting = codes.filter((code) => code !== 'bad_row');
           const retried = lasting.slice(0, after.length);
           for (const [i, code] of retried.entries())
-            tallying.replaceFailed(after[i] === 'mended' ? verdict('risky') : failed('timeout'), { step: 'enrich', code });
+            tallying.replace(after[i] === 'mended' ? verdict('risky') : failed('timeout'), {
+              error: { line: '', step: 'enrich', code },
+              open: null,
+            });
           const now = [...lasting.slice(after.length), ...after.slice(0, retried.length).filter((code) => code !== 'mended')];
           const times = (of: readonly string[], code: string): number => of.filter((one) => one === code).length;
           const expected = {
@@ -88,6 +101,54 @@ describe('Tallying', () => {
           expect(tallying.snapshot().errors).toEqual(Object.fromEntries(Object.entries(expected).filter(([, n]) => n > 0)));
         },
       ),
+    );
+  });
+
+  it('counts a row that a retry has mended as if no provider had been away', () => {
+    const ends = ['matched', 'missed', 'failed', 'unavailable'] as const;
+    const row = fc
+      .record({
+        outcome: fc.constantFrom('matched' as const, 'no_match' as const),
+        contributions: fc.array(
+          fc.record({
+            step: fc.constantFrom('enrich' as const, 'verify' as const),
+            provider: fc.constantFrom('a', 'b', 'c'),
+            kind: fc.constantFrom(...ends),
+            fields: fc.nat(3),
+          }),
+          { maxLength: 4 },
+        ),
+        verdict: fc.option(fc.constantFrom('risky', 'unknown')),
+        isOpen: fc.boolean(),
+      })
+      .map(({ outcome, contributions, verdict: said, isOpen }): Parameters<Tallying['add']>[0] => {
+        const seen = new Set<string>();
+        const own = contributions
+          .toSorted((one, other) => (one.step < other.step ? -1 : 1))
+          .map((one) => {
+            const isFirst = !seen.has(one.step);
+            if (one.kind === 'matched') seen.add(one.step);
+            return { ...one, fields: one.kind === 'matched' ? one.fields : 0, isFirst };
+          });
+        return {
+          ...(said === null ? { ...verdict(''), verify: null } : verdict(said)),
+          outcome,
+          lookups: own.filter(({ kind }) => kind !== 'unavailable').length,
+          contributions: own,
+          ...(isOpen ? { open: [{ step: 'enrich', key: 'k', missing: ['title'] }] } : {}),
+        };
+      });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(row, row), { maxLength: 20 }), (rows) => {
+        const [retried, undisturbed] = [new Tallying(EMPTY_TALLY), new Tallying(EMPTY_TALLY)];
+        for (const [before] of rows) retried.add(before);
+        for (const [before, after] of rows) {
+          const line = openLine(manifestOf([]), csvRecord([]), before);
+          if (line !== null) retried.replace(after, { error: null, open: { line, ...(JSON.parse(line) as Omit<FinishedOpen, 'line'>) } });
+          undisturbed.add(line === null ? before : after);
+        }
+        expect(withoutZeros(retried.snapshot())).toEqual(withoutZeros(undisturbed.snapshot()));
+      }),
     );
   });
 

@@ -23,6 +23,8 @@ interface ListedJob {
   readonly exitCode: number | null;
   readonly records: number;
   readonly failed: number;
+  /** Rows that lack a field because a provider gave no answer. */
+  readonly open: number;
   readonly credits: number;
   /** RFC 3339; null when the checkpoint cannot be read. */
   readonly updatedAt: string | null;
@@ -43,33 +45,35 @@ export async function jobsCommand(folder: string, { json, room }: { readonly jso
     return EXIT.ok;
   }
   const now = Date.now();
-  const rows = jobs.map(({ job, state, exitCode, records, failed, credits, updatedAt, output }) => [
+  const rows = jobs.map(({ job, state, exitCode, records, failed, open, credits, updatedAt, output }) => [
     job,
     state === 'finished' && exitCode !== 0 ? `finished (${exitCode})` : state,
     updatedAt === null ? '' : `${duration(Math.max(0, now - Date.parse(updatedAt)))} ago`,
     count(records),
     count(failed),
+    count(open),
     count(credits),
     output,
   ]);
-  const lines = tableLines([['job', 'state', 'active', 'rows', 'failed', 'credits', 'output'], ...rows], room);
+  const lines = tableLines([['job', 'state', 'active', 'rows', 'failed', 'open', 'credits', 'output'], ...rows], room);
   process.stdout.write(`${lines.join('\n')}\n`);
   return EXIT.ok;
 }
 
 async function listed(folder: string, path: string): Promise<ListedJob> {
   const checkpoint = relative(folder, path);
-  const unknown = { exitCode: null, records: 0, failed: 0, credits: 0, updatedAt: null };
+  const unknown = { exitCode: null, records: 0, failed: 0, open: 0, credits: 0, updatedAt: null };
   const output = checkpoint.slice(0, -CHECKPOINT_SUFFIX.length);
   const found = await readCheckpoint(path).catch(() => null);
   if (found === null) return { job: printable(output), state: 'unreadable', ...unknown, output, checkpoint };
-  const { total, outcomes } = (found.result?.tally ?? found.mark.tally) satisfies Checkpoint['mark']['tally'];
+  const { total, outcomes, open = 0 } = (found.result?.tally ?? found.mark.tally) satisfies Checkpoint['mark']['tally'];
   return {
     job: printable(found.job),
     state: found.state === 'finished' ? 'finished' : (await currentHolder(`${path}.lock`, Date.now())) === null ? 'stopped' : 'running',
     exitCode: found.exitCode,
     records: total,
     failed: outcomes.failed,
+    open,
     credits: found.totals.credits,
     updatedAt: found.updatedAt,
     output: printable(output),

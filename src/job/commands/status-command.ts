@@ -10,7 +10,7 @@ import { statusOfShards, type ShardsStatus } from '../shards/status.ts';
 import { expectedRecords, recordsDone, shareDone, formatShare } from '../../checkpoint/expected-records.ts';
 import { newCheckpoint } from '../lifecycle/new-checkpoint.ts';
 import { LiveLines, sizeOf } from '../progress/live-lines.ts';
-import { summaryTable } from '../progress/summary.ts';
+import { leftText, summaryTable } from '../progress/summary.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { count, formatClock } from '../../util/display.ts';
 
@@ -19,7 +19,8 @@ const WATCH_EVERY_MS = 1_000;
 /**
  * Progress of a running, stopped or finished job, from its checkpoint. `--json`: the report's shape plus `state`
  * (`not_started`, `running`, `stopped`, `finished`) and `position`.
- * `retry`: during a retry, how many records had failed when it began; rows that it has not reached count as they were.
+ * `retry`: during a retry, how many records had failed and how many rows were open when it began. Rows that it has not reached count as
+ * they were.
  * `shards`: only for a job that runs in shards.
  */
 export async function statusCommand(job: CompiledJob, options: { json: boolean }): Promise<ExitCode> {
@@ -93,21 +94,21 @@ async function statusOf(job: CompiledJob, options: { json: boolean }): Promise<S
     mark: { position },
     retry,
   } = checkpoint;
-  const failed = retry?.before.result.tally.outcomes.failed ?? 0;
+  const before = retry?.before.result.tally ?? null;
   if (options.json) {
     const where =
       position === null
         ? null
         : { file: checkpoint.manifest.files[position.file]?.uri ?? null, line: position.line, offset: position.offset };
-    const failures = retry === null ? null : { failed };
-    const status = { ...report, state, position: where, share, expected, retry: failures, updatedAt: checkpoint.updatedAt };
+    const left = before === null ? null : { failed: before.outcomes.failed, ...(before.open === undefined ? {} : { open: before.open }) };
+    const status = { ...report, state, position: where, share, expected, retry: left, updatedAt: checkpoint.updatedAt };
     return { text: `${JSON.stringify(status)}\n`, state };
   }
   const held = state === 'running' && holder !== null ? ` by process ${holder.pid} on ${holder.host} since ${holder.since}` : '';
   const what =
-    retry === null
+    before === null
       ? `${count(report.records.total)} rows written`
-      : `retrying ${count(failed)} failed records (the output stays as it was until then)`;
+      : `retrying: ${leftText(before)} (the output stays as it was until then)`;
   const { goesOnAt } = report.quota;
   const until =
     goesOnAt === null || Date.parse(goesOnAt) <= Date.now()

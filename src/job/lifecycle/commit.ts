@@ -1,14 +1,15 @@
 /** From the last row to a finished job. Each step is durable before the next, so that a crash between two steps can be repaired. */
 import { servicePace } from '../../definition/job-provider.ts';
-import { writeCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import { writeCheckpoint, type Checkpoint, type FinishedOutput } from '../../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../../storage/fence.ts';
 import { InputError } from '../../util/errors.ts';
 import { damaged } from '../../storage/failure.ts';
 import { describeChange } from '../../reader/freeze.ts';
 import { partialPath } from '../../storage/names.ts';
-import type { GrowingFile } from '../../storage/storage.ts';
 import { storageOf } from '../../storage/storage-of.ts';
 import { START_MARK } from '../../writer/resume-point.ts';
+import { SIDE_FILES, type SideFile } from '../../definition/output-shape.ts';
+import { finishedFile, ROW_FILES, sizeOf, withoutGaps, type RowFile } from '../../writer/row-files.ts';
 import type { FinishedRows } from '../../writer/output-writer.ts';
 import type { Tally } from '../../writer/tally.ts';
 import { dropSpool } from './frozen-input.ts';
@@ -23,6 +24,8 @@ import { exists, isUnchanged } from './start-checks.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { judgeFinished } from '../commands/exit-code.ts';
 import { present } from '../../util/assert.ts';
+
+type RowPaths = Pick<JobPaths, RowFile>;
 
 /** @throws InputError when the input changed while it was read */
 export async function refuseChangedInput({ manifest, shard }: Checkpoint, { total }: Tally, limit: number | null): Promise<void> {
@@ -56,7 +59,7 @@ export function finishingCheckpoint(job: CompiledJob, latest: Checkpoint, finish
 }
 
 /**
- * Output and errors take their names, the report and its page are written, and the checkpoint says finished.
+ * The output and the files of lines beside it take their names, the report and its page are written, and the checkpoint says finished.
  * @throws StorageError, or 75 when the job was lost
  */
 export async function putInPlace(
@@ -82,28 +85,27 @@ export async function putInPlace(
  * @throws StorageError for a spool only
  */
 export async function dropRemains(paths: JobPaths, { manifest }: Checkpoint, fence: Fence): Promise<void> {
-  for (const path of [paths.output, paths.errors]) await (await storageOf(path)).dropUnfinished(path, fence);
+  for (const path of ROW_FILES.map((which) => paths[which])) await (await storageOf(path)).dropUnfinished(path, fence);
   await dropSpool(manifest, fence);
 }
 
-/** The versions of the two files under their names. They are read while the lock is held. */
+/** The versions of the files under their names. They are read while the lock is held. */
 async function inPlace(paths: JobPaths, result: Checkpoint['result']): Promise<Checkpoint['result']> {
   if (result === null) return null;
   const { kept: _, ...finished } = result;
-  const [output, errors] = [
-    await (await storageOf(paths.output)).version(paths.output),
-    finished.errorBytes === 0 ? undefined : await (await storageOf(paths.errors)).version(paths.errors),
-  ];
-  return output === undefined && errors === undefined ? finished : { ...finished, versions: { output, errors } };
+  const found: Partial<Record<RowFile, string | undefined>> = {};
+  for (const which of ROW_FILES) {
+    if (which === 'output' || sizeOf(finished, which) > 0) found[which] = await (await storageOf(paths[which])).version(paths[which]);
+  }
+  const versions = withoutGaps(found);
+  return Object.keys(versions).length === 0 ? finished : { ...finished, versions };
 }
 
 /** After a crash between the last checkpoint and the renames: gives the files the names that are missing. */
-export async function commitAgain(paths: JobPaths, checkpoint: Checkpoint, fence: Fence): Promise<void> {
+export async function commitAgain(paths: RowPaths, checkpoint: Checkpoint, fence: Fence): Promise<void> {
   const result = present(checkpoint.result, 'a job that is finishing has a result');
-  const { bytes, errorBytes, sha256, errorsSha256, kept } = result;
-  const [output, errors] = [await storageOf(paths.output), await storageOf(paths.errors)];
-  if ((await output.unfinished(paths.output)) !== null)
-    await commitWhole(await output.open(paths.output, bytes, kept?.output, fence), partialPath(paths.output), sha256);
+  const output = await storageOf(paths.output);
+  if ((await output.unfinished(paths.output)) !== null) await commitWhole(paths, 'output', result, fence);
   else if (!(await exists(paths.output)) || !(await isUnchanged(paths, 'output', result))) {
     throw new InputError(
       'output_missing',
@@ -112,18 +114,28 @@ export async function commitAgain(paths: JobPaths, checkpoint: Checkpoint, fence
       { hint: 'Put the file back, or run with --fresh: all rows are written again, and what was paid for is in the ledger.' },
     );
   }
-  const unfinished = (await errors.unfinished(paths.errors)) !== null;
-  if (errorBytes > 0 && unfinished)
-    await commitWhole(await errors.open(paths.errors, errorBytes, kept?.errors, fence), partialPath(paths.errors), errorsSha256);
-  if (errorBytes > 0) return;
-  if (unfinished) await (await errors.open(paths.errors, 0, undefined, fence)).discard();
-  await errors.remove(paths.errors, fence);
+  for (const which of SIDE_FILES) await commitLines(paths, which, result, fence);
 }
 
-async function commitWhole(file: GrowingFile, name: string, sha256: string): Promise<void> {
+async function commitLines(paths: RowPaths, which: SideFile, result: FinishedOutput, fence: Fence): Promise<void> {
+  const path = paths[which];
+  const storage = await storageOf(path);
+  const isUnfinished = (await storage.unfinished(path)) !== null;
+  if (sizeOf(result, which) > 0) {
+    if (isUnfinished) await commitWhole(paths, which, result, fence);
+    return;
+  }
+  if (isUnfinished) await (await storage.open(path, 0, undefined, fence)).discard();
+  await storage.remove(path, fence);
+}
+
+async function commitWhole(paths: RowPaths, which: RowFile, result: FinishedOutput, fence: Fence): Promise<void> {
+  const path = paths[which];
+  const { bytes, sha256 } = finishedFile(result, which);
+  const file = await (await storageOf(path)).open(path, bytes, result.kept?.[which], fence);
   try {
     await file.sync();
-    if ((await file.sha256()) !== sha256) throw damaged(name, 'is not what the report is to say');
+    if ((await file.sha256()) !== sha256) throw damaged(partialPath(path), 'is not what the report is to say');
     await file.commit();
   } finally {
     await file.close();

@@ -3,17 +3,20 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { temporaryOf } from '../../storage/fence.ts';
-import { splitPath } from '../../definition/output-shape.ts';
+import { sideFilePath, splitPath } from '../../definition/output-shape.ts';
 import { VERDICTS } from '../../steps/verify.ts';
 import { isShared, ledgerLocation, type LedgerLocation } from '../../definition/ledger-location.ts';
 import { withoutSecret } from '../../redis/uri.ts';
 import { isS3Uri } from '../../s3/uri.ts';
 import { partialPath, partOf } from '../../storage/names.ts';
+import { ROW_FILES } from '../../writer/row-files.ts';
 import type { CompiledJob, RunOptions } from '../../definition/compiled-job.ts';
 
 export interface JobPaths {
   readonly output: string;
   readonly errors: string;
+  /** Rows that lack a field because a provider gave no answer. */
+  readonly open: string;
   readonly report: string;
   /** The report as a page. */
   readonly reportPage: string;
@@ -48,7 +51,8 @@ export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>)
   const spool = join(scratch, `.millrace-stdin-${id}`);
   return {
     output,
-    errors: `${output}.errors.jsonl`,
+    errors: sideFilePath(output, 'errors'),
+    open: sideFilePath(output, 'open'),
     report: reportPath(job.output.uri),
     reportPage: `${output}.report.html`,
     checkpoint,
@@ -89,10 +93,25 @@ function absolute(uri: string): string {
   return isS3Uri(uri) ? uri : resolve(uri);
 }
 
+/** Files of the job that grow under another name until they are complete. */
+export function growingFiles(paths: JobPaths): string[] {
+  return [...ROW_FILES.map((which) => paths[which]), ...paths.splits];
+}
+
 /** Files of the job that take their names when they are complete. */
 export function renamedFiles(paths: JobPaths): string[] {
   const marker = paths.marker === null ? [] : [paths.marker];
-  return [paths.output, ...paths.splits, paths.errors, paths.report, paths.reportPage, ...marker, paths.checkpoint, paths.spool];
+  return [
+    paths.output,
+    ...paths.splits,
+    paths.errors,
+    paths.open,
+    paths.report,
+    paths.reportPage,
+    ...marker,
+    paths.checkpoint,
+    paths.spool,
+  ];
 }
 
 /** Recognises the job's own files, which its input glob must never match. */
@@ -100,7 +119,7 @@ export function ownFiles(paths: JobPaths): (absolutePath: string) => boolean {
   const own = new Set([...renamedFiles(paths), paths.lock, paths.ledger]);
   const prefixes = [paths.report, paths.reportPage, paths.checkpoint, paths.lock, paths.ledger, paths.spool].map((path) => `${path}.`);
   if (paths.sharedLedger !== null) prefixes.push(`${paths.sharedLedger.replace(/\/+$/, '')}/`);
-  for (const path of [paths.output, paths.errors, ...paths.splits]) own.add(partialPath(path));
+  for (const path of growingFiles(paths)) own.add(partialPath(path));
   for (const suffix of ['-wal', '-shm', '-journal']) own.add(`${paths.ledger}${suffix}`);
   return (path) =>
     own.has(path) ||

@@ -1,12 +1,14 @@
 import { InputError } from '../../util/errors.ts';
 import type { Readable } from '../../formats/compression/chunks.ts';
 import { readRecords } from '../../formats/read-records.ts';
-import type { FinishedError, FinishedPosition, InputManifest, InputRecord, Position } from '../../formats/input-record.ts';
+import type { FinishedError, FinishedOpen, FinishedPosition, InputManifest, InputRecord, Position } from '../../formats/input-record.ts';
 import { WrittenRows, type WrittenRowReader } from '../../formats/written-rows.ts';
 import type { Retry } from '../../checkpoint/checkpoint-file.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { RecordResult } from '../../processor/result.ts';
 import { rowFormat } from '../../writer/row-format.ts';
+import type { SideFile } from '../../definition/output-shape.ts';
+import { finishedFile } from '../../writer/row-files.ts';
 import type { JobPaths } from './paths.ts';
 
 /** The records that a retry reads in place of the input, and how it compares rows. */
@@ -20,37 +22,38 @@ export interface RetrySource {
 /** The source of a retry of this job. */
 export function retrySource(job: CompiledJob, paths: JobPaths, manifest: InputManifest, { before: { result } }: Retry): RetrySource {
   const { compression, format } = job.output;
-  const files: FinishedFiles = {
-    output: { uri: job.output.uri, path: paths.output, size: result.bytes, digest: result.versions?.output ?? result.sha256, compression },
-    errors: {
-      uri: paths.errors,
-      path: paths.errors,
-      size: result.errorBytes,
-      digest: result.versions?.errors ?? result.errorsSha256,
-      compression: 'none',
-    },
+  const { bytes, sha256, version } = finishedFile(result, 'output');
+  const besides = (which: SideFile): Readable | null => {
+    const { bytes: size, sha256: sha, version: stored } = finishedFile(result, which);
+    return size === 0 ? null : { uri: paths[which], path: paths[which], size, digest: stored ?? sha, compression: 'none' };
+  };
+  const files: WrittenFiles = {
+    output: { uri: job.output.uri, path: paths.output, size: bytes, digest: version ?? sha256, compression },
+    errors: besides('errors'),
+    open: besides('open'),
     format,
   };
   const rows = rowFormat(job, manifest);
   return { records: (from, signal) => retriedRecords(files, manifest, from, signal), rowOf: (record, found) => rows.row(record, found) };
 }
 
-/** The files that a finished run has written. */
-interface FinishedFiles {
+/** The files that a finished run has written; null for one without a line. */
+interface WrittenFiles {
   readonly output: Readable;
-  readonly errors: Readable;
+  readonly errors: Readable | null;
+  readonly open: Readable | null;
   readonly format: CompiledJob['output']['format'];
 }
 
 const BEGINNING: FinishedPosition = { rows: 0, offset: 0, frame: null, errors: 0 };
 
 /**
- * The records that have a row in a finished output, each with its row and its line in the errors file. Like `readRecords` it can begin at
- * the `end` of any of them.
+ * The records that have a row in a finished output, each with its row and its lines in the files beside it. Like `readRecords` it can
+ * begin at the `end` of any of them.
  * @throws InputError also when input and output do not fit together
  */
 async function* retriedRecords(
-  files: FinishedFiles,
+  files: WrittenFiles,
   manifest: InputManifest,
   from: Position | null,
   signal?: AbortSignal,
@@ -59,30 +62,28 @@ async function* retriedRecords(
   // csv and tsv have a header, and line ends within quotes.
   const isDelimited = files.format === 'csv' || files.format === 'tsv';
   const rows = await openRows(files, isDelimited, at, signal);
-  const errors = new ErrorLines(files.errors, at.errors, signal);
+  const errors = new LinesBeside(files.errors, at.errors, readError, signal);
+  const open = new LinesBeside(files.open, at.open ?? 0, readOpen, signal);
   let written = at.rows;
   try {
     if (from === null && isDelimited) await rows.next();
     await errors.next();
+    await open.next();
     for await (const batch of readRecords(manifest, from, signal)) {
       const merged: InputRecord[] = [];
       for (const record of batch) {
         const row = await rows.next();
         if (row === null) break;
         written++;
-        const error = errors.isOf(manifest, record) ? errors.current : null;
-        if (error !== null) await errors.next();
-        merged.push({
-          ...record,
-          end: { ...record.end, finished: { rows: written, ...rows.position, errors: errors.offset } },
-          finished: { row, error },
-        });
+        const finished = { row, error: await errors.take(manifest, record), open: await open.take(manifest, record) };
+        const before = { errors: errors.offset, ...(open.offset === 0 ? {} : { open: open.offset }) };
+        merged.push({ ...record, end: { ...record.end, finished: { rows: written, ...rows.position, ...before } }, finished });
       }
       if (merged.length > 0) yield merged;
       // A pilot's output ends before its input.
       if (merged.length < batch.length) break;
     }
-    if (errors.current !== null || (await rows.next()) !== null) {
+    if (!errors.isAtEnd || !open.isAtEnd || (await rows.next()) !== null) {
       throw new InputError(
         'input_changed',
         `the output has ${written} rows that fit the input, and more that do not: the input changed in its middle since it was read`,
@@ -92,11 +93,12 @@ async function* retriedRecords(
   } finally {
     await rows.close();
     await errors.close();
+    await open.close();
   }
 }
 
 async function openRows(
-  { output, format }: FinishedFiles,
+  { output, format }: WrittenFiles,
   isDelimited: boolean,
   at: FinishedPosition,
   signal: AbortSignal | undefined,
@@ -106,51 +108,67 @@ async function openRows(
   return new WrittenParquetRows(output, at, signal);
 }
 
-/** The lines of an errors file, one at a time. */
-class ErrorLines {
-  readonly #lines: WrittenRows;
-  #current: (FinishedError & { readonly file: string | null; readonly at: number }) | null = null;
+/** The record that a line beside the output is about. */
+interface LineOrigin {
+  readonly file: string | null;
+  readonly line: number;
+}
+
+/** The lines of a file beside an output, one at a time, in the order of the records. */
+class LinesBeside<T> {
+  readonly #lines: WrittenRows | null;
+  readonly #read: (line: string, parsed: object) => T;
+  #current: { readonly origin: LineOrigin; readonly content: T } | null = null;
   /** Where the current line begins, or the end of the file. */
   #offset: number;
 
-  constructor(file: Readable, offset: number, signal: AbortSignal | undefined) {
-    this.#lines = new WrittenRows(file, false, { offset, frame: null }, signal);
+  /** @param file null when it has no line @param read its own text, without the line end, and that as an object */
+  constructor(file: Readable | null, offset: number, read: (line: string, parsed: object) => T, signal: AbortSignal | undefined) {
+    this.#lines = file === null ? null : new WrittenRows(file, false, { offset, frame: null }, signal);
+    this.#read = read;
     this.#offset = offset;
   }
 
-  get current(): FinishedError | null {
-    return this.#current;
+  get isAtEnd(): boolean {
+    return this.#current === null;
   }
 
   get offset(): number {
     return this.#offset;
   }
 
-  isOf(manifest: InputManifest, record: InputRecord): boolean {
-    return this.#current !== null && this.#current.at === record.line && this.#current.file === (manifest.files[record.file]?.uri ?? null);
+  /** The line of a record; null when it has none. */
+  async take(manifest: InputManifest, { file, line }: InputRecord): Promise<T | null> {
+    const current = this.#current;
+    if (current === null || current.origin.line !== line) return null;
+    if (current.origin.file !== (manifest.files[file]?.uri ?? null)) return null;
+    await this.next();
+    return current.content;
   }
 
   async next(): Promise<void> {
+    if (this.#lines === null) return;
     this.#offset = this.#lines.position.offset;
-    const line = (await this.#lines.next())?.toString().trimEnd() ?? null;
-    if (line === null) {
+    const text = (await this.#lines.next())?.toString().trimEnd() ?? null;
+    if (text === null) {
       this.#current = null;
       return;
     }
-    const {
-      file,
-      line: at,
-      step,
-      code,
-      provider,
-    } = JSON.parse(line) as Omit<FinishedError, 'line'> & {
-      readonly file: string | null;
-      readonly line: number;
-    };
-    this.#current = { line, step, code, file, at, ...(provider === undefined ? {} : { provider }) };
+    const parsed = JSON.parse(text) as LineOrigin;
+    this.#current = { origin: { file: parsed.file, line: parsed.line }, content: this.#read(text, parsed) };
   }
 
-  close(): Promise<void> {
-    return this.#lines.close();
+  async close(): Promise<void> {
+    await this.#lines?.close();
   }
+}
+
+function readError(line: string, parsed: object): FinishedError {
+  const { step, code, provider } = parsed as Omit<FinishedError, 'line'>;
+  return { line, step, code, ...(provider === undefined ? {} : { provider }) };
+}
+
+function readOpen(line: string, parsed: object): FinishedOpen {
+  const { outcome, verdict, steps } = parsed as Omit<FinishedOpen, 'line'>;
+  return { line, outcome, verdict, steps };
 }

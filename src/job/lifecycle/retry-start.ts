@@ -6,6 +6,8 @@ import { silentTeller } from '../../ledger/options.ts';
 import { isShared } from '../../definition/ledger-location.ts';
 import type { InputManifest } from '../../formats/input-record.ts';
 import { START_MARK, type ResumePoint } from '../../writer/resume-point.ts';
+import { ROW_FILES, sizeOf } from '../../writer/row-files.ts';
+import { leftToRetry } from '../../writer/tally.ts';
 import { changedSince, readsStandardInput } from './frozen-input.ts';
 import { ledgerRights } from './ledger-rights.ts';
 import { jobLedger, type JobPaths } from './paths.ts';
@@ -83,7 +85,7 @@ export function beforeRetry(found: Checkpoint): Checkpoint {
 async function beginRetry(job: CompiledJob, paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {
   const { mark, finishedAt, exitCode } = found;
   const result = present(found.result, 'a finished job has a result');
-  if (result.tally.outcomes.failed === 0)
+  if (leftToRetry(result.tally) === 0)
     return {
       kind: 'done',
       checkpoint: { ...found, ...judgeFinished(job, result.tally) },
@@ -115,15 +117,16 @@ async function unchangedInput(found: Checkpoint, paths: JobPaths, options: Start
   });
 }
 
-/** A retry keeps rows of the output, and the errors file says which records failed: both must be as this job wrote them. */
+/** A retry keeps rows of the output, and the files beside it say which records to ask for: all must be as this job wrote them. */
 async function refuseChangedOutput(paths: JobPaths, result: FinishedOutput): Promise<void> {
-  for (const which of ['output', 'errors'] as const) {
+  for (const which of ROW_FILES) {
     const path = paths[which];
+    if (which !== 'output' && sizeOf(result, which) === 0) continue;
     if (!(await exists(path))) {
       const hint =
         which === 'output'
           ? 'Put it back; or write it again with millrace run, from the ledger, and then retry.'
-          : `It says which records failed: put it back to retry. ${FRESH_HINT}`;
+          : `It says which records ${which === 'open' ? 'lack a field' : 'failed'}: put it back to retry. ${FRESH_HINT}`;
       throw new InputError('output_missing', `${path} is gone`, { hint });
     }
     if (!(await isUnchanged(paths, which, result))) {

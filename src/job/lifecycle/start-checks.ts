@@ -3,6 +3,7 @@ import type { Checkpoint, FinishedOutput } from '../../checkpoint/checkpoint-fil
 import { ConfigError, InputError } from '../../util/errors.ts';
 import { isShared } from '../../definition/ledger-location.ts';
 import { partialPath } from '../../storage/names.ts';
+import { finishedFile, ROW_FILES, sizeOf, type RowFile } from '../../writer/row-files.ts';
 import { storageOf } from '../../storage/storage-of.ts';
 import { changedDefinition, type JobSoFar } from './changed-definition.ts';
 import type { JobPaths } from './paths.ts';
@@ -51,32 +52,30 @@ function changedName(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 
   return isSamePlace(found.output, paths.output) ? null : `output.uri was ${found.output} and is now ${paths.output}`;
 }
 
+/** The names of the unfinished files in a message. */
+const UNFINISHED: Readonly<Record<RowFile, string>> = {
+  output: 'the unfinished output',
+  errors: 'the unfinished errors file',
+  open: 'the unfinished file of open rows',
+};
+
 /** The damage that keeps the unfinished files from being resumed, with the file's name; null when they are as the checkpoint has them. */
-export async function unfinishedFlaw(
-  { output, errors }: JobPaths,
-  { mark: { bytes, errorBytes, kept } }: Checkpoint,
-): Promise<string | null> {
-  const ofOutput = await (await storageOf(output)).flaw(output, bytes, kept?.output);
-  if (ofOutput !== null) return `the unfinished output ${partialPath(output)} ${ofOutput}`;
-  const ofErrors = await (await storageOf(errors)).flaw(errors, errorBytes, kept?.errors);
-  return ofErrors === null ? null : `the unfinished errors file ${partialPath(errors)} ${ofErrors}`;
+export async function unfinishedFlaw(paths: JobPaths, { mark }: Checkpoint): Promise<string | null> {
+  for (const which of ROW_FILES) {
+    const path = paths[which];
+    const flaw = await (await storageOf(path)).flaw(path, sizeOf(mark, which), mark.kept?.[which]);
+    if (flaw !== null) return `${UNFINISHED[which]} ${partialPath(path)} ${flaw}`;
+  }
+  return null;
 }
 
 export async function exists(path: string): Promise<boolean> {
   return (await storageOf(path)).exists(path);
 }
 
-/** True while the finished output, or its errors file, is as this job has written it. */
-export async function isUnchanged(
-  paths: JobPaths,
-  which: 'output' | 'errors',
-  { bytes, errorBytes, sha256, errorsSha256, versions }: FinishedOutput,
-): Promise<boolean> {
-  const was =
-    which === 'output'
-      ? { bytes, sha256, version: versions?.output }
-      : { bytes: errorBytes, sha256: errorsSha256, version: versions?.errors };
-  return (await storageOf(paths[which])).isUnchanged(paths[which], was);
+/** True while the finished output, or a file of lines beside it, is as this job has written it. */
+export async function isUnchanged(paths: Pick<JobPaths, RowFile>, which: RowFile, result: FinishedOutput): Promise<boolean> {
+  return (await storageOf(paths[which])).isUnchanged(paths[which], finishedFile(result, which));
 }
 
 /** A shared ledger exists even when it is empty. */

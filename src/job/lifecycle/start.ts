@@ -5,11 +5,14 @@ import type { Fence } from '../../storage/fence.ts';
 import { ConfigError, InputError, MillraceError, StorageError, storageHint } from '../../util/errors.ts';
 import { compareManifests } from '../../reader/freeze.ts';
 import { serviceAddressIn } from './changed-definition.ts';
+import { SIDE_FILES } from '../../definition/output-shape.ts';
 import { storageOf } from '../../storage/storage-of.ts';
-import { resumeStates, type ResumePoint } from '../../writer/resume-point.ts';
+import type { ResumePoint } from '../../writer/resume-point.ts';
+import { resumeStates, ROW_FILES, sizeOf, type RowFile } from '../../writer/row-files.ts';
+import type { ResumeState } from '../../storage/storage.ts';
 import { changedSince, freezeJobInput, readsStandardInput, spooledBytes } from './frozen-input.ts';
 import { CHECKPOINT_SUFFIX } from '../../definition/compile-job.ts';
-import type { JobPaths } from './paths.ts';
+import { growingFiles, type JobPaths } from './paths.ts';
 import { beforeRetry, firstMark, resumeRetry } from './retry-start.ts';
 import { isSamePlace } from '../../util/files/same-place.ts';
 import {
@@ -142,8 +145,8 @@ export async function refuseForeignOutput(paths: JobPaths): Promise<void> {
   }
 }
 
-function resultFiles({ output, splits, errors, report, reportPage }: JobPaths): string[] {
-  return [output, ...splits, errors, report, reportPage];
+function resultFiles(paths: JobPaths): string[] {
+  return [...growingFiles(paths), paths.report, paths.reportPage];
 }
 
 /** A corrected address is the job's from now on. The quota of the other service is forgotten. */
@@ -211,10 +214,11 @@ export async function goOnAfterFinish(job: CompiledJob, paths: JobPaths, found: 
       hint: 'Move it away and run the same command: all of it is written again, and nothing is paid twice.',
     });
   }
-  if (!(await exists(paths.errors)) && (found.result.errorBytes ?? 0) > 0) {
+  for (const which of SIDE_FILES) {
+    if (sizeOf(found.result, which) === 0 || (await exists(paths[which]))) continue;
     return {
       ...go({ ...unfinished, mark: firstMark(unfinished) }),
-      notice: `the errors file ${paths.errors} is gone: all rows are written again, ${await fromWhat(job, paths)}`,
+      notice: `${paths[which]} is gone: all rows are written again, ${await fromWhat(job, paths)}`,
     };
   }
   return { ...go(unfinished), resumed: true, reopen: true };
@@ -226,9 +230,12 @@ export async function goOnAfterFinish(job: CompiledJob, paths: JobPaths, found: 
  */
 export async function reopenOutput(paths: JobPaths, { kept: before, ...mark }: ResumePoint, fence: Fence): Promise<ResumePoint> {
   try {
-    const output = await (await storageOf(paths.output)).reopen(paths.output, mark.bytes, before?.output?.sha, fence);
-    const errors = await (await storageOf(paths.errors)).reopen(paths.errors, mark.errorBytes, before?.errors?.sha, fence);
-    return { ...mark, ...resumeStates(output, errors) };
+    const states: Partial<Record<RowFile, ResumeState | undefined>> = {};
+    for (const which of ROW_FILES) {
+      const path = paths[which];
+      states[which] = await (await storageOf(path)).reopen(path, sizeOf(mark, which), before?.[which]?.sha, fence);
+    }
+    return { ...mark, ...resumeStates(states) };
   } catch (error) {
     if (error instanceof MillraceError) throw error;
     throw new StorageError('output_failed', `${paths.output} could not be copied to go on from: ${(error as Error).message}`, {

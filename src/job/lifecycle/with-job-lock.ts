@@ -4,7 +4,7 @@ import { JobLock } from '../../lock/job-lock.ts';
 import { storageOf } from '../../storage/storage-of.ts';
 import { runScope } from '../../util/run-scope.ts';
 import type { StopSignals } from '../../util/stop-signals.ts';
-import { renamedFiles, type JobPaths } from './paths.ts';
+import { growingFiles, renamedFiles, type JobPaths } from './paths.ts';
 import type { RunMessages } from '../progress/run-messages.ts';
 
 export interface LockingOptions {
@@ -75,7 +75,7 @@ export async function withJobLock<T>(
 async function takePossession(paths: JobPaths, lock: JobLock): Promise<void> {
   for (const path of renamedFiles(paths)) await (await storageOf(path)).sweep(path, lock);
   if (!lock.previousHolderMayReturn) return;
-  for (const path of [paths.output, paths.errors, ...paths.splits]) await (await storageOf(path)).revokeUnfinished(path, lock);
+  for (const path of growingFiles(paths)) await (await storageOf(path)).revokeUnfinished(path, lock);
   await (await storageOf(paths.checkpoint)).revokeText(paths.checkpoint, lock);
   await lock.filesReplaced();
 }

@@ -36,13 +36,14 @@ export function slackText(type: MessageType, { job, exitCode, error, report }: R
   ].join('\n');
 }
 
-function figures({ records, verification, credits, cost, startedAt, finishedAt }: Report): string {
+function figures({ records, verification, credits, cost, startedAt, finishedAt, open }: Report): string {
   const [matched, deliverable] = [matchRate({ outcomes: records }), deliverableRate({ verification })];
   return [
     `${count(records.total)} records`,
     ...(matched === null ? [] : [`${percent(matched)} matched`]),
     ...(deliverable === null ? [] : [`${percent(deliverable)} deliverable`]),
     ...(records.failed === 0 ? [] : [`${count(records.failed)} failed`]),
+    ...(open === undefined ? [] : [`${count(open)} open`]),
     `${count(credits)} credits${cost === undefined ? '' : ` (${moneyText(cost)})`}`,
     ...(finishedAt === null ? [] : [`in ${duration(Date.parse(finishedAt) - Date.parse(startedAt))}`]),
   ].join(', ');

@@ -1,13 +1,27 @@
 import { count, duration, printable } from '../../util/display.ts';
+import { sideFilePath } from '../../definition/output-shape.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
 import { moneyText } from '../../definition/credit-price.ts';
 import type { Report } from '../report/report.ts';
 import { SAMPLE_DATA } from './notices.ts';
 import { providerLines } from './provider-lines.ts';
 import { deliverableRate, matchRate } from '../../writer/rates.ts';
+import type { Tally } from '../../writer/tally.ts';
 
 /** Error codes that are shown. */
 const MOST_ERRORS = 3;
+
+/** Completes a number of open rows. */
+const OPEN_MEANS = 'lack a field: a provider was skipped or failed';
+
+/** The rows that a retry asks for, such as `12 records failed, 40 lack a field: a provider was skipped or failed`. */
+export function leftText({ outcomes: { failed }, open = 0 }: Pick<Tally, 'outcomes' | 'open'>): string {
+  const parts = [
+    ...(failed > 0 || open === 0 ? [`${count(failed)} records failed`] : []),
+    ...(open > 0 ? [`${count(open)} ${OPEN_MEANS}`] : []),
+  ];
+  return parts.join(', ');
+}
 
 /** The table at the end of a run, with the names of its files. */
 export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'errors' | 'output'> | null): string {
@@ -27,6 +41,7 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
     ...(records.skipped === undefined
       ? []
       : [['  skipped', count(records.skipped), `${share(records.skipped)} by input.where`.trim()] satisfies [string, string, string]]),
+    ...(report.open === undefined ? [] : [['open', count(report.open), OPEN_MEANS] satisfies [string, string, string]]),
     ...Object.entries(report.verification).map(([name, n]): [string, string, string] => [`  ${printable(name)}`, count(n), share(n)]),
     ...rate('match rate', matchRate({ outcomes: records }), 'of the records that were answered'),
     ...rate('deliverable', deliverableRate(report), 'of all verdicts'),
@@ -63,9 +78,11 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
   if (paths !== null) {
     lines.push(`Result: ${report.output.uri}`);
     lines.push(`Report: ${report.output.uri}.report.html (.report.json for programs)`);
-    if (records.failed + records.invalid > 0) lines.push(`Errors: ${report.output.uri}.errors.jsonl`);
-    if (records.failed > 0)
-      lines.push('To ask again for the failed ones, and for nothing else: millrace retry, with the same job and flags.');
+    if (records.failed + records.invalid > 0) lines.push(`Errors: ${sideFilePath(report.output.uri, 'errors')}`);
+    if (report.open !== undefined) lines.push(`Open: ${sideFilePath(report.output.uri, 'open')}`);
+    const left = [...(records.failed > 0 ? ['the failed ones'] : []), ...(report.open === undefined ? [] : ['what the open rows lack'])];
+    if (left.length > 0)
+      lines.push(`To ask again for ${left.join(' and ')}, and for nothing else: millrace retry, with the same job and flags.`);
   }
   return lines.join('\n');
 }

@@ -9,8 +9,7 @@ export function errorLine(manifest: InputManifest, record: InputRecord, result: 
   if (result.outcome !== 'failed' && result.outcome !== 'invalid') return null;
   const { failure } = result;
   return JSON.stringify({
-    file: manifest.files[record.file]?.uri ?? null,
-    line: record.line,
+    ...originOf(manifest, record),
     step: failure?.step ?? null,
     key: failure?.key ?? null,
     code: failure?.code ?? result.error,
@@ -19,4 +18,9 @@ export function errorLine(manifest: InputManifest, record: InputRecord, result: 
     ...(failure?.provider === undefined ? {} : { provider: failure.provider }),
     ...(record.raw === null ? {} : { raw: record.raw }),
   });
+}
+
+/** The record that a line beside the output is about: its file as the job names it, and its first line in it. */
+export function originOf(manifest: InputManifest, { file, line }: InputRecord): { readonly file: string | null; readonly line: number } {
+  return { file: manifest.files[file]?.uri ?? null, line };
 }

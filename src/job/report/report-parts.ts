@@ -4,7 +4,7 @@ import type { NotableCall } from '../../checkpoint/notable-calls.ts';
 import type { PreviousRun } from '../../checkpoint/previous-run.ts';
 import type { LoggedWait } from '../../checkpoint/wait-log.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
-import { splitPath } from '../../definition/output-shape.ts';
+import { sideFilePath, splitPath } from '../../definition/output-shape.ts';
 import { VERDICTS } from '../../steps/verify.ts';
 import type { InputFile } from '../../formats/input-record.ts';
 import { deliverableRate, matchRate } from '../../writer/rates.ts';
@@ -93,6 +93,8 @@ export interface ReportFiles {
   readonly page: string;
   /** Null when no record failed and none is invalid. */
   readonly errors: string | null;
+  /** Left out while no row is open. */
+  readonly open?: string;
   readonly checkpoint: string;
   /** The files of `output.split`. */
   readonly verdicts: readonly string[];
@@ -101,7 +103,7 @@ export interface ReportFiles {
 /** Null for a run to standard output. */
 export function filesOf(
   { output: { uri, split }, checkpoint }: Pick<CompiledJob, 'output' | 'checkpoint'>,
-  { records, verification }: Pick<PreviousRun, 'records' | 'verification'>,
+  { records, verification, open = 0 }: Pick<PreviousRun, 'records' | 'verification'> & { readonly open?: number },
 ): ReportFiles | null {
   if (uri === '-') return null;
   const verdicts = split === null ? [] : VERDICTS.filter((verdict) => (verification[verdict] ?? 0) > 0);
@@ -109,7 +111,8 @@ export function filesOf(
     output: uri,
     report: `${uri}.report.json`,
     page: `${uri}.report.html`,
-    errors: records.failed + records.invalid > 0 ? `${uri}.errors.jsonl` : null,
+    errors: records.failed + records.invalid > 0 ? sideFilePath(uri, 'errors') : null,
+    ...(open === 0 ? {} : { open: sideFilePath(uri, 'open') }),
     checkpoint: checkpoint.uri,
     verdicts: verdicts.map((verdict) => splitPath(uri, verdict)),
   };

@@ -94,6 +94,8 @@ export interface Report extends Figures {
   readonly providers?: ReportedProviders;
   /** Answers came from sample data: they say nothing about real people. Left out otherwise. */
   readonly sampleData?: true;
+  /** Rows that lack a field because a provider was skipped or failed. Left out while there is none. */
+  readonly open?: number;
 }
 
 /** The parts of a job that its report names. */
@@ -150,10 +152,11 @@ export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: numbe
     timeline: timelineOf(totals.series, totals.waits.list),
     slowest: reportedCalls(totals.notable?.slowest, manifest.files),
     mostRetried: reportedCalls(totals.notable?.mostRetried, manifest.files),
-    files: filesOf(job, counted),
+    files: filesOf(job, { ...counted, open: tally.open ?? 0 }),
     duplicateLookups: Math.max(0, (tally.lookups ?? 0) - totals.lookups.unique),
     ...(providers === null ? {} : { providers }),
     ...(totals.isSample === true ? { sampleData: true as const } : {}),
+    ...(tally.open === undefined ? {} : { open: tally.open }),
   };
 }
 

@@ -5,7 +5,6 @@ import { writeCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-fi
 import { isShared } from '../../definition/ledger-location.ts';
 import type { CompiledJob, RunOptions } from '../../definition/compiled-job.ts';
 import { openRunLedger } from '../../ledger/open-run-ledger.ts';
-import { count } from '../../util/display.ts';
 import { EXIT, StorageError, type ExitCode } from '../../util/errors.ts';
 import { runScope } from '../../util/run-scope.ts';
 import { OutputWriter } from '../../writer/output-writer.ts';
@@ -22,8 +21,11 @@ import { type DecideStart, type Start, type StartOptions } from '../lifecycle/st
 import { withJobLock, type HeldJob } from '../lifecycle/with-job-lock.ts';
 import { warnOfIdleVerify, warnOfMissesAlone } from '../progress/notices.ts';
 import type { Reporter } from '../progress/reporter.ts';
+import { leftText } from '../progress/summary.ts';
 import { errorLine } from '../report/error-line.ts';
+import { openLine } from '../report/open-line.ts';
 import { buildReport } from '../report/report.ts';
+import { mayLeaveOpen } from '../../definition/waterfall.ts';
 import { dropDamagedPlan, leaveShards } from '../shards/in-one-piece.ts';
 import { ownRpm } from '../shards/shard-job.ts';
 import type { RunDestination } from './destination.ts';
@@ -127,8 +129,7 @@ async function runFrom(
   await writeCheckpoint(paths.checkpoint, checkpoint, lock);
   if (fresh) await dropDamagedPlan(paths, lock);
   if (checkpoint.retry !== null) {
-    const failed = count(mark.tally.outcomes.failed);
-    reporter.info('retrying', `${start.resumed ? 'a retry was under way and goes on' : 'retrying'}: ${failed} records failed`);
+    reporter.info('retrying', `${start.resumed ? 'a retry was under way and goes on' : 'retrying'}: ${leftText(mark.tally)}`);
   }
   return runPipeline({
     ...context,
@@ -152,13 +153,15 @@ function jobFiles({ job, paths, lock }: HeldJob, checkpoint: Checkpoint, isFirst
     openWriter: () =>
       OutputWriter.open({
         path: paths.output,
-        errorsPath: paths.errors,
+        side: {
+          errors: { path: paths.errors, lineOf: (record, result) => errorLine(manifest, record, result) },
+          open: { path: paths.open, lineOf: mayLeaveOpen(job) ? (record, result) => openLine(manifest, record, result) : null },
+        },
         fence: lock,
         compression: job.output.compression,
         format: withoutHeader(rowFormat(job, manifest), shard),
         mark: checkpoint.mark,
         isFirst,
-        errorLine: (record, result) => errorLine(manifest, record, result),
       }),
     saveCheckpoint: (latest) => writeCheckpoint(paths.checkpoint, latest, lock),
     finish: async (writer) => {

@@ -4,6 +4,7 @@ import { withJobLock, type LockingOptions } from '../lifecycle/with-job-lock.ts'
 import { renamedFiles, type JobPaths } from '../lifecycle/paths.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { pathsOf } from './parts.ts';
+import { ROW_FILES } from '../../writer/row-files.ts';
 import { shardJob } from './shard-job.ts';
 import type { ShardPlan } from './shard-plan.ts';
 
@@ -29,9 +30,9 @@ export async function clearShards(
   await (await storageOf(paths.shards)).remove(paths.shards, fence);
 }
 
-/** Removes an unfinished output and its unfinished errors file. @throws StorageError, or 75 when the job was lost */
+/** Removes an unfinished output, and the unfinished files of lines beside it. @throws StorageError, or 75 when the job was lost */
 export async function clearUnfinished(paths: JobPaths, fence: Fence): Promise<void> {
-  for (const path of [paths.output, paths.errors]) {
+  for (const path of ROW_FILES.map((which) => paths[which])) {
     const storage = await storageOf(path);
     if ((await storage.unfinished(path)) !== null) await (await storage.open(path, 0, undefined, fence)).discard();
   }

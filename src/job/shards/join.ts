@@ -5,8 +5,10 @@ import type { JobLock } from '../../lock/job-lock.ts';
 import { InputError } from '../../util/errors.ts';
 import { Ledger } from '../../ledger/ledger.ts';
 import { isShared } from '../../definition/ledger-location.ts';
-import { joinParts, type RowsFile } from '../../writer/joined-file.ts';
-import { resumeStates, START_MARK } from '../../writer/resume-point.ts';
+import type { SideFile } from '../../definition/output-shape.ts';
+import { joinParts, type JoinedFile, type RowsFile } from '../../writer/joined-file.ts';
+import { START_MARK } from '../../writer/resume-point.ts';
+import { digestsOf, finishedFile, resumeStates, ROW_FILES, sizeOf, sizesOf, type RowFile } from '../../writer/row-files.ts';
 import { findPreviousRun } from '../lifecycle/find-previous-run.ts';
 import { commitAgain, finishingCheckpoint, putInPlace } from '../lifecycle/commit.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
@@ -17,6 +19,9 @@ import type { ShardState } from './parts.ts';
 import type { ShardPlan } from './shard-plan.ts';
 import { present } from '../../util/assert.ts';
 
+/** A file of lines that no row has a line in: it is not published. */
+const NO_LINES: JoinedFile = { bytes: 0, sha256: '', kept: undefined };
+
 interface Finished {
   readonly paths: JobPaths;
   readonly checkpoint: Checkpoint;
@@ -24,9 +29,9 @@ interface Finished {
 }
 
 /**
- * Joins the parts of all shards into the job's own output, errors file, report and checkpoint. A crash before the checkpoint says
- * `finishing` leads to a new join; after that, `finishJoin` does the rest. The parts stay until then, because S3 copies them only when the
- * output takes its name.
+ * Joins the parts of all shards into the job's own output, the files of lines beside it, report and checkpoint. A crash before the
+ * checkpoint says `finishing` leads to a new join; after that, `finishJoin` does the rest. The parts stay until then, because S3 copies
+ * them only when the output takes its name.
  * @throws InputError when a part is not as its shard wrote it, StorageError, 75 when the job was lost, the signal's reason
  */
 export async function joinShards(
@@ -39,8 +44,7 @@ export async function joinShards(
 ): Promise<Checkpoint> {
   const finished = parts.map(finishedPart);
   for (const part of finished) {
-    await refuseOther(part, 'output');
-    if (part.result.errorBytes > 0) await refuseOther(part, 'errors');
+    for (const which of ROW_FILES) if (which === 'output' || sizeOf(part.result, which) > 0) await refuseOther(part, which);
   }
   const { compression, format } = job.output;
   const common = { fence: lock, signal, quoted: format !== 'jsonl' };
@@ -50,7 +54,13 @@ export async function joinShards(
     compression,
     parts: finished.map((part, i) => rowsOf(part, i === 0 && format !== 'jsonl')),
   });
-  const errors = await joinParts({ ...common, path: paths.errors, compression: 'none', parts: finished.map(errorsOf) });
+  const joinLines = async (which: SideFile): Promise<JoinedFile> => {
+    const lines = finished.map((part) => linesOf(part, which)).filter(({ bytes }) => bytes > 0);
+    return lines.length === 0 ? NO_LINES : joinParts({ ...common, path: paths[which], compression: 'none', parts: lines });
+  };
+  const files = { output, errors: await joinLines('errors'), open: await joinLines('open') };
+  const sizes = sizesOf(mapFiles(files, ({ bytes }) => bytes));
+  const kept = resumeStates(mapFiles(files, (file) => file.kept));
   const sum = joinedCheckpoint(
     job,
     paths,
@@ -63,18 +73,12 @@ export async function joinShards(
     previous: await findPreviousRun(job, sum.startedAt),
   };
   // The input position of a compressed output's last full member is unknown: a longer run writes all rows again, from the ledger.
-  const mark =
-    compression === 'none'
-      ? { ...joined.mark, bytes: output.bytes, errorBytes: errors.bytes, ...resumeStates(output.kept, errors.kept) }
-      : START_MARK;
-  const result = {
-    bytes: output.bytes,
-    errorBytes: errors.bytes,
-    sha256: output.sha256,
-    errorsSha256: errors.sha256,
-    tally: joined.mark.tally,
-    ...resumeStates(output.kept, errors.kept),
-  };
+  const mark = compression === 'none' ? { ...joined.mark, ...sizes, ...kept } : START_MARK;
+  const digests = digestsOf(
+    mapFiles(files, ({ sha256 }) => sha256),
+    sizes,
+  );
+  const result = { ...sizes, ...digests, tally: joined.mark.tally, ...kept };
   const finishing = finishingCheckpoint(job, joined, { mark, ...result });
   await writeCheckpoint(paths.checkpoint, finishing, lock);
   return finishJoin(job, paths, finishing, lock);
@@ -114,18 +118,16 @@ function rowsOf({ paths, checkpoint, result }: Finished, header: boolean): RowsF
   };
 }
 
-function errorsOf({ paths, result }: Finished): RowsFile {
-  return {
-    path: paths.errors,
-    version: result.versions?.errors ?? '',
-    bytes: result.errorBytes,
-    sha256: result.errorsSha256,
-    fullBytes: result.errorBytes,
-    header: false,
-  };
+function linesOf({ paths, result }: Finished, which: SideFile): RowsFile {
+  const { bytes, sha256, version = '' } = finishedFile(result, which);
+  return { path: paths[which], version, bytes, sha256, fullBytes: bytes, header: false };
 }
 
-async function refuseOther({ paths, result }: Finished, which: 'output' | 'errors'): Promise<void> {
+function mapFiles<T, U>(files: Readonly<Record<RowFile, T>>, of: (file: T) => U): Readonly<Record<RowFile, U>> {
+  return { output: of(files.output), errors: of(files.errors), open: of(files.open) };
+}
+
+async function refuseOther({ paths, result }: Finished, which: RowFile): Promise<void> {
   if ((await exists(paths[which])) && (await isUnchanged(paths, which, result))) return;
   throw new InputError('output_not_ours', `${paths[which]} is not as its shard wrote it, or gone`, {
     hint: 'Remove the output of that shard and run it again: its rows are written again, from the ledger.',

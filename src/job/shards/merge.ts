@@ -3,6 +3,7 @@ import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { RunTotals } from '../../checkpoint/run-totals.ts';
 import type { SavedBurst, SavedQuota } from '../../limiter/saved-quota.ts';
 import { joinRecent } from '../../limiter/recent-slots.ts';
+import { sizesOf } from '../../writer/row-files.ts';
 import { EMPTY_TALLY, Tallying } from '../../writer/tally.ts';
 import { MAX_SLOTS } from '../../checkpoint/call-series.ts';
 import { joinSlots, storeSlots, readSlots } from '../../checkpoint/call-slots.ts';
@@ -29,8 +30,11 @@ export function joinedCheckpoint(job: CompiledJob, paths: JobPaths, plan: ShardP
     mark: {
       // The last row of all is the last row of the last shard that has rows.
       position: shards.findLast(({ mark }) => mark.tally.total > 0)?.mark.position ?? null,
-      bytes: sum(({ mark }) => mark.bytes),
-      errorBytes: sum(({ mark }) => mark.errorBytes),
+      ...sizesOf({
+        output: sum(({ mark }) => mark.bytes),
+        errors: sum(({ mark }) => mark.errorBytes),
+        open: sum(({ mark }) => mark.openBytes ?? 0),
+      }),
       tally: tallying.snapshot(),
     },
     totals: addTotals(

@@ -13,6 +13,7 @@ describe('the files of a job', () => {
     expect(pathsOf()).toMatchObject({
       output: '/data/out.csv',
       errors: '/data/out.csv.errors.jsonl',
+      open: '/data/out.csv.open.jsonl',
       report: '/data/out.csv.report.json',
       reportPage: '/data/out.csv.report.html',
       checkpoint: '/data/out.csv.checkpoint.json',
@@ -50,6 +51,8 @@ describe('the files of a job', () => {
       `${output}.partial.0a1b2c3d.17`,
       `${output}.partial.0a1b2c3d.upload`,
       `${output}.errors.jsonl.partial.0a1b2c3d.1`,
+      `${output}.open.jsonl`,
+      `${output}.open.jsonl.partial.0a1b2c3d.1`,
       paths.lock,
       paths.report,
       paths.reportPage,

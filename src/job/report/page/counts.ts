@@ -4,7 +4,7 @@ import { moneyText } from '../../../definition/credit-price.ts';
 import { count, duration } from '../../../util/display.ts';
 import type { Report } from '../report.ts';
 import type { PageData } from './page-data.ts';
-import { figure, numbers } from './tables.ts';
+import { figure, inline, numbers } from './tables.ts';
 import { codeElement, points, share } from './words.ts';
 
 const OUTCOMES = [
@@ -49,7 +49,12 @@ export function outcomes({ report }: PageData): string {
   return `${chart}${numbers(
     ['Outcome', 'Records', 'Share', ...comparedHead(report)],
     [...rows, ['All', figure('records.total', count(total)), '', ...last]],
-  )}`;
+  )}${openRows(report)}`;
+}
+
+function openRows({ open, records: { total } }: Report): string {
+  if (open === undefined) return '';
+  return `<p>Open: ${inline('open', count(open))} rows (${share(open, total)}) lack a field, because a provider was skipped or failed.</p>`;
 }
 
 export function verdicts({ report }: PageData): string {

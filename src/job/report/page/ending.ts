@@ -1,4 +1,5 @@
 /** How the job ended, and what to do about it, as docs/exit-codes.md has it. Pure. */
+import { sideFilePath } from '../../../definition/output-shape.ts';
 import type { Report } from '../report.ts';
 import { count } from '../../../util/display.ts';
 import { codeElement, linkBeside, named } from './words.ts';
@@ -16,9 +17,10 @@ export function endingOf({
   exitReasons = [],
   records,
   output,
-}: Pick<Report, 'exitCode' | 'exitReasons' | 'records' | 'output'>): Ending {
+  open,
+}: Pick<Report, 'exitCode' | 'exitReasons' | 'records' | 'output' | 'open'>): Ending {
   const { failed, invalid } = records;
-  const errors = linkBeside(`${output.uri}.errors.jsonl`);
+  const errors = linkBeside(sideFilePath(output.uri, 'errors'));
   const next = [
     ...(failed > 0
       ? [
@@ -26,6 +28,12 @@ export function endingOf({
             'with the same job and flags, asks again for these and for nothing else.',
         ]
       : []),
+    ...(open === undefined
+      ? []
+      : [
+          `${linkBeside(sideFilePath(output.uri, 'open'))} names each row that lacks a field because a provider was skipped or failed. ` +
+            `${codeElement('millrace retry')} asks the providers that gave no answer, and no other.`,
+        ]),
     ...(invalid > 0
       ? [
           `${errors} names each invalid record with its line: there was nothing to look ` +

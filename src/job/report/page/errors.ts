@@ -3,6 +3,7 @@ import { prose } from '../../../util/html.ts';
 import { count } from '../../../util/display.ts';
 import { explainRecordError } from '../record-errors.ts';
 import { inOrder, sumOf } from './counts.ts';
+import { sideFilePath } from '../../../definition/output-shape.ts';
 import type { PageData } from './page-data.ts';
 import { figure, texts } from './tables.ts';
 import { codeElement, linkBeside, named } from './words.ts';
@@ -21,7 +22,7 @@ export function errors({ report: { records, output, errors: counted } }: PageDat
     unknown > 0 ? `<p class="note">Of ${count(unknown)} more the code is not counted: an earlier version of Millrace wrote them.</p>` : '';
   return (
     `<p>Failed and invalid records by step and code (${codeElement('input')}: nothing was asked for the record). ` +
-    `${linkBeside(`${output.uri}.errors.jsonl`)} has each of them, with its line.</p>` +
+    `${linkBeside(sideFilePath(output.uri, 'errors'))} has each of them, with its line.</p>` +
     `${texts(['Step and code', 'Records', 'What happened, and what to do'], rows)}${note}`
   );
 }

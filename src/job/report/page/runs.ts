@@ -42,6 +42,7 @@ export function filesSection({ report: { files } }: PageData): string {
   const rows = [
     [linkBeside(files.output), 'the rows'],
     ...(files.errors === null ? [] : [[linkBeside(files.errors), 'each failed and invalid record, with its line and its code']]),
+    ...(files.open === undefined ? [] : [[linkBeside(files.open), 'each row that lacks a field, and the providers that gave no answer']]),
     ...files.verdicts.map((uri) => [linkBeside(uri), 'the rows of one verdict']),
     [linkBeside(files.report), 'this report for programs'],
     [codeElement(files.checkpoint), 'the state of the job; without it a run starts over'],

@@ -70,7 +70,7 @@ function matchRateOf(value: FlagValue | undefined): number | null {
 
 /** Refuses a job that several processes cannot share. */
 function checkShardable(
-  { input, output, namesProviders }: CompiledJob,
+  { input, output }: CompiledJob,
   { shard, fresh }: RunOptions,
   Refusal: typeof UsageError | typeof ConfigError,
 ): void {
@@ -78,10 +78,6 @@ function checkShardable(
   if (stream !== null)
     throw new Refusal('not_in_shards', `${stream} cannot be shared by several shards`, {
       hint: 'Name a file that all of them see, or leave --shard out.',
-    });
-  if (namesProviders)
-    throw new Refusal('not_in_shards', 'a job that names its providers runs in one piece', {
-      hint: 'Leave --shard out: the quotas of the providers bound its speed, and one process keeps up with them.',
     });
   if (fresh && shard?.index !== 0)
     throw new Refusal('not_in_shards', '--fresh starts the whole job over, which shard 0 does for all', {

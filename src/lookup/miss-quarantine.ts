@@ -29,7 +29,7 @@ export interface QuarantineState {
 }
 
 /** More forms than a service has. */
-const MOST_FORMS = 16;
+export const MOST_FORMS = 16;
 
 /** A lookup whose 404 is no miss yet. */
 interface UnprovenMiss {

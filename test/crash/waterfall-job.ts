@@ -20,8 +20,8 @@ export interface CrashWorld {
   readonly checks: StandIn;
   readonly watched: readonly Watched[];
   readonly job: ProviderJob;
-  /** Starts the command in a process of its own. */
-  start(): Started;
+  /** Starts the command, or one shard such as `0/3`, in a process of its own. */
+  start(shard?: string): Started;
   /** Calls that all providers together have seen. */
   calls(): number;
   /** Resolves after that many further calls. */
@@ -78,7 +78,7 @@ export async function makeCrashWorld(
     checks,
     watched,
     job,
-    start: () => folder.start(RUN, { env: keys(...NAMES) }),
+    start: (shard) => folder.start(shard === undefined ? RUN : [...RUN, '--shard', shard], { env: keys(...NAMES) }),
     calls,
     sees: (more) => {
       const target = calls() + more;

@@ -1,4 +1,5 @@
 /** The part of a plan about the providers that a job names. */
+import { ownRpm, ownWindows } from '../shards/shard-job.ts';
 import type { JobProvider } from '../../definition/compiled-job.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { Money } from '../../definition/credit-price.ts';
@@ -31,7 +32,7 @@ export interface ProvidersForecast {
  */
 export async function forecastProviders(
   job: CompiledJob,
-  checkpoint: Pick<Checkpoint, 'ledgerKey'>,
+  checkpoint: Pick<Checkpoint, 'ledgerKey' | 'shard'>,
   counts: PlanCounts,
   stated: number | null,
 ): Promise<ProvidersForecast> {
@@ -41,7 +42,7 @@ export async function forecastProviders(
   const rates = ratesFor(job, counts, ofLedger, stated);
   const forecasts = job.providers.map((provider): [string, ProviderForecast] => [
     provider.name,
-    providerForecast(provider, job, counts, rates, (requests) => timesOf(provider, job, requests)),
+    providerForecast(provider, job, counts, rates, (requests) => timesOf(provider, job, checkpoint, requests)),
   ]);
   const all = forecasts.map(([, one]) => one);
   const orders: Partial<Record<Step, OrderForecast>> = {};
@@ -69,15 +70,20 @@ export async function forecastProviders(
 }
 
 /** Operations with the same quota are counted together; those with another one run beside them. */
-function timesOf(provider: JobProvider, job: CompiledJob, requests: Readonly<Partial<Record<Step, number>>>): PlanTimes {
+function timesOf(
+  provider: JobProvider,
+  job: CompiledJob,
+  checkpoint: Pick<Checkpoint, 'shard'>,
+  requests: Readonly<Partial<Record<Step, number>>>,
+): PlanTimes {
   return longest(
     providerChannels(provider, job).map(({ quota, steps }) => {
-      const { rpm, windows } = paceOf(provider, quota);
+      const pace = paceOf(provider, quota);
       return planTimes(
         steps.reduce((sum, step) => sum + (requests[step] ?? 0), 0),
-        rpm,
-        true,
-        windows,
+        ownRpm(pace, checkpoint),
+        checkpoint.shard === null || pace.isShared,
+        ownWindows(pace, checkpoint),
       );
     }),
   );

@@ -2,6 +2,7 @@
  * One run of a job, from its parts to its end: `millrace run`, `millrace retry`, a run to standard output and each shard are this function.
  * `RecordLoop` moves the records through the parts; `RunState` names the states.
  */
+import type { TrustedElsewhere } from './service-doubt.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { spentText, withSpent } from '../../checkpoint/spent-totals.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
@@ -55,7 +56,7 @@ export interface PipelineOptions extends RunContext {
   /** Collects what the parts wait for, for the progress line and the log. */
   readonly waits: Waits;
   /** Whether another shard of the job trusts the service; null when the job has no other shard. */
-  readonly isTrustedElsewhere: (() => Promise<boolean>) | null;
+  readonly isTrustedElsewhere: TrustedElsewhere | null;
 }
 
 /** A retry sends its waiting addresses after each 8,192 rows of the output. The loop's window holds more rows than that. */

@@ -84,7 +84,9 @@ function ownSetup(provider: JobProvider, run: RunOfProviders): OwnSetup {
   const own = new CallBudget({
     maxCalls: provider.maxCalls,
     maxCredits: provider.maxCredits,
-    windowCalls: smallestClaimedWindow(providerChannels(provider, job).flatMap(({ quota }) => paceOf(provider, quota).windows)),
+    windowCalls: smallestClaimedWindow(
+      providerChannels(provider, job).flatMap(({ quota }) => ownWindows(paceOf(provider, quota), checkpoint)),
+    ),
     counters,
     uncounted: {
       calls: Math.max(0, state.callsAtMost - counters.allCalls),

@@ -16,7 +16,7 @@ import type { Counters } from './counters.ts';
 import { openCalls, type CallCounters, type Calls, type Channel, type ChannelOptions, type ServiceAccess } from './open-calls.ts';
 import { requestPace } from './request-pace.ts';
 import type { RunState } from './run-state.ts';
-import { ServiceDoubt } from './service-doubt.ts';
+import { ServiceDoubt, type TrustedElsewhere } from './service-doubt.ts';
 import type { ShapeWatch } from './shape-watch.ts';
 import type { Step } from '../../steps/registry.ts';
 
@@ -60,7 +60,7 @@ export interface RunContext {
   readonly ledger: RunLedger;
   readonly checkpoint: Checkpoint;
   readonly isRetry: boolean;
-  readonly isTrustedElsewhere: (() => Promise<boolean>) | null;
+  readonly isTrustedElsewhere: TrustedElsewhere | null;
   readonly abort: AbortSignal;
   /** A lookup was settled: requests that are not full may have to go now. */
   readonly onSettled: () => void;
@@ -84,13 +84,14 @@ export class RunProvider {
   /** @throws StorageError when the process may not open enough files */
   constructor(setup: ProviderSetup, shared: RunContext) {
     const { provider, limits, known, notices, counters } = setup;
+    const { isTrustedElsewhere } = shared;
     this.#setup = setup;
     this.#shared = shared;
     this.name = provider.name;
     this.counters = counters;
     const doubt = new ServiceDoubt({
       state: inWords(shared.state, setup),
-      isTrustedElsewhere: shared.isTrustedElsewhere,
+      isTrustedElsewhere: isTrustedElsewhere === null ? null : () => isTrustedElsewhere(provider.name),
       quarantine: () => this.quarantine,
       onTrusted: shared.onSettled,
     });

@@ -1,4 +1,5 @@
 /** A run whose output is a file: under the job lock, with checkpoints, from wherever the job stopped. */
+import type { TrustedElsewhere } from './service-doubt.ts';
 import { servicePace } from '../../definition/job-provider.ts';
 import { dirname } from 'node:path';
 import { writeCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-file.ts';
@@ -35,7 +36,7 @@ interface FileRun {
   readonly command: 'run' | 'retry';
   readonly decide: DecideStart;
   /** See `PipelineOptions`. */
-  readonly isTrustedElsewhere: (() => Promise<boolean>) | null;
+  readonly isTrustedElsewhere: TrustedElsewhere | null;
 }
 
 /**

@@ -2,6 +2,9 @@ import { oneKindOfAnswerError } from '../../pool/fatal-errors.ts';
 import type { MissQuarantine } from '../../lookup/miss-quarantine.ts';
 import type { RunState } from './run-state.ts';
 
+/** Whether another shard of the job trusts the provider of this name. */
+export type TrustedElsewhere = (provider: string) => Promise<boolean>;
+
 interface ServiceDoubtOptions {
   readonly state: Pick<RunState, 'isStopping' | 'stopFor'>;
   /** Whether another shard of the job trusts the service; null when the job has no other shard. */

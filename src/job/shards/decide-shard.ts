@@ -165,10 +165,13 @@ function beforeShards({
   creditsAtMost,
   trusted,
   answered,
+  missForms,
   spent,
+  providers,
   finishedAt,
 }: Checkpoint): Pick<ShardPlan, 'run' | 'startedAt' | 'before'> {
-  return { run, startedAt, before: { totals, callsAtMost, creditsAtMost, trusted, answered, spent, finishedAt } };
+  const known = { totals, callsAtMost, creditsAtMost, trusted, answered, missForms, spent, finishedAt };
+  return { run, startedAt, before: { ...known, ...(providers === undefined ? {} : { providers }) } };
 }
 
 /**

@@ -1,8 +1,10 @@
 /** The checkpoints of all shards as the one of the whole job. Pure. */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { RunTotals } from '../../checkpoint/run-totals.ts';
+import type { ProviderState } from '../../checkpoint/provider-state.ts';
 import type { SavedBurst, SavedQuota } from '../../limiter/saved-quota.ts';
-import { joinRecent } from '../../limiter/recent-slots.ts';
+import { joinRecent, type SavedSlots } from '../../limiter/recent-slots.ts';
+import { MOST_FORMS } from '../../lookup/miss-quarantine.ts';
 import { sizesOf } from '../../writer/row-files.ts';
 import { EMPTY_TALLY, Tallying } from '../../writer/tally.ts';
 import { MAX_SLOTS } from '../../checkpoint/call-series.ts';
@@ -37,20 +39,62 @@ export function joinedCheckpoint(job: CompiledJob, paths: JobPaths, plan: ShardP
       }),
       tally: tallying.snapshot(),
     },
-    totals: addTotals(
-      shards.map(({ totals }) => totals),
-      plan,
-    ),
-    trusted: plan.before?.trusted === true || shards.some(({ trusted }) => trusted),
-    answered: plan.before?.answered === true || shards.some(({ answered }) => answered),
-    spent: addSpent(shards),
-    callsAtMost: (plan.before?.callsAtMost ?? 0) + sum(({ callsAtMost }) => callsAtMost),
-    creditsAtMost: (plan.before?.creditsAtMost ?? 0) + sum(({ creditsAtMost }) => creditsAtMost),
+    ...addKnown(shards, plan.before, plan.of),
+    spent: addSpent(shards.flatMap(({ spent }) => spent ?? [])),
+    ...addProviders(shards, plan),
   };
 }
 
-function addTotals(shards: readonly RunTotals[], { of, before }: ShardPlan): RunTotals {
-  const all = before === undefined ? shards : [before.totals, ...shards];
+type Known = Pick<ProviderState, 'trusted' | 'answered' | 'missForms' | 'totals' | 'callsAtMost' | 'creditsAtMost'>;
+
+/** The state of the one service, or of a provider: a checkpoint has both under the same keys. */
+function addKnown(shards: readonly Known[], before: Known | undefined, of: number): Known {
+  const all = before === undefined ? shards : [before, ...shards];
+  const sum = (count: (known: Known) => number): number => all.reduce((total, known) => total + count(known), 0);
+  const missForms = [...new Set(all.flatMap(({ missForms: some = [] }) => some))].slice(0, MOST_FORMS);
+  return {
+    trusted: all.some(({ trusted }) => trusted),
+    answered: all.some(({ answered }) => answered),
+    ...(missForms.length === 0 ? {} : { missForms }),
+    totals: addTotals(
+      shards.map(({ totals }) => totals),
+      before?.totals,
+      of,
+    ),
+    callsAtMost: sum(({ callsAtMost }) => callsAtMost),
+    creditsAtMost: sum(({ creditsAtMost }) => creditsAtMost),
+  };
+}
+
+/** The states of the providers that the job names. */
+function addProviders(shards: readonly Checkpoint[], { before, of }: ShardPlan): Pick<Checkpoint, 'providers'> {
+  const all = [...shards, ...(before === undefined ? [] : [before])].flatMap(({ providers }) =>
+    providers === undefined ? [] : [providers],
+  );
+  const names = [...new Set(all.flatMap((providers) => Object.keys(providers)))];
+  if (names.length === 0) return {};
+  return { providers: Object.fromEntries(names.map((name) => [name, addProvider(shards, before, of, name)])) };
+}
+
+function addProvider(shards: readonly Checkpoint[], before: ShardPlan['before'], of: number, name: string): ProviderState {
+  const states = shards.flatMap(({ providers }) => providers?.[name] ?? []);
+  const channels = Map.groupBy(
+    states.flatMap(({ spent }) => Object.entries(spent)),
+    ([channel]) => channel,
+  );
+  const spent = [...channels].flatMap(([channel, some]) => {
+    const sum = addSpent(some.map(([, quota]) => quota));
+    return sum === null ? [] : [[channel, sum] as const];
+  });
+  return {
+    ...addKnown(states, before?.providers?.[name], of),
+    spent: Object.fromEntries(spent),
+    skipped: states.find(({ skipped }) => skipped !== null)?.skipped ?? null,
+  };
+}
+
+function addTotals(shards: readonly RunTotals[], before: RunTotals | undefined, of: number): RunTotals {
+  const all = before === undefined ? shards : [before, ...shards];
   const sum = (count: (totals: RunTotals) => number): number => all.reduce((total, totals) => total + count(totals), 0);
   return {
     calls: addCounts(all.map(({ calls }) => calls)),
@@ -72,14 +116,21 @@ function addTotals(shards: readonly RunTotals[], { of, before }: ShardPlan): Run
     notable: addNotableCalls(all.map(({ notable = NO_NOTABLE_CALLS }) => notable)),
     runs: addRunLogs(all.map(({ runs = NO_RUNS }) => runs)),
     // Each shard uses its share of the plan: N shards at once take 1/N of the sum of their times.
-    activeMs: (before?.totals.activeMs ?? 0) + Math.round(shards.reduce((total, { activeMs }) => total + activeMs, 0) / of),
+    activeMs: (before?.activeMs ?? 0) + Math.round(shards.reduce((total, { activeMs }) => total + activeMs, 0) / of),
     series: storeSlots(
       joinSlots(
         all.map(({ series }) => readSlots(series)),
         MAX_SLOTS,
       ),
     ),
+    ...addCreditsBy(all),
   };
+}
+
+/** Left out where no total has them. */
+function addCreditsBy(all: readonly RunTotals[]): Pick<RunTotals, 'creditsBy'> {
+  const some = all.flatMap(({ creditsBy }) => creditsBy ?? []);
+  return some.length === 0 ? {} : { creditsBy: addCounts(some) };
 }
 
 type Sizes = NonNullable<RunTotals['verifyRequests']>;
@@ -115,18 +166,50 @@ function addCounts(all: readonly Readonly<Record<string, number>>[]): Record<str
 }
 
 /** The upper bound: all calls that may have been spent, and the longest wait. */
-function addSpent(shards: readonly Checkpoint[]): SavedQuota | null {
-  const all = shards.flatMap(({ spent }) => (spent === null ? [] : [spent]));
+function addSpent(all: readonly SavedQuota[]): SavedQuota | null {
   if (all.length === 0) return null;
   const [later] = all.flatMap(({ later: one }) => (one === undefined ? [] : [one])).sort((one, other) => other.untilMs - one.untilMs);
   return {
-    minute: joinRecent(
-      all.flatMap(({ minute }) => minute).sort(([one], [other]) => one - other),
+    minute: addSlots(
+      all.map(({ minute }) => minute),
       PERIODS_MS.minute,
     ),
     savedAtMs: Math.max(...all.map(({ savedAtMs }) => savedAtMs)),
     ...(later === undefined ? {} : { later }),
+    ...addWindows(all),
     ...addBursts(all),
+  };
+}
+
+function addSlots(all: readonly SavedSlots[], periodMs: number): SavedSlots {
+  return joinRecent(
+    all.flat().toSorted(([one], [other]) => one - other),
+    periodMs,
+  );
+}
+
+/** All calls in each window, and the least that a shard has heard to be left. */
+function addWindows(all: readonly SavedQuota[]): Pick<SavedQuota, 'windows'> {
+  const byPeriod = Map.groupBy(
+    all.flatMap(({ windows = [] }) => windows),
+    ({ periodMs }) => periodMs,
+  );
+  if (byPeriod.size === 0) return {};
+  return {
+    windows: [...byPeriod].map(([periodMs, some]) => {
+      const limits = some.flatMap(({ limit }) => limit ?? []);
+      const [told] = some.toSorted((one, other) => (one.left ?? Infinity) - (other.left ?? Infinity));
+      return {
+        periodMs,
+        limit: limits.length === 0 ? null : Math.max(...limits),
+        left: told?.left ?? null,
+        resetAtMs: told?.resetAtMs ?? null,
+        spent: addSlots(
+          some.map(({ spent }) => spent),
+          periodMs,
+        ),
+      };
+    }),
   };
 }
 

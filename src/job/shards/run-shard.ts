@@ -9,13 +9,15 @@ import type { Reporter } from '../progress/reporter.ts';
 import { buildReport } from '../report/report.ts';
 import { go, type DecideStart, type Start, type StartOptions } from '../lifecycle/start-decision.ts';
 import { goOnAfterFinish, refuseForeignOutput, refuseOthersFiles, resume, withAddress } from '../lifecycle/start.ts';
-import { partOfCalls } from '../../limiter/recent-slots.ts';
+import { providerState } from '../../checkpoint/provider-state.ts';
 import { newCheckpoint } from '../lifecycle/new-checkpoint.ts';
+import type { TrustedElsewhere } from '../run/service-doubt.ts';
+import { knownBefore } from './known-before.ts';
 import { refuseChangedDefinition, refuseForeignCheckpoint } from '../lifecycle/start-checks.ts';
 import type { CompiledJob, RunOptions, Shard } from '../../definition/compiled-job.ts';
 import { pathsOf, readParts } from './parts.ts';
 import { decideShard, isJoined, previewShardPlan } from './decide-shard.ts';
-import { refuseParquet, shardRange, shardJob, shardName } from './shard-job.ts';
+import { refuseUnsharable, shardRange, shardJob, shardName } from './shard-job.ts';
 import { isSamePlan, readShardPlan, type ShardPlan } from './shard-plan.ts';
 
 /**
@@ -30,9 +32,9 @@ export async function runShard(
   options: RunOptions,
   signals: StopSignals,
   reporter: Reporter,
-  runPart: (part: CompiledJob, decide: DecideStart, isTrustedElsewhere: () => Promise<boolean>) => Promise<unknown>,
+  runPart: (part: CompiledJob, decide: DecideStart, isTrustedElsewhere: TrustedElsewhere) => Promise<unknown>,
 ): Promise<ExitCode> {
-  refuseParquet(job);
+  refuseUnsharable(job, shard.of);
   const paths = jobPaths(job, options);
   let done: string | null = null;
   for (let { fresh } = options; ; fresh = false) {
@@ -47,7 +49,7 @@ export async function runShard(
         await runPart(
           shardJob(job, decision.plan, shard.index),
           (part, own, start) => decideShardStart(paths, decision.plan, shard, part, own, start),
-          () => isTrustedByOthers(job, decision.plan),
+          (provider) => isTrustedByOthers(job, decision.plan, provider),
         );
         done = decision.plan.run;
         break;
@@ -79,7 +81,7 @@ export async function howShardWouldStart(
   shard: Shard,
   options: StartOptions,
 ): Promise<{ job: CompiledJob; start: Start }> {
-  refuseParquet(job);
+  refuseUnsharable(job, shard.of);
   const plan = await previewShardPlan(job, paths, shard, options);
   if ('kind' in plan) return { job, start: plan };
   const part = shardJob(job, plan, shard.index);
@@ -130,25 +132,17 @@ async function decidePart(plan: ShardPlan, index: number, job: CompiledJob, path
 
 function beginning(plan: ShardPlan, index: number, job: CompiledJob, paths: JobPaths, { now }: StartOptions): Checkpoint {
   // It began with the run, so answers of the run from before the shards count too, in every kind of ledger.
-  const { of, before, run, startedAt } = plan;
+  const { of, run, startedAt } = plan;
   const shard = { index, of, ...shardRange(plan.ranges, index) };
-  // Each shard counts its part of the calls that the run has spent in the last minute.
-  const { trusted = false, answered = false, spent = null } = before ?? {};
-  return {
-    ...newCheckpoint(job, paths, plan.manifest, plan.generation, now(), shard),
-    run,
-    startedAt,
-    trusted,
-    answered,
-    spent: spent === null ? null : { ...spent, minute: partOfCalls(spent.minute, of) },
-  };
+  return { ...newCheckpoint(job, paths, plan.manifest, plan.generation, now(), shard), run, startedAt, ...knownBefore(plan) };
 }
 
-/** Whether some shard trusts the service. It waits for the next checkpoints of the others, which may say so. */
-async function isTrustedByOthers(job: CompiledJob, plan: ShardPlan): Promise<boolean> {
+/** Whether some shard trusts the provider. It waits for the next checkpoints of the others, which may say so. */
+async function isTrustedByOthers(job: CompiledJob, plan: ShardPlan, provider: string): Promise<boolean> {
   for (let check = 0; check < TRUST_CHECKS; check++) {
     if (check > 0) await sleep(job.checkpoint.everyMs / 2, undefined, { ref: false });
-    if ((await readParts(job, plan)).some(({ checkpoint }) => checkpoint?.trusted === true)) return true;
+    const parts = await readParts(job, plan);
+    if (parts.some(({ checkpoint }) => checkpoint !== null && providerState(checkpoint, job, provider).trusted)) return true;
   }
   return false;
 }

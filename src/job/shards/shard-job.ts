@@ -4,19 +4,22 @@ import { ConfigError } from '../../util/errors.ts';
 import type { InputRange } from '../../reader/split-points.ts';
 import { SHARD_MARK } from '../lifecycle/paths.ts';
 import type { CompiledJob, Shard } from '../../definition/compiled-job.ts';
-import type { Pace } from '../../definition/job-provider.ts';
+import { paceOf, providerChannels, type Pace } from '../../definition/job-provider.ts';
+import { describeWindow } from '../../limiter/inference/long-window.ts';
+import { count } from '../../util/display.ts';
+import { PERIODS_MS } from '../../util/periods.ts';
 import type { QuotaWindow } from '../../providers/compiled-provider.ts';
 
 /** A finished run that its shards continue with a higher limit: from its checkpoint. */
 export type RunBeforeShards = Pick<
   Checkpoint,
-  'totals' | 'callsAtMost' | 'creditsAtMost' | 'trusted' | 'answered' | 'spent' | 'finishedAt'
+  'totals' | 'callsAtMost' | 'creditsAtMost' | 'trusted' | 'answered' | 'missForms' | 'spent' | 'providers' | 'finishedAt'
 >;
 
 /** How the shards of a job share its input and its calls. */
 export interface Sharing {
   readonly of: number;
-  readonly before?: Pick<RunBeforeShards, 'callsAtMost' | 'creditsAtMost'>;
+  readonly before?: Pick<RunBeforeShards, 'callsAtMost' | 'creditsAtMost' | 'providers'>;
   /** One range for each shard. */
   readonly ranges: readonly InputRange[];
 }
@@ -33,15 +36,16 @@ export function shardName({ index, of }: Shard): string {
 export function shardJob(job: CompiledJob, sharing: Sharing, index: number): CompiledJob {
   const { of } = sharing;
   const suffix = `${SHARD_MARK}${index}-of-${of}`;
+  const share = shareOf(job, sharing, index);
   return {
     ...job,
+    providers: job.providers.map((provider) => ({ ...provider, ...share(provider, sharing.before?.providers?.[provider.name]) })),
     output: { ...job.output, uri: `${job.output.uri}${suffix}`, marker: null, split: null },
     checkpoint: { ...job.checkpoint, uri: `${job.checkpoint.uri}${suffix}` },
     limits: {
       ...job.limits,
       limit: recordsOf(job, sharing, index),
-      maxCalls: shareOf(job, sharing, index, 'maxCalls', sharing.before?.callsAtMost),
-      maxCredits: shareOf(job, sharing, index, 'maxCredits', sharing.before?.creditsAtMost),
+      ...share(job.limits, sharing.before),
       maxErrors: { share: 1 },
     },
     alerts: { matchRateBelow: null, deliverableBelow: null },
@@ -60,16 +64,27 @@ export function shardRange(ranges: readonly InputRange[], index: number): InputR
   return range;
 }
 
-/** A shard's share of the calls or credits that a limit still allows, by its records. The shares add up to all of them. */
-function shareOf(job: CompiledJob, sharing: Sharing, index: number, name: 'maxCalls' | 'maxCredits', spent = 0): number | null {
-  const most = job.limits[name];
-  if (most === null) return null;
-  const left = Math.max(0, most - spent);
+type SpendingLimits = Pick<CompiledJob['limits'], 'maxCalls' | 'maxCredits'>;
+
+/** A shard's share of the calls and credits that limits still allow, by its records. The shares add up to all of them. */
+function shareOf(
+  job: CompiledJob,
+  sharing: Sharing,
+  index: number,
+): (limits: SpendingLimits, spent: Pick<Checkpoint, 'callsAtMost' | 'creditsAtMost'> | undefined) => SpendingLimits {
   const counts = sharing.ranges.map((_, i) => recordsOf(job, sharing, i));
   const upTo = (end: number): number => counts.slice(0, end).reduce((sum, count) => sum + count, 0);
-  const all = upTo(counts.length);
-  const share = (records: number): number => (all === 0 ? 0 : Math.floor(left * (records / all)));
-  return share(upTo(index + 1)) - share(upTo(index));
+  const [before, after, all] = [upTo(index), upTo(index + 1), upTo(counts.length)];
+  const part = (most: number | null, spent = 0): number | null => {
+    if (most === null) return null;
+    const left = Math.max(0, most - spent);
+    const share = (records: number): number => (all === 0 ? 0 : Math.floor(left * (records / all)));
+    return share(after) - share(before);
+  };
+  return ({ maxCalls, maxCredits }, spent) => ({
+    maxCalls: part(maxCalls, spent?.callsAtMost),
+    maxCredits: part(maxCredits, spent?.creditsAtMost),
+  });
 }
 
 /** Requests a minute that are a run's own: a shard gets its part of the plan unless pods share it. Null when unlimited. */
@@ -87,8 +102,30 @@ export function shareOfPlan({ shard }: Pick<Checkpoint, 'shard'>): number {
   return 1 / (shard?.of ?? 1);
 }
 
-/** Row groups of several parts cannot be joined byte for byte. @throws ConfigError 78 for a Parquet output */
-export function refuseParquet({ output }: Pick<CompiledJob, 'output'>): void {
+/** @throws ConfigError 78 for a job that `of` shards cannot do together */
+export function refuseUnsharable(job: CompiledJob, of: number): void {
+  refuseParquet(job);
+  for (const provider of job.providers) {
+    for (const { quota } of providerChannels(provider, job)) {
+      const { rpm, windows, isShared } = paceOf(provider, quota);
+      const own = rpm === null || isShared ? windows : [...windows, { limit: rpm, periodMs: PERIODS_MS.minute }];
+      const small = own.find(({ limit }) => limit < of);
+      if (small !== undefined) refuseSmallWindow(job.namesProviders ? provider.name : null, small, of, isShared);
+    }
+  }
+}
+
+/** One request a shard would be more than the window permits. */
+function refuseSmallWindow(provider: string | null, window: QuotaWindow, of: number, isShared: boolean): never {
+  const whose = provider === null ? 'The service' : `The provider ${provider}`;
+  const share = isShared || window.periodMs !== PERIODS_MS.minute ? '' : ', or share the quota through Redis (`quota`)';
+  throw new ConfigError('not_in_shards', `${whose} has a ${describeWindow(window)}, which ${count(of)} shards cannot divide`, {
+    hint: `Run at most ${count(window.limit)} shards${share}.`,
+  });
+}
+
+/** Row groups of several parts cannot be joined byte for byte. */
+function refuseParquet({ output }: Pick<CompiledJob, 'output'>): void {
   if (output.format !== 'parquet') return;
   throw new ConfigError('shards_parquet', 'shards cannot write one Parquet output together', {
     hint: 'Write .jsonl.zst or .csv.gz and convert it, or run the job in one piece. A Parquet input may be split.',

@@ -1,6 +1,9 @@
 import * as fc from '../../support/fast-check.ts';
 import { expect, test } from 'vitest';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint-file.ts';
+import { NEW_PROVIDER, type ProviderState } from '../../../src/checkpoint/provider-state.ts';
+import { NO_TOTALS } from '../../../src/checkpoint/run-totals.ts';
+import type { SavedQuota } from '../../../src/limiter/saved-quota.ts';
 import { jobPaths } from '../../../src/job/lifecycle/paths.ts';
 import { buildReport } from '../../../src/job/report/report.ts';
 import { joinedCheckpoint } from '../../../src/job/shards/merge.ts';
@@ -160,4 +163,55 @@ test('the merged report has the smallest size of verify requests, and the sum of
     requests.map((verifyRequests) => ({ ...CHECKPOINT, totals: { ...CHECKPOINT.totals, verifyRequests } })),
   );
   expect(joined.totals.verifyRequests).toEqual({ size: 250, most: 4, tooLarge: 3 });
+});
+
+test("the merged state of a provider has the sums of the shards' states and of the run before", () => {
+  const state = (more: Partial<ProviderState>): ProviderState => ({ ...NEW_PROVIDER, ...more });
+  const quota = (ends: number, left: number): SavedQuota => ({
+    minute: [[ends, 2]],
+    savedAtMs: ends,
+    windows: [{ periodMs: 3_600_000, limit: 50, left, resetAtMs: 9_000_000, spent: [[ends, left]] }],
+  });
+  const totals = (credits: number): ProviderState['totals'] => ({
+    ...NO_TOTALS,
+    calls: { enrich: credits },
+    credits,
+    creditsBy: { enrich: credits },
+  });
+  const plan: ShardPlan = {
+    version: 2,
+    job: 'leads',
+    output: '/out',
+    fingerprint: {},
+    generation: 1,
+    run: 'all',
+    of: 2,
+    startedAt: '2026-03-01T00:00:00.000Z',
+    manifest: CHECKPOINT.manifest,
+    ranges: [],
+    before: { ...CHECKPOINT, providers: { pdl: state({ totals: totals(5), callsAtMost: 5, creditsAtMost: 5, trusted: true }) } },
+  };
+  const shards = [
+    { pdl: state({ totals: totals(2), callsAtMost: 3, creditsAtMost: 4, spent: { enrich: quota(1_000, 7) }, missForms: ['a'] }) },
+    { pdl: state({ totals: totals(1), callsAtMost: 1, creditsAtMost: 1, spent: { enrich: quota(2_000, 6) }, skipped: 'it is down' }) },
+  ].map((providers): Checkpoint => ({ ...CHECKPOINT, providers }));
+  const { providers } = joinedCheckpoint(JOB, jobPaths(JOB, { scratch: null }), plan, shards);
+  expect(providers?.['pdl']).toMatchObject({
+    trusted: true,
+    answered: false,
+    missForms: ['a'],
+    skipped: 'it is down',
+    callsAtMost: 9,
+    creditsAtMost: 10,
+    totals: { calls: { enrich: 8 }, credits: 8, creditsBy: { enrich: 8 } },
+    spent: {
+      enrich: {
+        minute: [
+          [1_000, 2],
+          [2_000, 2],
+        ],
+        windows: [{ periodMs: 3_600_000, limit: 50, left: 6, resetAtMs: 9_000_000, spent: [[2_000, 13]] }],
+      },
+    },
+  });
 });

@@ -1,8 +1,10 @@
 import * as fc from '../../support/fast-check.ts';
 import { expect, test } from 'vitest';
-import { ownRpm, ownWindows, shardJob } from '../../../src/job/shards/shard-job.ts';
-import type { CompiledJob } from '../../../src/definition/compiled-job.ts';
-import { compiled, LEAST } from '../../definition/support.ts';
+import { ownRpm, ownWindows, refuseUnsharable, shardJob } from '../../../src/job/shards/shard-job.ts';
+import { NEW_PROVIDER } from '../../../src/checkpoint/provider-state.ts';
+import type { CompiledJob, JobProvider } from '../../../src/definition/compiled-job.ts';
+import { EXIT } from '../../../src/util/errors.ts';
+import { compiled, LEAST, refusalOf } from '../../definition/support.ts';
 
 const counts = fc.array(fc.nat({ max: 1_000_000 }), { minLength: 2, maxLength: 20 });
 
@@ -64,4 +66,54 @@ test('a shard keeps to its part of a stated window: no other shard counts what i
   const shard = { index: 1, of: 4, from: null, before: 0, records: 0 };
   expect(ownWindows({ windows }, { shard }).map(({ limit }) => limit)).toEqual([12, 75]);
   expect(ownWindows({ windows }, { shard: null })).toEqual(windows);
+});
+
+test("the shards' limits of each provider add up to what the provider may still cost", () => {
+  fc.assert(
+    fc.property(counts, fc.nat({ max: 100_000 }), fc.nat({ max: 100_000 }), (records, maxCredits, spent) => {
+      const job = compiled({ flags: LEAST });
+      const providers = job.providers.map((provider) => ({ ...provider, maxCredits }));
+      const ranges = records.map((count, i) => ({
+        from: null,
+        before: records.slice(0, i).reduce((sum, n) => sum + n, 0),
+        records: count,
+      }));
+      const before = {
+        callsAtMost: 0,
+        creditsAtMost: 0,
+        providers: Object.fromEntries(providers.map(({ name }) => [name, { ...NEW_PROVIDER, creditsAtMost: spent }])),
+      };
+      const shares = records.map(
+        (_, index) => shardJob({ ...job, providers }, { of: records.length, ranges, before }, index).providers[0]?.maxCredits ?? Infinity,
+      );
+      const isEmpty = records.every((count) => count === 0);
+      expect(shares.reduce((sum, share) => sum + share, 0)).toBe(isEmpty ? 0 : Math.max(0, maxCredits - spent));
+    }),
+  );
+});
+
+test('more shards than a window permits requests are refused, unless they share it', () => {
+  const SECOND = { limit: 8, periodMs: 1_000 };
+  const MINUTE = { limit: 3, periodMs: 60_000 };
+  const job = compiled({ flags: LEAST });
+  const withProvider = (more: Partial<JobProvider>): CompiledJob => ({
+    ...job,
+    namesProviders: true,
+    providers: job.providers.map((provider) => ({ ...provider, name: 'slow', ...more })),
+    waterfalls: Object.fromEntries(
+      Object.entries(job.waterfalls).map(([step, rule]) => [step, { ...rule, from: ['slow'] }]),
+    ) as CompiledJob['waterfalls'],
+  });
+  const refusal = (more: Partial<JobProvider>, of: number): unknown => refusalOf(() => refuseUnsharable(withProvider(more), of));
+  expect(refusal({ windows: [SECOND, { limit: 600, periodMs: 60_000 }] }, 9)).toMatchObject({
+    exitCode: EXIT.config,
+    code: 'not_in_shards',
+    message: 'The provider slow has a quota of 8 requests a second, which 9 shards cannot divide',
+  });
+  expect(refusal({ windows: [MINUTE] }, 4)).toMatchObject({ hint: expect.stringContaining('share the quota through Redis') });
+  refuseUnsharable(withProvider({ windows: [SECOND] }), 8);
+  refuseUnsharable(withProvider({ windows: [MINUTE], quota: 'redis://127.0.0.1:1/0' }), 4);
+  expect(refusalOf(() => refuseUnsharable(compiled({ flags: { ...LEAST, rpm: '3' } }), 4))).toMatchObject({
+    message: 'The service has a quota of 3 requests a minute, which 4 shards cannot divide',
+  });
 });

@@ -5,6 +5,7 @@
 import type { PlanWindow, WindowReading } from '../client/quota/quota-reading.ts';
 import type { Wait } from '../util/waits.ts';
 import type { RateReading } from './inference/rate-reading.ts';
+import type { RecentSlots } from './recent-slots.ts';
 import type { SavedQuota } from './saved-quota.ts';
 
 /** The right to start one call: its number, from 1. 0: no right, because the limiter was stopped. */
@@ -85,6 +86,8 @@ export interface QuotaRule {
   save?(nowMs: number, wallMs: number): Partial<SavedQuota>;
   /** Takes what the run before has saved, before the first call. */
   restore?(saved: SavedQuota, nowMs: number, wallMs: number): void;
+  /** Takes calls that were answered earlier, before the first call of its own. */
+  addEarlier?(slots: RecentSlots): void;
   /** The limiter begins: from now on the rule may ask for it. */
   start?(demand: Demand): void;
   /** A call waits for this rule. */

@@ -114,6 +114,7 @@ export class QuotaRules {
   /** Adds the calls of an earlier run that the last window may still hold, before any other call. */
   restoreCalls(slots: RecentSlots, nowMs: number): void {
     this.#log.restore(slots, nowMs - MINUTE_MS - RESTORED_LAG_MS);
+    for (const rule of this.#rules) rule.addEarlier?.(slots);
   }
 
   /** Adds earlier calls one by one. @param calls.counted whether the service has counted it for certain */
@@ -124,9 +125,14 @@ export class QuotaRules {
     ]);
     const callNumbers = new Map<unknown, CallNumber>();
     for (const { call, atMs, sent } of moments.sort((one, other) => one.atMs - other.atMs)) {
-      if (sent) callNumbers.set(call, this.#log.sent(atMs, 2 * MINUTE_MS));
-      else if (call.counted) this.#log.answered(callNumbers.get(call) as CallNumber, atMs);
-      else this.withdrawn(callNumbers.get(call) as CallNumber, atMs);
+      if (sent) {
+        callNumbers.set(call, this.#log.sent(atMs, 2 * MINUTE_MS));
+        continue;
+      }
+      for (const rule of this.#rules) rule.addEarlier?.([[atMs, 1]]);
+      const callNumber = callNumbers.get(call) as CallNumber;
+      if (call.counted) this.#log.answered(callNumber, atMs);
+      else this.withdrawn(callNumber, atMs);
     }
   }
 

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { Bucket } from '../limiter/services.ts';
+import { Bucket, Sliding } from '../limiter/services.ts';
 import { describeWith } from '../services/needed.ts';
 import { RedisServer } from '../services/redis.ts';
 import type { Started } from '../support/cli.ts';
@@ -43,6 +43,32 @@ await describeWith('redis', 'one quota for several processes', () => {
     const ended = await folder.run(['run', 'job.yaml', '--progress', 'log']);
     expect([ended.code, service.requests.length]).toEqual([0, 1]);
     expect(ended.stderr).toContain(`"msg":"millrace: the quota is shared at ${quota}`);
+  });
+
+  test('three shards share a window of two calls a second, which they could not divide', async () => {
+    const rows = Array.from({ length: 15 }, (_, i) => `person-${i}@works.example`);
+    const [{ folder, service }, redis] = await Promise.all([makeWorld(`email\n${rows.join('\n')}\n`), RedisServer.start()]);
+    onTestFinished(() => redis.end());
+    const window = new Sliding(2, false, 1_000);
+    let refused = 0;
+    service.script = (_asked, _response, reply, usual) => {
+      const isAdmitted = window.take(performance.now());
+      if (!isAdmitted) refused++;
+      reply(isAdmitted ? usual() : { status: 429, body: '{}' });
+    };
+    const job = {
+      input: { uri: 'in.csv' },
+      output: { uri: 'out.csv' },
+      steps: ['enrich'],
+      providers: { millrace: { baseUrl: service.url, windows: ['2/second'], quota: `redis://127.0.0.1:${redis.port}/0` } },
+    };
+    await writeFile(folder.at('job.yaml'), JSON.stringify(job));
+    const shards = await Promise.all(
+      [0, 1, 2].map((index) => folder.run(['run', 'job.yaml', '--shard', `${index}/3`, '--progress', 'none'])),
+    );
+    expect(shards.map(({ code }) => code)).toEqual([0, 0, 0]);
+    expect([refused, service.requests.length]).toEqual([0, rows.length]);
+    expect((await folder.read('out.csv')).match(/^person-\d+@[^,]*/gm)).toEqual(rows);
   });
 
   test('two runs with a shared quota cause no 429, also when one is killed; without Redis each keeps to a fixed share', async () => {

@@ -72,20 +72,22 @@ export class Sliding implements Limited {
   #head = 0;
   readonly #quota: number;
   readonly #untilNewest: boolean;
+  readonly #periodMs: number;
   #lastAt = 0;
-  constructor(quota: number, untilNewest: boolean) {
+  constructor(quota: number, untilNewest: boolean, periodMs = MINUTE) {
+    this.#periodMs = periodMs;
     this.#quota = quota;
     this.#untilNewest = untilNewest;
   }
   #expire(t: number): void {
-    for (; this.#head < this.#log.length && (this.#log[this.#head] as number) <= t - MINUTE; this.#head++)
-      this.#lapseUntil((this.#log[this.#head] as number) + MINUTE);
+    for (; this.#head < this.#log.length && (this.#log[this.#head] as number) <= t - this.#periodMs; this.#head++)
+      this.#lapseUntil((this.#log[this.#head] as number) + this.#periodMs);
     this.#lapseUntil(t);
   }
   /** Unused permits lapse at the rate at which they could be used. */
   #lapseUntil(until: number): void {
     const from = Math.max(MINUTE, this.#lastAt);
-    if (until > from) this.#lapsed += ((this.#quota - (this.#log.length - this.#head)) * (until - from)) / MINUTE;
+    if (until > from) this.#lapsed += ((this.#quota - (this.#log.length - this.#head)) * (until - from)) / this.#periodMs;
     this.#lastAt = Math.max(this.#lastAt, until);
   }
   take(t: number): boolean {
@@ -101,10 +103,10 @@ export class Sliding implements Limited {
   resetMs(t: number): number {
     if (this.#head >= this.#log.length) return 0;
     const entry = this.#untilNewest ? this.#log.length - 1 : this.#head;
-    return (this.#log[entry] as number) + MINUTE - t;
+    return (this.#log[entry] as number) + this.#periodMs - t;
   }
   nextMs(t: number): number {
-    return this.remaining(t) > 0 ? 0 : (this.#log[this.#head] as number) + MINUTE - t;
+    return this.remaining(t) > 0 ? 0 : (this.#log[this.#head] as number) + this.#periodMs - t;
   }
   lapsed(t: number): number {
     this.#expire(t);

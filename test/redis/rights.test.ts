@@ -56,6 +56,7 @@ async function useQuota(uri: string): Promise<void> {
     uri,
     account: randomUUID(),
     rpm: 600,
+    windows: [],
     workload: 'a',
     podsAtLeast: 1,
     onStateChange: () => undefined,

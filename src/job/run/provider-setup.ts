@@ -121,7 +121,7 @@ async function channelsOf(provider: JobProvider, access: ServiceAccess, run: Run
       rpm: pace.rpm,
       ownRpm: ownRpm(pace, checkpoint),
       windows: ownWindows(pace, checkpoint),
-      quota: closeLater(await openRunQuota({ provider, access, rpm: pace.rpm, channel }, reporter, checkpoint)),
+      quota: closeLater(await openRunQuota({ provider, access, pace, channel }, reporter, checkpoint)),
       share: shareOfPlan(checkpoint),
       spent: spentBefore(job, pace, last, wasKilled, Date.now()),
     });

@@ -5,12 +5,14 @@ import { withoutSecret } from '../../redis/uri.ts';
 import type { RunMessages } from '../progress/run-messages.ts';
 import { serviceOrigin } from '../lifecycle/service-origin.ts';
 import type { JobProvider } from '../../definition/compiled-job.ts';
+import type { Pace } from '../../definition/job-provider.ts';
+import { isShareable } from '../shards/shard-job.ts';
 import type { ServiceAccess } from './open-calls.ts';
 
 interface QuotaToShare {
   readonly provider: Pick<JobProvider, 'quota' | 'baseUrl'>;
   readonly access: Pick<ServiceAccess, 'apiKey'>;
-  readonly rpm: number | null;
+  readonly pace: Pick<Pace, 'rpm' | 'windows'>;
   /** Tells the quotas of one provider apart; empty for the first. */
   readonly channel: string;
 }
@@ -20,15 +22,17 @@ interface QuotaToShare {
  * @param checkpoint of the run: at least its shards share the plan
  */
 export async function openRunQuota(
-  { provider: { quota, baseUrl }, access: { apiKey }, rpm, channel }: QuotaToShare,
+  { provider: { quota, baseUrl }, access: { apiKey }, pace: { rpm, windows: all }, channel }: QuotaToShare,
   reporter: Pick<RunMessages, 'info' | 'warn'>,
   checkpoint: Pick<Checkpoint, 'run' | 'shard'>,
 ): Promise<SharedQuota | null> {
-  if (quota === null || rpm === null) return null;
+  const windows = all.filter(isShareable);
+  if (quota === null || (rpm === null && windows.length === 0)) return null;
   return openSharedQuota({
     uri: quota,
     account: [serviceOrigin(baseUrl), apiKey.value ?? '', ...(channel === '' ? [] : [channel])].join('\n'),
     rpm,
+    windows,
     workload: podNameOf(checkpoint),
     podsAtLeast: checkpoint.shard?.of ?? 1,
     onStateChange: (standing, ownRpm, why) => {

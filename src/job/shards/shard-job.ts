@@ -92,9 +92,21 @@ export function ownRpm({ rpm, isShared }: Pick<Pace, 'rpm' | 'isShared'>, { shar
   return rpm === null || shard === null || isShared ? rpm : Math.max(1, Math.floor(rpm / shard.of));
 }
 
-/** The windows that the job states; a shard gets its part. Each run counts its own calls: pods share only the plan's minute. */
-export function ownWindows({ windows }: Pick<Pace, 'windows'>, { shard }: Pick<Checkpoint, 'shard'>): readonly QuotaWindow[] {
-  return shard === null ? windows : windows.map(({ limit, periodMs }) => ({ limit: Math.max(1, Math.floor(limit / shard.of)), periodMs }));
+/** The windows that the job states; a shard gets its part of those that pods do not share. */
+export function ownWindows(
+  { windows, isShared }: Pick<Pace, 'windows' | 'isShared'>,
+  { shard }: Pick<Checkpoint, 'shard'>,
+): readonly QuotaWindow[] {
+  if (shard === null) return windows;
+  return windows.map((window) => {
+    const { limit, periodMs } = window;
+    return isShared && isShareable(window) ? window : { limit: Math.max(1, Math.floor(limit / shard.of)), periodMs };
+  });
+}
+
+/** Whether pods can share a window: their account has the calls of the last minute. */
+export function isShareable({ periodMs }: Pick<QuotaWindow, 'periodMs'>): boolean {
+  return periodMs <= PERIODS_MS.minute;
 }
 
 /** This run's share of the plan, 0 to 1: a shard has one Nth. */
@@ -108,17 +120,17 @@ export function refuseUnsharable(job: CompiledJob, of: number): void {
   for (const provider of job.providers) {
     for (const { quota } of providerChannels(provider, job)) {
       const { rpm, windows, isShared } = paceOf(provider, quota);
-      const own = rpm === null || isShared ? windows : [...windows, { limit: rpm, periodMs: PERIODS_MS.minute }];
-      const small = own.find(({ limit }) => limit < of);
-      if (small !== undefined) refuseSmallWindow(job.namesProviders ? provider.name : null, small, of, isShared);
+      const all = rpm === null ? windows : [...windows, { limit: rpm, periodMs: PERIODS_MS.minute }];
+      const small = all.find((window) => window.limit < of && !(isShared && isShareable(window)));
+      if (small !== undefined) refuseSmallWindow(job.namesProviders ? provider.name : null, small, of);
     }
   }
 }
 
 /** One request a shard would be more than the window permits. */
-function refuseSmallWindow(provider: string | null, window: QuotaWindow, of: number, isShared: boolean): never {
+function refuseSmallWindow(provider: string | null, window: QuotaWindow, of: number): never {
   const whose = provider === null ? 'The service' : `The provider ${provider}`;
-  const share = isShared || window.periodMs !== PERIODS_MS.minute ? '' : ', or share the quota through Redis (`quota`)';
+  const share = isShareable(window) ? ', or share the quota through Redis (`quota`)' : '';
   throw new ConfigError('not_in_shards', `${whose} has a ${describeWindow(window)}, which ${count(of)} shards cannot divide`, {
     hint: `Run at most ${count(window.limit)} shards${share}.`,
   });

@@ -13,14 +13,14 @@ interface OwnRules {
   readonly rpm: number | null;
 }
 
-/** The plan's minute is counted for this run alone, as its part of the plan, or with other pods. All other windows are its own. */
+/** The plan's minute is counted for this run alone, as its part of the plan, or with other pods, who count short windows too. */
 export function makeRules({ rpm, shared = null, share = 1, windows = [] }: LimiterOptions): OwnRules {
   const isPart = rpm !== null && shared === null && share < 1;
   const ownRpm = isPart ? rpmOfShare(rpm, share) : rpm;
-  // With other pods, their coordinator learns the burst of the plan.
+  // With other pods, their coordinator learns the bursts.
   const rates = [
     ...(ownRpm === null || shared !== null ? [] : [{ limit: ownRpm, periodMs: PERIODS_MS.minute }]),
-    ...windows.filter(({ periodMs }) => periodMs <= PERIODS_MS.minute),
+    ...windows.filter(({ periodMs }) => shared === null && periodMs <= PERIODS_MS.minute),
   ];
   const rules = new QuotaRules((log, latencies) => [
     shared ?? (isPart ? new PlanShare({ rpm, part: share }, log, latencies) : new QuotaModel(rpm, log, latencies)),

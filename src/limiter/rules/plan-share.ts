@@ -10,8 +10,6 @@ import type { Latencies } from '../inference/latencies.ts';
 import { MINUTE_MS } from '../inference/quota-observations.ts';
 import type { RateReading } from '../inference/rate-reading.ts';
 import { noPermits, type EndedCall, type Permits, type QuotaRule, type UsedUp } from '../quota-rule.ts';
-import { QuotaRules } from '../quota-rules.ts';
-import { LearntBurst } from './learnt-burst.ts';
 import { PlanPace } from './plan-pace.ts';
 
 /** Older calls do not matter: a window, and the latencies that may add to it. */
@@ -33,7 +31,7 @@ const MIN_STOP_MS = 2_000;
 const WHOLE_SECOND_MS = 1_000;
 
 /** A third of 1,200 is 400, not 399. */
-const EPSILON = 1e-6;
+export const EPSILON = 1e-6;
 
 /** Requests a minute of a part of a plan; at least one. */
 export function rpmOfShare(rpm: number, part: number): number {
@@ -127,12 +125,4 @@ export class PlanShare implements QuotaRule {
   #newPace(): PlanPace {
     return new PlanPace(this.#ownRpm, this.#log, this.#latencies);
   }
-}
-
-/** A part of a plan, for a client that has it for itself. @param rpm requests a minute of the whole plan */
-export function shareRules(rpm: number, part: number): QuotaRules {
-  return new QuotaRules((log, latencies) => [
-    new PlanShare({ rpm, part }, log, latencies),
-    new LearntBurst({ limit: rpmOfShare(rpm, part), periodMs: MINUTE_MS }),
-  ]);
 }

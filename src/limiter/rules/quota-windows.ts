@@ -16,6 +16,7 @@ import type { Latencies } from '../inference/latencies.ts';
 import { describeWindow } from '../inference/long-window.ts';
 import { noPermits, UNLIMITED, type EndedCall, type Permits, type QuotaRule, type UsedUp } from '../quota-rule.ts';
 import type { SavedQuota, SavedWindow } from '../saved-quota.ts';
+import type { RecentSlots } from '../recent-slots.ts';
 import { SpentSlots } from './spent-slots.ts';
 
 /** A window of a minute or less is over soon. After a kill all of it counts as spent, and no calls are claimed for it. */
@@ -157,6 +158,10 @@ export class QuotaWindows implements QuotaRule {
       window.stated = told;
       window.hasOtherClients = true;
     }
+  }
+
+  addEarlier(slots: RecentSlots): void {
+    for (const { own } of this.#windows.values()) own.addEarlier(slots);
   }
 
   #saved(nowMs: number, wallMs: number): SavedWindow[] {

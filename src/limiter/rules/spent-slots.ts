@@ -2,7 +2,7 @@
  * Counts the calls of a period in a bounded number of slots. A slot counts until all of it has left the period. Pure: time is passed in.
  */
 
-import { restoreSlots, saveSlots, SLOTS, type SavedSlots } from '../recent-slots.ts';
+import { restoreSlots, saveSlots, SLOTS, type RecentSlots, type SavedSlots } from '../recent-slots.ts';
 
 interface Slot {
   endMs: number;
@@ -61,6 +61,11 @@ export class SpentSlots {
     const recent = this.#slots.filter(({ endMs }) => endMs > nowMs - this.#spanMs / 2);
     const slots = recent.map(({ endMs, calls }) => [endMs, calls] as const);
     return saveSlots(inFlight === 0 ? slots : [...slots, [nowMs, inFlight]], nowMs, wallMs);
+  }
+
+  /** Adds calls that are later than all others. */
+  addEarlier(slots: RecentSlots): void {
+    for (const [endMs, calls] of slots) this.#slots.push({ fromMs: endMs, endMs, calls });
   }
 
   restore(saved: SavedSlots, nowMs: number, wallMs: number): void {

@@ -30,7 +30,7 @@ await describeWith('redis', 'a run that shares a quota', (facts) => {
       const [provider] = job.providers;
       if (provider === undefined) throw new Error('a job has a provider');
       const quota = await openRunQuota(
-        { provider, access: { apiKey: new RotatingKey(apiKey) }, rpm: 600, channel: '' },
+        { provider, access: { apiKey: new RotatingKey(apiKey) }, pace: { rpm: 600, windows: [] }, channel: '' },
         { info: () => shared.resolve(), warn: (_event, why) => shared.reject(new Error(why)) },
         { ...CHECKPOINT, ...checkpoint },
       );

@@ -64,8 +64,10 @@ test('a shard keeps to its part of a stated window: no other shard counts what i
     { limit: 300, periodMs: 86_400_000 },
   ];
   const shard = { index: 1, of: 4, from: null, before: 0, records: 0 };
-  expect(ownWindows({ windows }, { shard }).map(({ limit }) => limit)).toEqual([12, 75]);
-  expect(ownWindows({ windows }, { shard: null })).toEqual(windows);
+  expect(ownWindows({ windows, isShared: false }, { shard }).map(({ limit }) => limit)).toEqual([12, 75]);
+  expect(ownWindows({ windows, isShared: false }, { shard: null })).toEqual(windows);
+  // Pods share what is over within a minute.
+  expect(ownWindows({ windows, isShared: true }, { shard }).map(({ limit }) => limit)).toEqual([50, 75]);
 });
 
 test("the shards' limits of each provider add up to what the provider may still cost", () => {
@@ -112,6 +114,7 @@ test('more shards than a window permits requests are refused, unless they share 
   });
   expect(refusal({ windows: [MINUTE] }, 4)).toMatchObject({ hint: expect.stringContaining('share the quota through Redis') });
   refuseUnsharable(withProvider({ windows: [SECOND] }), 8);
+  refuseUnsharable(withProvider({ windows: [SECOND], quota: 'redis://127.0.0.1:1/0' }), 9);
   refuseUnsharable(withProvider({ windows: [MINUTE], quota: 'redis://127.0.0.1:1/0' }), 4);
   expect(refusalOf(() => refuseUnsharable(compiled({ flags: { ...LEAST, rpm: '3' } }), 4))).toMatchObject({
     message: 'The service has a quota of 3 requests a minute, which 4 shards cannot divide',

@@ -6,15 +6,13 @@
  * Everything that changes the account is an event in the store's history, so that the next coordinator continues it.
  * Pure: time is passed in, and is the store's.
  */
-import { QuotaRules } from '../../quota-rules.ts';
-import { LearntBurst } from '../learnt-burst.ts';
-import { shareRules } from '../plan-share.ts';
-import { QuotaModel } from '../quota-model.ts';
+import type { QuotaRules } from '../../quota-rules.ts';
 import { toRateReading } from '../../inference/rate-reading.ts';
 import { ResetUnit } from '../../inference/reset-unit.ts';
 import { MINUTE_MS } from '../../inference/quota-observations.ts';
 import { partLeftBy, type Grant, type MissingPod, type PodDemand, type QuotaEvent, type StampedEvent } from './messages.ts';
 import { MissingPods } from './missing-pods.ts';
+import { leastRpm, partOfPlan, wholePlan, type SharedPlan } from './shared-plan.ts';
 
 /** The time before a new account begins, so that all pods join and no unknown call is in flight. */
 const SETTLE_MS = 500;
@@ -50,6 +48,8 @@ interface Settling {
 }
 
 export class QuotaCoordinator {
+  readonly #plan: SharedPlan;
+  /** Requests a minute of the whole plan. */
   readonly #rpm: number;
   /** Prefix of the ids of granted permits. */
   readonly #token: string;
@@ -67,11 +67,13 @@ export class QuotaCoordinator {
   #nextPod = 0;
 
   /** @param history the account's events so far; empty for a new account */
-  constructor(rpm: number, token: string, history: readonly StampedEvent[], nowMs: number) {
+  constructor(plan: SharedPlan, token: string, history: readonly StampedEvent[], nowMs: number) {
+    const rpm = leastRpm(plan);
+    this.#plan = plan;
     this.#rpm = rpm;
     this.#token = token;
     this.#missing = new MissingPods(rpm);
-    this.#model = modelOf(rpm);
+    this.#model = wholePlan(plan);
     this.#unit = new ResetUnit(rpm);
     if (history.length === 0) this.#settling = { sinceMs: nowMs, settleMs: SETTLE_MS, mustFit: false };
     for (const { atMs, event } of history) this.apply(event, Math.min(atMs, nowMs));
@@ -229,7 +231,7 @@ export class QuotaCoordinator {
   }
 
   #startAccount(spent: number, now: number): void {
-    const model = modelOf(this.#rpm);
+    const model = wholePlan(this.#plan);
     const recent = this.#recentCalls(now);
     model.resume(recent.map((call) => ({ ...call, answeredMs: call.answeredMs ?? now })));
     model.restoreCalls([[now, Math.max(0, Math.min(spent, this.#rpm) - recent.length)]], now);
@@ -245,7 +247,7 @@ export class QuotaCoordinator {
    * rest is charged to the others until it expires.
    */
   #applyPart(of: number, without: ReadonlySet<string>, now: number): void {
-    const part = shareRules(this.#rpm, of);
+    const part = partOfPlan(this.#plan, of);
     let callsOfMissing = Math.floor(this.#rpm * (1 - of));
     for (const { pod, answeredMs } of this.#recentCalls(now)) {
       if (without.has(pod) && callsOfMissing-- > 0) continue;
@@ -274,8 +276,4 @@ export class QuotaCoordinator {
     const of = ({ answeredMs }: Call): number => answeredMs ?? Infinity;
     return this.#calls.filter((call) => of(call) > now - MINUTE_MS).sort((one, other) => (of(one) === of(other) ? 0 : of(one) - of(other)));
   }
-}
-
-function modelOf(rpm: number): QuotaRules {
-  return new QuotaRules((log, latencies) => [new QuotaModel(rpm, log, latencies), new LearntBurst({ limit: rpm, periodMs: MINUTE_MS })]);
 }

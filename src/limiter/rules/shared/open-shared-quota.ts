@@ -2,7 +2,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { SharedQuota, type SharedQuotaOptions, type SharedQuotaTimers } from './shared-quota.ts';
 
-interface SharedQuotaAddress extends Pick<SharedQuotaOptions, 'rpm' | 'podsAtLeast' | 'onStateChange'> {
+interface SharedQuotaAddress extends Pick<SharedQuotaOptions, 'rpm' | 'windows' | 'podsAtLeast' | 'onStateChange'> {
   /** `redis://` or `rediss://`. */
   readonly uri: string;
   /** Pods with the same account share a quota: the service's origin and the API key. */

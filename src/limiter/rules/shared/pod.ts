@@ -13,11 +13,12 @@
  * Pure: time is passed in, and is the pod's own, monotonic.
  */
 import { CallLog } from '../../call-log.ts';
-import { rpmOfShare, shareRules } from '../plan-share.ts';
+import { rpmOfShare } from '../plan-share.ts';
 import { noPermits, type EndedCall, type Permits } from '../../quota-rule.ts';
 import type { QuotaRules } from '../../quota-rules.ts';
 import { newestCalls, type RecentSlots } from '../../recent-slots.ts';
 import { MINUTE_MS } from '../../inference/quota-observations.ts';
+import { leastRpm, partOfPlan, type SharedPlan } from './shared-plan.ts';
 import { PERMIT_LEASE_MS, POD_LEASE_MS, type SoloCall, type QuotaEvent, type PodTurn, type PodTurnReply } from './messages.ts';
 
 /**
@@ -33,10 +34,8 @@ const MAX_WANTED = 1_000;
 /** Calls are dropped at this age: a window, and as much again. */
 const CALL_TTL_MS = 2 * MINUTE_MS;
 
-interface PodOptions {
+interface PodOptions extends SharedPlan {
   readonly pod: string;
-  /** Requests a minute of the plan. */
-  readonly rpm: number;
   /** The least number of pods that share the plan, for a pod that has not heard of any. */
   readonly podsAtLeast: number;
 }
@@ -87,7 +86,7 @@ export class Pod {
 
   /** The requests a minute that this pod may use while it is alone. */
   get ownRpm(): number {
-    return rpmOfShare(this.#options.rpm, this.#share);
+    return rpmOfShare(leastRpm(this.#options), this.#share);
   }
 
   /** Whether events or calls are pending. */
@@ -213,7 +212,7 @@ export class Pod {
         ? null
         : {
             untilMs: nowMs + MINUTE_MS,
-            most: Math.max(1, this.spent(nowMs) + Math.floor(Math.max(0, this.#options.rpm - this.#allSpent) * this.#share)),
+            most: Math.max(1, this.spent(nowMs) + Math.floor(Math.max(0, leastRpm(this.#options) - this.#allSpent) * this.#share)),
           };
     this.#state = 'alone';
     this.#ownShare = this.#openOwnShare(nowMs);
@@ -244,8 +243,7 @@ export class Pod {
 
   /** Opens the pod's share of the plan, with its calls of the last minute. */
   #openOwnShare(nowMs: number): QuotaRules {
-    const { rpm } = this.#options;
-    const share = shareRules(rpm, this.#share);
+    const share = partOfPlan(this.#options, this.#share);
     share.restoreCalls(newestCalls(this.#restored, nowMs - MINUTE_MS, this.ownRpm), nowMs);
     for (const { sentMs } of this.#recent.values()) if (sentMs > nowMs - MINUTE_MS) share.restoreCalls([[sentMs, 1]], nowMs);
     return share;

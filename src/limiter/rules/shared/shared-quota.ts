@@ -8,6 +8,7 @@ import { restoreSlots } from '../../recent-slots.ts';
 import type { SavedQuota } from '../../saved-quota.ts';
 import { QuotaCoordinator } from './coordinator.ts';
 import { Pod, type PodState } from './pod.ts';
+import type { SharedPlan } from './shared-plan.ts';
 import type { QuotaEvent, QuotaStore } from './messages.ts';
 
 export interface SharedQuotaTimers {
@@ -17,12 +18,10 @@ export interface SharedQuotaTimers {
   after(ms: number, work: () => void): () => void;
 }
 
-export interface SharedQuotaOptions {
+export interface SharedQuotaOptions extends SharedPlan {
   readonly store: QuotaStore;
   /** The unique name of this pod. */
   readonly pod: string;
-  /** Requests a minute of the plan. */
-  readonly rpm: number;
   /** The least number of pods that share the plan, for when the store cannot be reached: shards. */
   readonly podsAtLeast: number;
   readonly timers: SharedQuotaTimers;
@@ -180,7 +179,7 @@ export class SharedQuota implements QuotaRule {
 
   /** Keeps the account for as long as this pod is the coordinator. */
   async #coordinate(): Promise<void> {
-    const { store, rpm } = this.#options;
+    const { store } = this.#options;
     const token = this.#token;
     try {
       const history = await store.history();
@@ -189,7 +188,7 @@ export class SharedQuota implements QuotaRule {
         const reply = await store.lead({ token, events, freeAtMs, forget });
         if (reply === null) break;
         const { nowMs } = reply;
-        const leader = (this.#coordinator ??= new QuotaCoordinator(rpm, token, history, nowMs));
+        const leader = (this.#coordinator ??= new QuotaCoordinator(this.#options, token, history, nowMs));
         for (const event of reply.events) leader.apply(event, nowMs);
         events = leader.decide(reply.pods, reply.missing, nowMs);
         forget = leader.endedPods(nowMs);

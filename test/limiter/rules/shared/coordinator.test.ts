@@ -8,6 +8,7 @@ import { planOf } from '../../virtual.ts';
 
 const EPOCH = Date.UTC(2036, 6, 15, 12);
 const RPM = 120;
+const PLAN = { rpm: RPM, windows: [] };
 const PODS = ['a', 'b', 'c'];
 
 /** Pods that always want more and answer after 40 ms; what happened, as the store would have it. */
@@ -19,7 +20,7 @@ class Bench {
   now = 0;
   constructor(service: Limited) {
     this.service = service;
-    this.leader = new QuotaCoordinator(RPM, 'first', [], EPOCH);
+    this.leader = new QuotaCoordinator(PLAN, 'first', [], EPOCH);
   }
   missing: readonly MissingPod[] = [];
   /** Permits that pod a reports as spent. */
@@ -63,7 +64,7 @@ describe('the leader of a shared quota', () => {
           kept.turn();
           replaced.turn();
         }
-        replaced.leader = new QuotaCoordinator(RPM, 'second', replaced.history, EPOCH + replaced.now);
+        replaced.leader = new QuotaCoordinator(PLAN, 'second', replaced.history, EPOCH + replaced.now);
         const next = (bench: Bench): number[] => Array.from({ length: 500 }, () => bench.turn());
         expect(next(replaced)).toEqual(next(kept));
       }),
@@ -84,7 +85,7 @@ describe('the leader of a shared quota', () => {
   });
 
   it('begins when all are there and nothing is under way, or when that is waited for in vain', () => {
-    const leader = new QuotaCoordinator(RPM, 'first', [], EPOCH);
+    const leader = new QuotaCoordinator(PLAN, 'first', [], EPOCH);
     const flying = PODS.map((pod) => ({ pod, want: 4, inFlight: pod === 'b' ? 1 : 0, spent: 10 }));
     expect(leader.decide(flying, [], EPOCH + 600)).toEqual([]);
     const begun = leader.decide(flying, [], EPOCH + 5_100);

@@ -4,7 +4,14 @@ import { freePort } from '../../../services/free-port.ts';
 import { describeWith } from '../../../services/needed.ts';
 import { RedisServer } from '../../../services/redis.ts';
 
-const PLACE = { account: 'https://api.example\nkey', rpm: 600, workload: 'out.csv', podsAtLeast: 1, onStateChange: () => undefined };
+const PLACE = {
+  account: 'https://api.example\nkey',
+  rpm: 600,
+  windows: [],
+  workload: 'out.csv',
+  podsAtLeast: 1,
+  onStateChange: () => undefined,
+};
 
 await describeWith('redis', 'a shared quota is opened', () => {
   it('not at a server that wants another password: every pod would take the whole plan for ever', async () => {

@@ -10,7 +10,7 @@ import { casesOf } from '../../../support/sample.ts';
 const NINE_LEFT: PlanWindow = { limit: null, remaining: 9, reset: null };
 
 const EPOCH = Date.UTC(2036, 6, 15, 12);
-const member = (): Pod => new Pod({ pod: 'a', rpm: 1_000, podsAtLeast: 1 });
+const member = (): Pod => new Pod({ pod: 'a', rpm: 1_000, windows: [], podsAtLeast: 1 });
 const reply = (nowMs: number, grants: PodTurnReply['grants'] = [], more: Partial<PodTurnReply> = {}): PodTurnReply => ({
   nowMs: EPOCH + nowMs,
   leader: 'a~0',

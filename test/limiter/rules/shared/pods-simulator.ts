@@ -15,7 +15,8 @@ import type {
 } from '../../../../src/limiter/rules/shared/messages.ts';
 import { QuotaRules } from '../../../../src/limiter/quota-rules.ts';
 import { SharedQuota } from '../../../../src/limiter/rules/shared/shared-quota.ts';
-import { MINUTE, mostInAMinute } from '../../services.ts';
+import type { QuotaWindow } from '../../../../src/providers/compiled-provider.ts';
+import { MINUTE, mostInAMinute, Sliding } from '../../services.ts';
 import { EPOCH, Events, headersOf, randomFrom, serviceOf, type Scenario } from '../../simulator.ts';
 import { MemoryStore } from './memory-store.ts';
 import { answerOf, planOf } from '../../virtual.ts';
@@ -44,6 +45,8 @@ export interface PodScenario extends Omit<Scenario, 'bursts' | 'hung' | 'gateMs'
   readonly storeMs: number;
   readonly happens: readonly Fault[];
   readonly windows: number;
+  /** In place of the rate in a minute: a sliding window, which no header states. */
+  readonly window: QuotaWindow | null;
 }
 
 export interface PodOutcome {
@@ -79,7 +82,7 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
   const endMs = s.windows * MINUTE;
   const random = randomFrom(s.seed);
   const full: Scenario = { ...s, bursts: false, hung: 0, gateMs: 0, faults: 'none' };
-  const service = serviceOf(full, random);
+  const service = s.window === null ? serviceOf(full, random) : new Sliding(s.window.limit, false, s.window.periodMs);
   const events = new Events();
   let now = 0;
   const store = new MemoryStore(() => EPOCH + now);
@@ -159,7 +162,8 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
     const shared = new SharedQuota({
       store: storeOf(pod),
       pod: `pod${pod.number}.${pod.generation}`,
-      rpm: s.rpm,
+      rpm: s.window === null ? s.rpm : null,
+      windows: s.window === null ? [] : [s.window],
       podsAtLeast: s.podsAtLeast,
       timers,
       onStateChange: (standing, ownRpm) =>
@@ -194,7 +198,7 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
           why: `sent ${sentAt.toFixed(1)}, decided ${now.toFixed(1)}`,
         });
       }
-      const headers = headersOf(full, service, now, random);
+      const headers = s.window === null ? headersOf(full, service, now, random) : {};
       const retryAfterMs = ok
         ? null
         : Math.max(

@@ -31,6 +31,7 @@ function scenarios(fixed: { [K in keyof PodScenario]?: fc.Arbitrary<PodScenario[
     neighbour: fc.constant(0),
     happens: fc.constant([]),
     windows: fc.constant(WINDOWS),
+    window: fc.constant(null),
     ...fixed,
   });
 }
@@ -286,6 +287,40 @@ describe(`pods that share a quota, seed ${SEED}`, { timeout: 300_000 }, () => {
       expect(outcome.worstMinute).toBeLessThanOrEqual(scenario.rpm);
       expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual(0.98);
       expect(outcome.said).toHaveLength(4);
+    });
+  });
+});
+
+describe('windows of seconds', () => {
+  const window = fc.record({ limit: fc.integer({ min: 3, max: 40 }), periodMs: fc.constantFrom(1_000, 10_000) });
+  const rpm = fc.constant(600);
+  const latencyMs = fc.integer({ min: 5, max: 100 });
+  const jitterMs = fc.integer({ min: 0, max: 50 });
+  const fixed = { window, rpm, latencyMs, jitterMs, windows: fc.constant(3) };
+
+  it('pods use a window together and never exceed it, also more pods than it permits calls', async () => {
+    await holds(scenarios({ ...fixed, pods: fc.integer({ min: 2, max: 6 }) }), (outcome, scenario) => {
+      expect(outcome.refused, whyOf(outcome)).toEqual([]);
+      const { periodMs } = scenario.window ?? { periodMs: 1 };
+      // A permit comes back when its answer has reached the account.
+      const lost = (scenario.latencyMs + scenario.jitterMs + STORE_SPREAD_MS) / (periodMs + scenario.latencyMs + STORE_SPREAD_MS);
+      expect(outcome.share).toBeGreaterThan(0.9 * (1 - lost));
+    });
+  });
+
+  it('pods exceed no window when the store is away, or a pod is killed', async () => {
+    const happens = fc.oneof(
+      fc.record({ kind: fc.constant('kill' as const), atMs: within, pod: aPod, againAfterMs: fc.constantFrom(null, 500, 20_000) }),
+      fc.record({
+        kind: fc.constant('away' as const),
+        atMs: within,
+        pods: fc.constant('all' as const),
+        forMs: fc.integer({ min: 1_000, max: 60_000 }),
+        forgets: fc.boolean(),
+      }),
+    );
+    await holds(scenarios({ ...fixed, podsAtLeast: fc.constant(2), pods: fc.constant(2), happens: fc.tuple(happens) }), (outcome) => {
+      expect(outcome.refused, whyOf(outcome)).toEqual([]);
     });
   });
 });

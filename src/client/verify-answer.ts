@@ -2,6 +2,7 @@
 import { withBodyId } from './answer.ts';
 import { badBody } from './classify.ts';
 import type { Answer } from './answer.ts';
+import { mailboxKey } from '../verification/address.ts';
 import { isObject } from '../util/is-object.ts';
 import type { CallResult, VerificationResult } from './types.ts';
 
@@ -53,9 +54,29 @@ export function readVerification(answer: Answer, body: string): CallResult<Verif
   }
   for (const key of contradicted) byEmail.delete(key);
   const asked = new Set(askedFor(body).map(emailKey));
-  return isListOfEmails(json) || isAbout(json, asked) || [...asked].some((email) => byEmail.has(email))
+  findOtherSpellings(asked, byEmail, contradicted);
+  const isAnswered = [...asked].some((email) => byEmail.has(email));
+  if (!isAnswered && [...asked].some((email) => contradicted.has(email)))
+    return badBody(answer, 'two results for one address contradict each other', 'bad_shape');
+  return isListOfEmails(json) || isAbout(json, asked) || isAnswered
     ? { kind: 'ok', value: { byEmail }, meta: withBodyId(answer.meta, json) }
     : badBody(answer, 'the answer has no result for any of the addresses asked for');
+}
+
+/** Finds verdicts under another spelling of an address: its domain in Unicode, or without its tag. It must be the only one. */
+function findOtherSpellings(asked: ReadonlySet<string>, byEmail: Map<string, VerificationResult>, contradicted: ReadonlySet<string>): void {
+  const missing = [...asked].filter((email) => !byEmail.has(email) && !contradicted.has(email));
+  if (missing.length === 0) return;
+  const byMailbox = Map.groupBy(
+    [...byEmail].filter(([email]) => !asked.has(email)),
+    ([email]) => mailboxKey(email),
+  );
+  for (const [mailbox, emails] of Map.groupBy(missing, mailboxKey)) {
+    const results = byMailbox.get(mailbox) ?? [];
+    const [[, result]] = results.length === 1 ? results : [[null, null]];
+    const [email] = emails;
+    if (mailbox !== null && emails.length === 1 && email !== undefined && result !== null) byEmail.set(email, { ...result, email });
+  }
 }
 
 /** Whether the answer is a list of e-mails, possibly empty: a service that sends it knows the question. */

@@ -58,6 +58,11 @@ export interface CallPoolOptions {
   readonly hasAnswered: boolean;
   /** Whether this is a retry: every lookup has failed in an earlier run. */
   readonly isRetryRun: boolean;
+  /**
+   * Whether answers of a shape that says nothing are answers all the same, and begin no outage. Then another part ends a run that gets
+   * nothing else.
+   */
+  readonly unfitIsAnswer: boolean;
   readonly maxWaitMs: number;
   readonly maxOutageMs: number;
   readonly events: PoolEvents;

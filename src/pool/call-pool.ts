@@ -61,6 +61,7 @@ export class CallPool {
       isKnown: () => this.#firstContact.reached,
       isDoubted: () => this.#firstContact.doubted,
       isRetryRun: options.isRetryRun,
+      unfitIsAnswer: options.unfitIsAnswer,
       probe: (task) => this.#enqueue(task),
     });
     this.#retries = new RetryQueue({
@@ -228,8 +229,8 @@ export class CallPool {
 
   #handle(task: Task, result: CallAnswer<unknown>): void {
     // A throttling service is up, but it has answered no lookup: a row of failures goes on.
-    if (result.kind === 'throttled' ? this.#outage.open : result.kind !== 'retryable') this.#serviceIsUp();
-    if (result.kind !== 'throttled' && result.kind !== 'retryable') [this.#waitBudget, this.#outage].forEach((part) => part.answered());
+    if (result.kind === 'throttled' ? this.#outage.open : this.#outage.isAnswer(result)) this.#serviceIsUp();
+    if (this.#outage.isAnswer(result)) [this.#waitBudget, this.#outage].forEach((part) => part.answered());
     switch (result.kind) {
       case 'ok':
       case 'miss':

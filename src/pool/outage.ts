@@ -1,5 +1,5 @@
 import type { Retryable } from '../client/types.ts';
-import type { Task } from './call.ts';
+import type { CallAnswer, Task } from './call.ts';
 import { Circuit, isFromService, nextProbeMs, wasNeverSent } from './circuit.ts';
 import { MAX_ATTEMPTS } from './retry-policy.ts';
 import type { CallSlots } from './slots.ts';
@@ -22,6 +22,8 @@ interface OutageOptions {
    * service.
    */
   readonly isRetryRun: boolean;
+  /** See `CallPoolOptions`. */
+  readonly unfitIsAnswer: boolean;
   /** Sends a lookup as a probe. */
   readonly probe: (task: Task) => void;
 }
@@ -73,6 +75,12 @@ export class Outage {
     return this.open && this.#hasFewLeft && this.#options.isKnown() && this.#doubtfulCode !== '' ? this.#doubtfulCode : null;
   }
 
+  /** Whether a result shows that the service is up and answers lookups. */
+  isAnswer(result: CallAnswer<unknown>): boolean {
+    if (result.kind === 'retryable') return result.unfit === true && this.#options.unfitIsAnswer;
+    return result.kind !== 'throttled';
+  }
+
   /** A lookup was answered, neither throttled nor failed. */
   answered(): void {
     this.#answers++;
@@ -96,6 +104,7 @@ export class Outage {
 
   /** A lookup failed. Returns whether this began an outage. */
   failed(task: Task, result: Retryable): boolean {
+    if (this.isAnswer(result)) return false;
     const first = task.attempts === 0;
     // Only a first failure says something new: many lookups that the service cannot process may be left at the end.
     if (first) task.answersWhenFailed = this.#answers;

@@ -108,6 +108,14 @@ export function normaliseEmail(s: string): string | null {
   return isPlainEmail(s) ? s : inForm(s, normaliseLocalPart);
 }
 
+/**
+ * The mailbox of an address, for comparison with an answer: the key without its tag (`jane+news@`, RFC 5233). Null for text that is no
+ * address.
+ */
+export function mailboxKey(s: string): string | null {
+  return normaliseEmail(s)?.replace(/(?<=.)\+[^@]*(?=@)/, '') ?? null;
+}
+
 /** The address that `s` names, for its mail host: like the key, but with the local part in its original case (RFC 5321 2.4). */
 export function spelledEmail(s: string): string | null {
   return isPlainEmail(s) ? s : inForm(s, spelledLocalPart);

@@ -64,13 +64,38 @@ describe('verdicts', () => {
           return own.every((item) => item.result === own[0]?.result) ? own[0] : undefined;
         };
         const answered = emails.some((address) => first(address) !== undefined);
-        expect(result.kind).toBe(answered || list.every((item) => item.email !== null) ? 'ok' : 'retryable');
+        const contradicted = complete.some((item) => emails.includes(item.email ?? '')) && !answered;
+        expect(result.kind).toBe(answered || (!contradicted && list.every((item) => item.email !== null)) ? 'ok' : 'retryable');
         if (result.kind !== 'ok') return;
         for (const address of emails) {
           expect(result.value.byEmail.get(address)?.['mark']).toBe(first(address)?.mark);
         }
       }),
     );
+  });
+
+  it('two that contradict each other about the only address asked for are bad_shape', () => {
+    const json = [
+      { email: 'a@acme.example', result: 'deliverable' },
+      { email: 'A@acme.example', result: 'undeliverable' },
+    ];
+    expect(readVerification(answerOf(json), '{"emails":["a@acme.example"]}')).toMatchObject({
+      kind: 'retryable',
+      code: 'bad_shape',
+      unfit: true,
+    });
+  });
+
+  it.each([
+    ['another form of its domain', ['ana@xn--bcher-kva.example'], 'ana@Bücher.example', ['ana@xn--bcher-kva.example']],
+    ['no tag', ['ana+news@acme.example', 'ben@acme.example'], 'ana@acme.example', ['ana+news@acme.example']],
+    ['no tag, where two tags were asked for', ['ana+a@acme.example', 'ana+b@acme.example'], 'ana@acme.example', []],
+    ['no tag, where it was asked for too', ['ana+a@acme.example', 'ana@acme.example'], 'ana@acme.example', ['ana@acme.example']],
+    ['another name', ['ana@acme.example'], 'anna@acme.example', []],
+  ])('belong to their address when the answer has %s', (_, asked, answered, found) => {
+    const some = verdicts([{ email: answered, result: 'risky' }], asked);
+    expect(asked.filter((email) => some.has(email))).toEqual(found);
+    for (const email of found) expect(some.get(email)).toMatchObject({ email: email === answered ? answered : email, result: 'risky' });
   });
 
   it.each([

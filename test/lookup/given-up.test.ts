@@ -76,6 +76,7 @@ it('every record is told once, every answer that came is kept, and nothing else 
         limitReached: () => new MillraceError(EXIT.refused, 'max_calls', 'limits.maxCalls is reached'),
         hasAnswered: true,
         isRetryRun: false,
+        unfitIsAnswer: false,
         maxWaitMs: 900_000,
         maxOutageMs: 600_000,
         events: {

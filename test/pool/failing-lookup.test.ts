@@ -23,6 +23,23 @@ describe('an answer of a shape that says nothing', () => {
     }
   });
 
+  it('begins no outage where it counts as an answer, however many lookups get nothing else', async () => {
+    const bed = testBed(() => UNFIT, { hasAnswered: true, unfitIsAnswer: true });
+    for (let id = 0; id < 60; id++) bed.submit(id);
+    await advance(MINUTE);
+    expect([...bed.settled.values()]).toEqual(Array(60).fill(expect.objectContaining({ kind: 'failed', rejected: true, attempts: 2 })));
+    expect(bed.sent).toHaveLength(120);
+    expect([bed.fatal, bed.events.includes('open')]).toEqual([[], false]);
+  });
+
+  it('ends an outage where it counts as an answer: the service is up', async () => {
+    const bed = testBed((_id, _attempt, at) => (at < 5_000 ? HTTP_503 : UNFIT), { hasAnswered: true, unfitIsAnswer: true });
+    for (let id = 0; id < 30; id++) bed.submit(id);
+    await advance(2 * MINUTE);
+    expect([...bed.settled.values()]).toEqual(Array(30).fill(expect.objectContaining({ kind: 'failed', code: 'bad_body' })));
+    expect([bed.fatal, bed.events.filter((event) => event === 'open').length]).toEqual([[], 1]);
+  });
+
   it('costs a lookup two attempts while calls go one by one, until the service recovers', async () => {
     const bed = testBed((_id, _attempt, at) => (at < 60_000 ? UNFIT : OK), { hasAnswered: true });
     for (let id = 0; id < 200; id++) bed.submit(id);

@@ -84,6 +84,7 @@ export function testBed(
     limitReached: () => new MillraceError(EXIT.refused, 'max_calls', 'limits.maxCalls is reached'),
     hasAnswered: false,
     isRetryRun: false,
+    unfitIsAnswer: false,
     maxWaitMs: 900_000,
     maxOutageMs: 600_000,
     events: {

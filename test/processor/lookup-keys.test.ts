@@ -12,6 +12,7 @@ import {
   type RecordKeys,
 } from '../../src/processor/lookup-keys.ts';
 import type { KeyKind } from '../../src/steps/keys.ts';
+import type { Step } from '../../src/steps/registry.ts';
 
 describe('enrichKey', () => {
   it.each([
@@ -210,6 +211,14 @@ describe('keysFor', () => {
     ['no_key', { email: 'ada@acme.example', linkedinUrl: 'linkedin.com/in/ada' }, ['phone']],
   ] as const)('%s is the reason why nothing is looked up', (reason, given, by) => {
     expect(keysFor(['enrich', 'verify'], () => false, { ...ALL, enrich: [by] })(cells(given))).toBe(reason);
+  });
+
+  it('a bad address is the reason where any step would have used it: it would have named the company', () => {
+    const reason = (steps: readonly Step[], given: object): unknown =>
+      keysFor(steps, () => false, { ...ALL, enrich: [['domain']] })(cells(given));
+    expect(reason(['enrich', 'company'], { email: 'ada at home' })).toBe('bad_email');
+    expect(reason(['enrich'], { email: 'ada at home' })).toBe('no_key');
+    expect(reason(['enrich', 'company'], { email: '' })).toBe('no_key');
   });
 
   it('a job without further keys uses address, domain and profile alone', () => {

@@ -44,6 +44,30 @@ test.each([
   expect(vendor.counts.charged).toBeLessThanOrEqual(GOOD + 100 + 2 * (use === 'people' ? 20 : 1));
 });
 
+test('answers that are text and no JSON are no outage, are paid for twice at most, and stop the job after a hundred', async () => {
+  const folder = await makeFolder();
+  const vendor = await start(startPeopleDataLabs);
+  vendor.hook = (call, usual): StandInReply => {
+    const reply = usual();
+    return call.number <= GOOD ? reply : { ...reply, body: 'email,name\na@x.example,Ada\n' };
+  };
+  const job: ProviderJob = {
+    providers: { vendor: { use: definition('person'), baseUrl: `${vendor.url}/v5`, concurrency: 2 } },
+    steps: [{ enrich: { from: ['vendor'] } }],
+    // An outage would end the run with 69.
+    limits: { maxErrors: '100%', maxOutageMs: 1_000 },
+  };
+  await Promise.all([writePeople(folder, RECORDS), writeJob(folder, job)]);
+  const { code, stderr } = await run(folder, job);
+  expect([code, stderr]).toEqual([
+    78,
+    expect.stringMatching(/^millrace: vendor: the last 1\d\d answers were not as .*: the answer is not JSON/m),
+  ]);
+  expect((await checkpoint(folder)).mark.tally.outcomes.matched).toBe(GOOD);
+  expect(Math.max(...vendor.paidFor.values())).toBeLessThanOrEqual(2);
+  expect(vendor.counts.charged).toBeLessThanOrEqual(GOOD + 100 + 4);
+});
+
 test('verdicts that change in batches stop the job after two requests', async () => {
   const folder = await makeFolder();
   const vendor = await start(startPromises);

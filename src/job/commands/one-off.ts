@@ -135,6 +135,7 @@ class KeyLoop {
       mayCall: () => true,
       hasAnswered: false,
       isRetry: false,
+      unfitIsAnswer: false,
       onSampleData: () => {
         if (!saidSample) notices.sampleData();
         saidSample = true;

@@ -47,6 +47,8 @@ interface CallsOptions {
   readonly hasAnswered: boolean;
   /** Every lookup has failed in an earlier run. */
   readonly isRetry: boolean;
+  /** See `CallPoolOptions`. */
+  readonly unfitIsAnswer: boolean;
   /** Called for each answer that comes from sample data. */
   readonly onSampleData: () => void;
   /** Cancels calls in flight. */
@@ -154,6 +156,7 @@ function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnecti
     limitReached: (call) => budget.reached(call),
     hasAnswered: options.hasAnswered,
     isRetryRun: options.isRetry,
+    unfitIsAnswer: options.unfitIsAnswer,
     maxWaitMs: limits.maxWaitMs,
     maxOutageMs: limits.maxOutageMs,
     events: {

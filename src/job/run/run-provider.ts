@@ -120,6 +120,7 @@ export class RunProvider {
       // Faults of a service that has answered this job before are outages, not a wrong address.
       hasAnswered: known.answered,
       isRetry: shared.isRetry,
+      unfitIsAnswer: setup.watch !== null,
       onSampleData: () => this.#sampleData(),
       abort: shared.abort,
       onFatal: (error) => this.#fatal(error),

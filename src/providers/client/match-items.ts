@@ -1,5 +1,6 @@
 /** Which item of a batch answers which lookup. */
 import { isDeepStrictEqual } from 'node:util';
+import { mailboxKey } from '../../verification/address.ts';
 import { isObject } from '../../util/is-object.ts';
 import type { ProviderBatch } from '../compiled-provider.ts';
 import type { LookupInput } from './lookup-text.ts';
@@ -18,13 +19,15 @@ export async function matchItems(
 ): Promise<ReadonlyMap<number, unknown>> {
   if (batch.itemId === null) return byPosition(batch.items.key, items, lookups);
   const positions = positionsOf(lookups);
+  let mailboxes: ReturnType<typeof mailboxesOf> | null = null;
   const found = new Map<number, unknown>();
   for (const item of items) {
     const id = await evaluate(batch.itemId, item);
     if (id === undefined || id === null) continue;
     if (typeof id !== 'string' && typeof id !== 'number')
       throw new Refusal('bad_shape', `${batch.itemId.key}: expected text or a number, got ${inWords(id)}`);
-    const position = positions.get(keyOf(String(id)));
+    const key = keyOf(String(id));
+    const position = positions.has(key) ? positions.get(key) : (mailboxes ??= mailboxesOf(lookups)).get(mailboxKey(key));
     if (position === undefined || position === null) continue;
     found.set(position, found.has(position) && !isDeepStrictEqual(found.get(position), item) ? CONTRADICTION : item);
   }
@@ -48,6 +51,20 @@ function byPosition(key: string, items: readonly unknown[], lookups: readonly Lo
   return new Map(items.entries());
 }
 
+/**
+ * Whether an item that is taken by its position alone is about another address than was asked for. A person may have changed their address
+ * since; but the item may also be another lookup's, so that only a request for this lookup alone can tell.
+ * @param email of the mapped record
+ */
+export function isAboutAnother(item: unknown, email: unknown, lookup: LookupInput): boolean {
+  if (typeof lookup.email !== 'string' || typeof email !== 'string' || email.trim() === '') return false;
+  const own = new Set([keyOf(lookup.email), mailboxKey(lookup.email) ?? '']);
+  const isOwn = (text: string): boolean => own.has(text) || own.has(mailboxKey(text) ?? text);
+  if (isOwn(keyOf(email))) return false;
+  for (const name of namesIn(item)) if (name.includes('@') && isOwn(name)) return false;
+  return true;
+}
+
 /** The keys that one record alone has: of a person not the domain, which colleagues share. */
 function ownKeys({ email, linkedin_url, phone, name, domain }: LookupInput): LookupInput {
   const isOfPerson = [email, linkedin_url, phone, name].some((key) => key !== undefined);
@@ -69,6 +86,16 @@ const IS_ID = /^\d+$/;
 const NAMES_WITHIN = 4;
 
 const KEYS = ['email', 'linkedin_url', 'phone', 'domain', 'name', 'company'] as const;
+
+/** The lookups by the mailbox of their address, for answers that spell it otherwise; null for a mailbox of several. */
+function mailboxesOf(lookups: readonly LookupInput[]): ReadonlyMap<string | null, number | null> {
+  const positions = new Map<string | null, number | null>();
+  for (const [position, { email }] of lookups.entries()) {
+    const mailbox = typeof email === 'string' ? mailboxKey(email) : null;
+    if (mailbox !== null) positions.set(mailbox, positions.has(mailbox) ? null : position);
+  }
+  return positions;
+}
 
 /** Null for a key that several lookups share: it says nothing about which of them is meant. */
 function positionsOf(lookups: readonly LookupInput[]): ReadonlyMap<string, number | null> {

@@ -9,13 +9,14 @@ import type { Redactor } from '../../client/redactor.ts';
 import type { RotatingKey } from '../../client/rotating-key.ts';
 import type { Transport } from '../../client/transport.ts';
 import type { CallMeta, CallResult, Miss, Rejected } from '../../client/types.ts';
+import { isObject } from '../../util/is-object.ts';
 import type { CompiledProvider, Mapping, ProviderOperation, ProviderRequest } from '../compiled-provider.ts';
 import type { CallWatch } from './call-watch.ts';
 import { quotaReader } from './declared-quota.ts';
 import { judge, readSaid, type Judgement, type Said } from './judge.ts';
 import type { LookupInput } from './lookup-text.ts';
 import { mapRecord, undecidedRecord, type MappedRecord } from './map-record.ts';
-import { CONTRADICTION, matchItems } from './match-items.ts';
+import { CONTRADICTION, isAboutAnother, matchItems } from './match-items.ts';
 import { evaluate, inWords, NotTaken, Refusal } from './refusal.ts';
 import { storedAnswer, storedMiss } from './stored-answer.ts';
 import type { RequestTemplate } from './request-template.ts';
@@ -141,9 +142,12 @@ export class OperationClient<T> {
         throw new Refusal('bad_shape', `operations.${name}.batch: the answer comes later, and only a lookup by itself is asked for again`);
       if (judgement.kind !== 'match' && judgement.kind !== 'undecided') return this.#settled(judgement, exchanged.keyVersion);
       const listed = await evaluate(batch.items, said.input);
-      const value = await this.#items(await matchItems(batch, listOf(batch.items, listed), lookups), said, lookups, exchanged.options);
+      const found = await matchItems(batch, listOf(batch.items, listed), lookups);
+      const items = await this.#items(found, said, lookups, exchanged.options);
       // The request as a whole tells its credits, or they are the sum over its items.
-      const credits = batch.credits === null ? value.reduce((sum, item) => sum + (item?.meta.credits ?? 0), 0) : meta.credits;
+      const credits = batch.credits === null ? items.reduce((sum, item) => sum + (item?.meta.credits ?? 0), 0) : meta.credits;
+      const isByPosition = batch.itemId === null && lookups.length > 1;
+      const value = items.map((item, at) => (isByPosition && isStranger(item, found.get(at), lookups[at]) ? null : item));
       return this.#settled({ kind: 'ok', value, meta: { ...meta, credits } }, exchanged.keyVersion);
     } catch (error) {
       return this.#refused(error, meta);
@@ -310,6 +314,12 @@ export class OperationClient<T> {
     const { code, message } = error;
     return { kind: 'rejected', code, detail: oneLine(this.#context.redactor.words(message)), meta };
   }
+}
+
+/** Whether an item is about another address than that of its lookup: it counts as left out, and the lookup is asked again alone. */
+function isStranger(item: CallResult<unknown> | null, body: unknown, lookup: LookupInput = {}): boolean {
+  if (item?.kind !== 'ok' || !isObject(item.value) || !isObject(item.value['record'])) return false;
+  return isAboutAnother(body, item.value['record']['email'], lookup);
 }
 
 function listOf(mapping: Mapping, value: unknown): readonly unknown[] {

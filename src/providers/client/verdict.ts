@@ -1,6 +1,7 @@
 /** The verdict for one address, from a mapped record. Pure. */
 import type { VerificationResult } from '../../client/types.ts';
 import { emailKey, SUPPRESSED_PERSON } from '../../client/verify-answer.ts';
+import { mailboxKey } from '../../verification/address.ts';
 import type { MappedRecord } from './map-record.ts';
 import { inWords, Refusal } from './refusal.ts';
 
@@ -12,7 +13,7 @@ export function toVerdict(recordKey: string, record: MappedRecord, asked: string
   const { result, confidence, reason, email } = record;
   if (typeof result !== 'string' || result.trim() === '')
     throw new Refusal('bad_shape', `${recordKey}.result: expected text, got ${inWords(result)}`);
-  if (typeof email === 'string' && emailKey(email) !== emailKey(asked))
+  if (typeof email === 'string' && emailKey(email) !== emailKey(asked) && (mailboxKey(email) ?? '') !== mailboxKey(asked))
     throw new Refusal('bad_shape', `${recordKey}.email: expected the address that was asked for, got another one`);
   const plain = result.trim().toLowerCase();
   return {

@@ -62,6 +62,26 @@ describe('a batch', () => {
     expect(await callWith(own)).toMatchObject({ kind: 'ok', value: EMAILS.map(named) });
   });
 
+  it.each([
+    ['its own', 'B@X.example', true],
+    ['its own without a tag', 'b@x.example', true],
+    ['none', '', true],
+    ["a stranger's", 'new@y.example', false],
+  ])('takes an item by its position when the address of its record is %s', async (_, address, isTaken) => {
+    const operation = { record: { name: 'body.name', email: 'body.email' } };
+    const answering: Answering = (lookups) => ({
+      status: 200,
+      body: lookups.map(({ email }) => (email.startsWith('b') ? { name: 'Ben', email: address } : { name: email, email })),
+    });
+    const client = await clientOf(answering, { ...operation, credits: '1' });
+    const bodies = ['a@x.example', 'b+news@x.example', 'c@x.example'].map((email) => client.enrichBody({ email }));
+    const ben = { kind: 'ok', value: { record: { name: 'Ben' } } };
+    const result = await client.batches?.call('enrich', bodies);
+    expect(result).toMatchObject({ kind: 'ok', value: [{ kind: 'ok' }, isTaken ? ben : null, { kind: 'ok' }], meta: { credits: 3 } });
+    // Alone it can be no other lookup's: the person has changed their address.
+    expect(await client.batches?.call('enrich', bodies.slice(1, 2))).toMatchObject({ kind: 'ok', value: [ben] });
+  });
+
   it('has the size of the definition, and others are asked for one by one', async () => {
     const client = await clientOf(() => ({ status: 200, body: [] }), { batch: { size: 7 } });
     expect([client.batches?.size('enrich'), client.batches?.size('company')]).toEqual([7, 1]);
@@ -177,6 +197,17 @@ describe('an item', () => {
       kind: 'ok',
       value: [named('A'), { kind: 'rejected', code: 'bad_shape', detail: expect.stringContaining('contradict') }, null],
     });
+  });
+
+  it('an item that names its address in another spelling belongs to it', async () => {
+    const client = await clientOf(
+      list({ who: 'ana@bücher.example', code: 200, name: 'A' }, { who: 'ben@x.example', code: 200, name: 'B' }),
+      {
+        batch,
+      },
+    );
+    const bodies = ['ana@xn--bcher-kva.example', 'ben+a@x.example', 'ben+b@x.example'].map((email) => client.enrichBody({ email }));
+    expect(await client.batches?.call('enrich', bodies)).toMatchObject({ kind: 'ok', value: [named('A'), null, null] });
   });
 
   it('with a key that several lookups share belongs to none of them', async () => {

@@ -192,7 +192,7 @@ export class World {
 
 /** 9 MiB with a quote that nobody closes, and others that open nothing. */
 function strayCsv(): string {
-  const rows = Array.from({ length: 90_000 }, (_, i) => `19" rack ${i} ${'x'.repeat(60)},nobody-${i}@acme.example\n`);
+  const rows = Array.from({ length: 9_000 }, (_, i) => `19" rack ${i} ${'x'.repeat(1_000)},nobody-${i}@acme.example\n`);
   return `custom_id,email\nfirst,"never closed\n${rows.join('')}`;
 }
 

@@ -146,7 +146,7 @@ it('a run killed at any moment resumes with the same requests, so a service that
       const most = (email: string): number => (kindOf(email) === 'pending' ? 2 : 1);
       expect([...service.charged].filter(([email, times]) => times > most(email))).toEqual([]);
     }),
-    { numRuns: 400, examples: PENDING_AGAIN },
+    { numRuns: 1_200, examples: PENDING_AGAIN },
   );
   expect(resumedInParts).toBeGreaterThan(20);
   expect(resumedWithTicket).toBeGreaterThan(10);

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 import { expect, it } from 'vitest';
 import { wrapWords } from '../../src/util/wrap-words.ts';
 

@@ -92,7 +92,7 @@ describe('search', () => {
         expect([...ids].sort()).toEqual(expected.sort());
         expect(total).toBe(expected.length);
       }),
-      { numRuns: 8, seed: 11 },
+      { numRuns: 24, seed: 11 },
     );
     // A filter that finds no person tests nothing.
     expect(hits).toBeGreaterThan(0);

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { CLI, Folder } from '../support/cli.ts';
+import { BUNDLE, Folder } from '../support/cli.ts';
 import { serve } from '../support/served.ts';
 import { pagesOf, zeroPage } from '../service/admin/check/damage.ts';
 import { makeFullStore } from '../service/admin/check/full-store.ts';
@@ -54,7 +54,7 @@ it.each([
   copyStoreFiles(folder.at('whole.sqlite'), path);
   zeroPage(path, pagesOf(path, 'people').leaves[2] as number);
   const old = readFileSync(path).subarray(100);
-  const restoring = spawn(process.execPath, [CLI, 'check', '--store', store, '--restore', 'b.sqlite'], {
+  const restoring = spawn(process.execPath, [BUNDLE, 'check', '--store', store, '--restore', 'b.sqlite'], {
     cwd: folder.at(),
     stdio: 'ignore',
   });

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CLI, Folder } from '../support/cli.ts';
+import { BUNDLE, Folder } from '../support/cli.ts';
 import { CRM } from './crm-file.ts';
 
 /** Cells with a delimiter, a tab, quotes and a line break in them. */
@@ -122,7 +122,7 @@ async function importMany(): Promise<void> {
 
 it('SIGTERM ends an export that waits for its reader with 75', async () => {
   await importMany();
-  const running = spawn(process.execPath, [CLI, 'export', '--store', 'many.sqlite', '--contacts', '-'], {
+  const running = spawn(process.execPath, [BUNDLE, 'export', '--store', 'many.sqlite', '--contacts', '-'], {
     cwd: folder.path,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -145,7 +145,7 @@ it.runIf(existsSync('/dev/full'))('an export whose standard output fails is 74 a
   const said = (to: string): unknown => {
     const { status, stderr } = spawnSync(
       'bash',
-      ['-c', `"$0" "$@" ${to}; exit "\${PIPESTATUS[0]}"`, process.execPath, CLI, 'export', '--store', 'many.sqlite', '--contacts', '-'],
+      ['-c', `"$0" "$@" ${to}; exit "\${PIPESTATUS[0]}"`, process.execPath, BUNDLE, 'export', '--store', 'many.sqlite', '--contacts', '-'],
       { cwd: folder.path, encoding: 'utf8', timeout: 30_000 },
     );
     return { status, stderr };

@@ -1,7 +1,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { delimiter } from 'node:path';
 import { expect, test } from 'vitest';
-import { CLI } from '../support/cli.ts';
+import { BUNDLE } from '../support/cli.ts';
 import { makeFolder } from '../support/world.ts';
 
 const CRM = `Full Name,Work Email,Email Status,Website,Job Title,Mobile,LinkedIn
@@ -59,7 +59,7 @@ test('the commands of docs/operating.md lead from your own files to an enriched 
     'accounts.csv': ACCOUNTS,
     'mails.csv': MAILS,
     'leads.csv': LEADS,
-    millrace: `#!/bin/sh\nexec "${process.execPath}" "${CLI}" "$@"\n`,
+    millrace: `#!/bin/sh\nexec "${process.execPath}" "${BUNDLE}" "$@"\n`,
   }))
     await writeFile(folder.at(name), text);
   await chmod(folder.at('millrace'), 0o755);

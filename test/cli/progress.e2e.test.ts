@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { CLI, type Folder } from '../support/cli.ts';
+import { BUNDLE, type Folder } from '../support/cli.ts';
 import { leads, toCsv } from '../support/leads.ts';
 import { API_KEY, problem } from '../support/scripted-service.ts';
 import { makeWorld } from '../support/world.ts';
@@ -82,7 +82,7 @@ test('with --progress bar a run prints a summary, the path of its result, and th
 
 /** Runs on a terminal and collects matches of a pattern until `enough` were seen; then `then` is called, and the run ends. */
 async function watch(folder: Folder, args: readonly string[], pattern: RegExp, enough: number, then: () => void): Promise<string[]> {
-  const line = [process.execPath, CLI, ...args].map((word) => `'${word}'`).join(' ');
+  const line = [process.execPath, BUNDLE, ...args].map((word) => `'${word}'`).join(' ');
   const terminal = spawn('script', ['-qec', line, '/dev/null'], {
     cwd: folder.path,
     env: { ...process.env, MILLRACE_API_KEY: API_KEY },

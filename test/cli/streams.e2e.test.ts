@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { CLI } from '../support/cli.ts';
+import { BUNDLE } from '../support/cli.ts';
 import { leads, toCsv, toJsonl } from '../support/leads.ts';
 import { API_KEY } from '../support/scripted-service.ts';
 import { sampleOf } from '../support/sample.ts';
@@ -133,11 +133,15 @@ describe('a run to standard output', () => {
     const { folder, service, args } = await makeWorld(toCsv(leads(3_000, 42)));
     const line = args({ ...LENIENT, output: '-', 'checkpoint.everyMs': false, steps: 'enrich' });
     // `head` ends after the first lines, and the service answers only after that. So rows must meet a closed pipe.
-    const shell = spawn('bash', ['-c', 'set -o pipefail; "$0" "$@" | head -n 3; exit "${PIPESTATUS[0]}"', process.execPath, CLI, ...line], {
-      cwd: folder.path,
-      env: { ...process.env, MILLRACE_API_KEY: API_KEY },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const shell = spawn(
+      'bash',
+      ['-c', 'set -o pipefail; "$0" "$@" | head -n 3; exit "${PIPESTATUS[0]}"', process.execPath, BUNDLE, ...line],
+      {
+        cwd: folder.path,
+        env: { ...process.env, MILLRACE_API_KEY: API_KEY },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
     const [stdout, stderr] = await Promise.all([shell.stdout.setEncoding('utf8').toArray(), shell.stderr.setEncoding('utf8').toArray()]);
     const code = shell.exitCode ?? (await new Promise<number | null>((resolve) => shell.once('exit', resolve)));
     expect(stdout.join('').split('\n').length).toBe(4);
@@ -159,14 +163,14 @@ describe('a run to standard output', () => {
 
   test.runIf(existsSync('/dev/full'))('loses only the log when standard error is full', async () => {
     const { folder, args } = await makeWorld(toCsv(ROWS));
-    const run = spawn('bash', ['-c', '"$0" "$@" 2> /dev/full', process.execPath, CLI, ...args({ ...LENIENT, progress: 'log' })], {
+    const run = spawn('bash', ['-c', '"$0" "$@" 2> /dev/full', process.execPath, BUNDLE, ...args({ ...LENIENT, progress: 'log' })], {
       cwd: folder.path,
       env: { ...process.env, MILLRACE_API_KEY: API_KEY },
       stdio: 'ignore',
     });
     expect(await once(run, 'close')).toEqual([0, null]);
     expect(JSON.parse(await folder.read('out.csv.report.json'))).toMatchObject({ records: { total: ROWS.length } });
-    const serve = spawn('bash', ['-c', 'exec "$0" "$@" 2> /dev/full', process.execPath, CLI, 'serve', '--sample', '--port', '0'], {
+    const serve = spawn('bash', ['-c', 'exec "$0" "$@" 2> /dev/full', process.execPath, BUNDLE, 'serve', '--sample', '--port', '0'], {
       cwd: folder.path,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
@@ -182,7 +186,7 @@ describe('a run to standard output', () => {
   test.runIf(existsSync('/dev/full'))('reports a full disk as such, and not as a closed pipe', async () => {
     const { folder, args } = await makeWorld(toCsv(ROWS));
     const line = args({ ...LENIENT, output: '-', 'checkpoint.everyMs': false });
-    const shell = spawn('bash', ['-c', '"$0" "$@" > /dev/full', process.execPath, CLI, ...line], {
+    const shell = spawn('bash', ['-c', '"$0" "$@" > /dev/full', process.execPath, BUNDLE, ...line], {
       cwd: folder.path,
       env: { ...process.env, MILLRACE_API_KEY: API_KEY },
       stdio: ['ignore', 'ignore', 'pipe'],

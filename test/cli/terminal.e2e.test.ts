@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { CLI } from '../support/cli.ts';
+import { BUNDLE, SEMI_SPACES } from '../support/cli.ts';
 import { API_KEY } from '../support/scripted-service.ts';
 import { Screen } from '../support/screen.ts';
 import { makeWorld } from '../support/world.ts';
@@ -16,8 +16,8 @@ const LEADS = `email\n${Array.from({ length: 60 }, (_, i) => `a${i}@works.exampl
 async function onTerminal(sizes: string, more: Record<string, string> = {}): Promise<{ screen: Screen; raw: string; code: number }> {
   const { folder, service, args } = await makeWorld(LEADS);
   service.latencyMs = 60;
-  const command = [process.execPath, CLI, ...args({ steps: 'enrich', concurrency: '2', progress: 'auto' })];
-  const env = { ...process.env, TERM: 'xterm', MILLRACE_API_KEY: API_KEY, ...more };
+  const command = [process.execPath, BUNDLE, ...args({ steps: 'enrich', concurrency: '2', progress: 'auto' })];
+  const env = { ...process.env, TERM: 'xterm', NODE_OPTIONS: SEMI_SPACES, MILLRACE_API_KEY: API_KEY, ...more };
   const child = spawn('python3', [DRIVER, sizes, ...command], { cwd: folder.path, env, stdio: ['ignore', 'pipe', 'inherit'] });
   let raw = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (raw += text));

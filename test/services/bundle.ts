@@ -11,8 +11,8 @@ import { BUNDLE } from '../support/cli.ts';
 const ROOT = join(import.meta.dirname, '../..');
 
 /**
- * What a command loads together is one file, because each file costs its start half a millisecond. A module lies in the first part that
- * imports it; modules of no part are divided by Rolldown.
+ * The modules that a command loads together are one file, because each file costs its start half a millisecond. A module lies in the first
+ * part that imports it; Rolldown divides the others.
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   base: ['cli/main.js'],

@@ -86,11 +86,11 @@ function namedProviders({ providers, waterfalls }: Pick<CompiledJob, 'providers'
   ]);
 }
 
-/** Credits, quotas and the times of polls decide no answer. */
+/** Credits, quotas and the times of polls decide no answer; the names of the fields are in the record's mapping. */
 function digestOf({ client, headers, operations }: CompiledProvider, step: string): string {
   const asked = [operations[step as keyof typeof operations]]
     .flatMap((one) => one ?? [])
-    .map(({ quota: _quota, credits: _credits, creditsAtMost: _most, batch, poll, ...own }) => ({
+    .map(({ quota: _quota, credits: _credits, creditsAtMost: _most, fields: _fields, batch, poll, ...own }) => ({
       ...own,
       batch: batch && { ...batch, credits: null, quota: null },
       poll: poll && { ticket: poll.ticket, request: poll.request },

@@ -142,6 +142,8 @@ export interface ProviderOperation {
   readonly answers: AnswerRules;
   /** The record in our terms, by field (`email`, `company`, ...); the input is that of `AnswerRules`. */
   readonly record: Mapping;
+  /** The fields that the record names, dotted below `company`; empty where one expression makes the whole record. */
+  readonly fields: readonly string[];
   /** Texts that stand for no value, in lower case, beside those that Millrace knows. Left out where the definition names none. */
   readonly absent?: readonly string[];
   /** Credits that an answer has cost; null: the built-in header, else none. */

@@ -70,15 +70,40 @@ export function resultColumnNames({ steps, namesProviders, output: { fields } }:
   return fields === null ? standardColumns(steps, namesProviders) : Object.keys(fields);
 }
 
+/** A job as far as it decides which fields a table shows. */
+type Shown = Columns & Pick<CompiledJob, 'waterfalls' | 'providers'> & { readonly output: { readonly format: string } };
+
 /** Fields that the steps ask provider after provider for, such as `enrich.mobile`, and that no column of a table shows. */
-export function unshownFields(job: Columns & Pick<CompiledJob, 'waterfalls'> & { readonly output: { readonly format: string } }): string[] {
-  if (job.output.format === 'jsonl') return [];
+export function unshownFields(job: Shown): string[] {
+  return wantedFields(job).filter(isUnshown(job));
+}
+
+/**
+ * Fields, such as `enrich.seniority`, that the definitions of a job's providers find and that no column of a table shows. Those of
+ * `until` are left out, and all where the job names its columns.
+ */
+export function unshownFinds(job: Shown): string[] {
+  if (job.output.fields !== null || !job.namesProviders) return [];
+  const found = SPECS.flatMap(({ name }) =>
+    job.providers
+      .filter((provider) => provider.definition.client !== 'built-in' && job.waterfalls[name]?.from.includes(provider.name) === true)
+      .flatMap(({ definition }) => (definition.operations[name]?.fields ?? []).map((field) => `${name}.${field}`)),
+  );
+  const wanted = new Set(wantedFields(job));
+  return [...new Set(found)].filter(isUnshown(job)).filter((field) => !wanted.has(field));
+}
+
+function wantedFields({ waterfalls }: Pick<CompiledJob, 'waterfalls'>): string[] {
+  return SPECS.filter(({ verdicts }) => verdicts === null).flatMap(({ name }) =>
+    (waterfalls[name]?.until ?? []).map((field) => `${name}.${field}`),
+  );
+}
+
+/** Whether a field has no column; JSON lines have them all. */
+function isUnshown(job: Shown): (field: string) => boolean {
   const shown = Object.values(pathsOf(job));
-  const isShown = (field: string): boolean =>
-    shown.some((path) => path === field || path.startsWith(`${field}.`) || field.startsWith(`${path}.`));
-  return SPECS.filter(({ verdicts }) => verdicts === null)
-    .flatMap(({ name }) => (job.waterfalls[name]?.until ?? []).map((field) => `${name}.${field}`))
-    .filter((field) => !isShown(field));
+  return (field) =>
+    job.output.format !== 'jsonl' && !shown.some((path) => path === field || path.startsWith(`${field}.`) || field.startsWith(`${path}.`));
 }
 
 /** The configured columns, or the standard ones. @param columns of the input */

@@ -1,7 +1,7 @@
 /** Describes which column of the input holds which key, for people: with masked values, and with what is left unused. */
 import { findTable, type ColumnSamples } from '../../reader/column-samples.ts';
 import { unusedAddresses } from '../../reader/choose-columns.ts';
-import { unshownFields } from '../../writer/result-columns.ts';
+import { unshownFields, unshownFinds } from '../../writer/result-columns.ts';
 import { keysOr } from '../../formats/header-aliases.ts';
 import type { InputManifest, KeyNames } from '../../formats/input-record.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
@@ -15,6 +15,9 @@ export interface MappedColumn {
   /** At most three values, masked. */
   readonly samples: readonly string[];
 }
+
+/** Fields that a warning names. */
+const MOST_NAMED = 6;
 
 export interface InputMapping {
   readonly columns: readonly MappedColumn[];
@@ -47,7 +50,15 @@ export async function jobMapping(manifest: InputManifest, job: CompiledJob, sign
   const unshown = unshownFields(job).map(
     (field) => `${field} is asked for by until and is in no column: name one in output.fields, such as {Found: ${field}}`,
   );
-  return { columns, warnings: [...warnings, ...unshown] };
+  return { columns, warnings: [...warnings, ...unshown, ...findsText(unshownFinds(job))] };
+}
+
+/** A sentence about fields that are found and not shown; none without such a field. */
+function findsText(fields: readonly string[]): string[] {
+  if (fields.length === 0) return [];
+  const more = fields.length - MOST_NAMED;
+  const named = `${fields.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return [`the providers find fields that are in no column: ${named}; name them in output.fields, or write .jsonl, which has all`];
 }
 
 /** `email from "Work Email", such as a***@acme.example, b***@mill.example` */

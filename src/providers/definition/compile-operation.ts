@@ -1,6 +1,7 @@
 /** One operation of a definition. Pure. */
 import type { AnswerRules, Mapping, OperationName, ProviderBatch, ProviderOperation, ProviderPoll } from '../compiled-provider.ts';
 import { compileOwnQuota } from './compile-quota.ts';
+import { isObject } from '../../util/is-object.ts';
 import { checkKeysUsed, compileRequest } from './compile-request.ts';
 import { refusalAt } from './definition-file.ts';
 import type { RawAnswers, RawBatch, RawOperation, RawPoll } from './schema.ts';
@@ -48,6 +49,7 @@ export function compileOperation(source: Source, name: OperationName, raw: RawOp
     request,
     answers,
     record: compileExpressions(source, `${key}.record`, raw.record),
+    fields: fieldsOf(raw.record),
     ...(source.raw.absent === undefined ? {} : { absent: source.raw.absent.map((text) => text.trim().toLowerCase()) }),
     credits: optionalOfAnswer(source, `${key}.credits`, raw.credits),
     creditsAtMost: raw.creditsAtMost,
@@ -55,6 +57,13 @@ export function compileOperation(source: Source, name: OperationName, raw: RawOp
     poll,
     quota: tried(source, null, () => compileOwnQuota(source, `${key}.quota`, raw.quota)),
   };
+}
+
+function fieldsOf(record: unknown): string[] {
+  if (!isObject(record)) return [];
+  return Object.entries(record).flatMap(([field, of]) =>
+    field === 'company' && isObject(of) ? Object.keys(of).map((inner) => `company.${inner}`) : [field],
+  );
 }
 
 function keysOf({ definition }: Source, name: OperationName, { keys }: RawOperation): readonly ProviderKey[] {

@@ -117,6 +117,7 @@ function operationOf(name: OperationName, text: OperationText): ProviderOperatio
     request: request === null ? null : requestOf(`${key}.request`, request),
     answers: rulesOf(key, text.answers),
     record: tree(`${key}.record`, text.record ?? { name: 'body.name' }),
+    fields: Object.keys(text.record ?? { name: '' }),
     ...(text.absent === undefined ? {} : { absent: text.absent }),
     credits: optional(`${key}.credits`, text.credits),
     creditsAtMost: text.creditsAtMost ?? 1,

@@ -6,6 +6,8 @@ import { expect, test } from 'vitest';
 import type { Report } from '../../src/job/report/report.ts';
 import type { Folder } from '../support/cli.ts';
 import { present } from '../../src/util/assert.ts';
+import { faultyBucket } from '../s3/faulty-bucket.ts';
+import { describeWith } from '../services/needed.ts';
 import { makeFolder } from '../support/world.ts';
 import { checkpoint, definition, keys, run, start, writeJob, writePeople, type ProviderJob } from './jobs.ts';
 import { startPeopleDataLabs } from './stand-ins/people-data-labs.ts';
@@ -268,4 +270,44 @@ test('a retry asks for the verdict of a provider that was skipped where the othe
   expect((await command(away.folder, 'retry')).code).toBe(0);
   expect(away.vendors.map(({ counts }, i) => counts.lookups - (asked[i] ?? 0))).toEqual([0, lines.length]);
   expect(await away.result()).toEqual(await calm.result());
+});
+
+test.each(['out.csv', 'out.csv.gz'])('the open rows of shards are joined, and a retry mends them: %s', async (output) => {
+  const [calm, away, shards] = [await two(output), await two(output), await two(output)];
+  expect((await run(calm.folder, calm.job)).code).toBe(0);
+  away.second.setDown(true);
+  expect((await run(away.folder, away.job)).code).toBe(0);
+  shards.second.setDown(true);
+  const { folder, first, second, job } = shards;
+  for (const index of [0, 1, 2]) expect((await run(folder, job, ['--shard', `${index}/3`])).code).toBe(0);
+  for (const name of [output, `${output}.open.jsonl`])
+    expect((await readFile(folder.at(name))).equals(await readFile(away.folder.at(name)))).toBe(true);
+  expect((await reportOf(folder, output)).open).toBe(LACKING);
+  expect((await folder.files()).filter((name) => name.includes('shard-'))).toEqual([]);
+  second.setDown(false);
+  const asked = [first.counts.requests, second.counts.requests];
+  expect((await command(folder, 'retry')).code).toBe(0);
+  expect([first.counts.requests, second.counts.requests]).toEqual([asked[0], (asked[1] ?? 0) + LACKING]);
+  expect((await readFile(folder.at(output))).equals(await readFile(calm.folder.at(output)))).toBe(true);
+});
+
+await describeWith('s3', 'open rows in S3', async (server) => {
+  const { bucket, env, at } = await faultyBucket(server);
+  const text = async (name: string): Promise<string> => String(await bucket.get(name));
+
+  test('lie beside the output, and a retry reads them there', async () => {
+    const [calm, away] = [await two(), await two()];
+    expect((await run(calm.folder, calm.job)).code).toBe(0);
+    away.second.setDown(true);
+    const { folder, second, job } = away;
+    await writeJob(folder, { ...job, output: { uri: at('out.csv') }, ledger: { uri: 'ledger' } });
+    const inS3 = (name: string): ReturnType<Folder['run']> =>
+      folder.run([name, 'job.yaml', '--progress', 'none'], { env: { ...keys('first', 'second'), ...env } });
+    expect((await inS3('run')).code).toBe(0);
+    expect((await text('out.csv.open.jsonl')).match(/\n/g)).toHaveLength(LACKING);
+    second.setDown(false);
+    expect((await inS3('retry')).code).toBe(0);
+    expect(await text('out.csv')).toBe(await calm.folder.read('out.csv'));
+    expect((await bucket.names('')).filter((name) => /open|partial/.test(name))).toEqual([]);
+  });
 });

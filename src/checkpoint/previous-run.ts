@@ -1,5 +1,5 @@
 /** The last finished run of the same job, to compare a run with. Types only. */
-import type { Tally } from '../writer/tally.ts';
+import type { KindCounts, Tally } from '../writer/tally.ts';
 
 /** Its figures, as its report had them. */
 export interface PreviousRun {
@@ -12,5 +12,7 @@ export interface PreviousRun {
   /** `skipped` only with `input.where`. */
   readonly records: { readonly total: number } & Tally['outcomes'];
   readonly verification: Readonly<Record<string, number>>;
+  /** See `Tally.companies`. */
+  readonly companies?: KindCounts;
   readonly credits: number;
 }

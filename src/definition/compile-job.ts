@@ -4,6 +4,7 @@ import { isShared } from './ledger-location.ts';
 import { encodingName } from '../formats/encodings/encoding.ts';
 import { isS3Uri } from '../s3/uri.ts';
 import type { CompiledJob } from './compiled-job.ts';
+import { eachAlert } from './alerts.ts';
 import { checkDistinct, URI_CHECKS } from './check-uris.ts';
 import type { CompileContext, JobSources } from './compile-context.ts';
 import { missing } from './compile-context.ts';
@@ -123,10 +124,7 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
     limits: { ...raw.limits, maxErrors: compileMaxErrors(raw.limits.maxErrors) },
     onFinish: compileNotification(raw.onFinish, 'onFinish', context),
     onTrouble: compileNotification(raw.onTrouble, 'onTrouble', context),
-    alerts: {
-      matchRateBelow: raw.alerts.matchRateBelow === null ? null : shareOf(raw.alerts.matchRateBelow),
-      deliverableBelow: raw.alerts.deliverableBelow === null ? null : shareOf(raw.alerts.deliverableBelow),
-    },
+    alerts: eachAlert((name) => (raw.alerts[name] === null ? null : shareOf(raw.alerts[name]))),
   };
   warnOfUnkeptLedger(raw.ledger, output.uri, context);
   const kept = context.originOf('ledger.maxAgeDays');

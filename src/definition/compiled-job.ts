@@ -3,6 +3,7 @@ import type { MonitorAddress } from '../telemetry/listen-address.ts';
 import type { ConfiguredColumns } from '../formats/header-aliases.ts';
 import type { Compression, InputFormat } from '../formats/input-record.ts';
 import type { CompiledProvider, QuotaWindow } from '../providers/compiled-provider.ts';
+import type { Alerts } from './alerts.ts';
 import type { Conditions } from './conditions.ts';
 import type { CreditPrice } from './credit-price.ts';
 import type { Notification } from './notification.ts';
@@ -102,7 +103,7 @@ export interface CompiledJob {
   readonly onFinish: Notification | null;
   readonly onTrouble: Notification | null;
   /** Shares (0 to 1) below which a finished run exits with 1; null without an alert. */
-  readonly alerts: { readonly matchRateBelow: number | null; readonly deliverableBelow: number | null };
+  readonly alerts: Alerts;
   /**
    * The definition as dotted keys, as the user wrote them (after defaults and expansion), without keys that may change between runs. A
    * resume compares it with the one in the checkpoint.

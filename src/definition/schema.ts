@@ -237,7 +237,13 @@ export const jobSchema = z
         matchRateBelow: key(
           share.nullable().default(null),
           SHARE,
-          'A finished run exits with 1 when fewer than this share of its answered records are matched.',
+          'A finished run exits with 1 when fewer than this share of its answered records are matched, people and companies together.',
+        ),
+        peopleMatchRateBelow: key(share.nullable().default(null), SHARE, 'The same of people alone.'),
+        companyMatchRateBelow: key(
+          share.nullable().default(null),
+          SHARE,
+          'The same of companies alone: records that were looked up by their domain.',
         ),
         deliverableBelow: key(
           share.nullable().default(null),

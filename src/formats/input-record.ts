@@ -152,6 +152,8 @@ export interface FinishedRow {
 export interface FinishedOpen {
   readonly line: string;
   readonly outcome: string;
+  /** `company` for a record that was found by its domain. */
+  readonly kind: 'person' | 'company';
   /** The verdict of its address; null without one. */
   readonly verdict: string | null;
   /** The steps that were asked, in order. */

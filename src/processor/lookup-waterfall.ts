@@ -8,7 +8,10 @@ import type { Lookup, Lookups } from './lookup-keys.ts';
 import { fill, hasAll, ofOne, type SourcedRecord } from './merge-records.ts';
 import type { Step } from '../steps/registry.ts';
 
-/** The outcome of a step for a record. @param contributions absent where the job names no providers */
+/**
+ * The outcome of a step for a record. @param key of a match: the one by which the first provider found it
+ * @param contributions absent where the job names no providers
+ */
 export type LookupDone<R> = (outcome: LookupOutcome<R>, key: string, contributions?: readonly Contribution[]) => void;
 
 /** A step as a record meets it: one provider or several. */
@@ -42,6 +45,8 @@ interface Progress<R> {
   failure: { readonly outcome: LookupOutcome<R>; readonly key: string } | null;
   /** The key that was asked last. */
   key: string;
+  /** The key by which the record was found first. */
+  foundBy: string;
   /** Characters of the answers that `found` is made of. */
   chars: number;
 }
@@ -65,7 +70,8 @@ export class LookupWaterfall<R> implements LookupAsker<R> {
       this.#askFirst(lookups, done, origin, retained);
       return;
     }
-    this.#next({ lookups, done, origin, retained, contributions: [], found: null, text: null, failure: null, key: '', chars: 0 }, 0);
+    const nothingYet = { contributions: [], found: null, text: null, failure: null, key: '', foundBy: '', chars: 0 };
+    this.#next({ lookups, done, origin, retained, ...nothingYet }, 0);
   }
 
   /** Without names there is one provider, whose record stays as it is. */
@@ -99,6 +105,7 @@ export class LookupWaterfall<R> implements LookupAsker<R> {
     switch (outcome.kind) {
       case 'hit':
         note('matched');
+        if (isFirst) progress.foundBy = key;
         this.#take(progress, outcome.answer, provider);
         progress.chars += outcome.answer.text.length;
         progress.retained(outcome.answer.text.length);
@@ -136,7 +143,7 @@ export class LookupWaterfall<R> implements LookupAsker<R> {
     }
   }
 
-  #end({ found, text, failure, done, key, contributions }: Progress<R>): void {
+  #end({ found, text, failure, done, key, foundBy, contributions }: Progress<R>): void {
     if (found === null) {
       done(failure?.outcome ?? { kind: 'miss' }, failure?.key ?? key, contributions);
       return;
@@ -145,7 +152,7 @@ export class LookupWaterfall<R> implements LookupAsker<R> {
     for (const one of contributions) {
       if (one.kind === 'matched') one.fields = countOf(names, one.provider);
     }
-    done({ kind: 'hit', answer: new SourcedAnswer<R>(found, text) }, key, contributions);
+    done({ kind: 'hit', answer: new SourcedAnswer<R>(found, text) }, foundBy, contributions);
   }
 }
 

@@ -87,6 +87,7 @@ export class RecordProcessor {
       failure: null,
       didYouMean: keys.cleanedEmail,
     };
+    if (isCompany(keys.lookups[keys.decides] ?? [])) result.isCompany = true;
     this.#next({ record, number, keys, result, listener }, 0);
   }
 
@@ -107,7 +108,11 @@ export class RecordProcessor {
         continue;
       }
       one.ask(inProgress, lookups, (outcome, key, contributions) => {
-        if (this.#apply(inProgress, one.step, key, outcome, contributions)) this.#next(inProgress, place + 1);
+        const goesOn = this.#apply(inProgress, one.step, key, outcome, contributions);
+        // A later provider may find the company where the first has missed the person, or the other way round.
+        const mayDiffer = lookups.length > 1 && keys.decides === one.step;
+        if (mayDiffer && outcome.kind === 'hit') inProgress.result.isCompany = isCompany(lookups, key);
+        if (goesOn) this.#next(inProgress, place + 1);
         else this.#end(inProgress, place + 1);
       });
       return;
@@ -168,6 +173,11 @@ export class RecordProcessor {
     const open = openPart(step, rule, record as Readonly<Record<string, unknown>>, key, contributions);
     if (open !== null) result.open = [...(result.open ?? []), open];
   }
+}
+
+/** Whether lookups are about a company, which has its domain as its key. @param key of the one that is meant; else the first */
+function isCompany(lookups: Lookups, key?: string): boolean {
+  return lookups.find((one) => one !== null && (key === undefined || one.key === key))?.by === 'domain';
 }
 
 /** Lookups that were asked for a record in one step. */

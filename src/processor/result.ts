@@ -27,6 +27,8 @@ export interface RecordResult extends StepAnswers {
   readonly failure: StepFailure | null;
   /** The cleaned address that was looked up instead of the record's own; null when it needed no cleaning. */
   readonly didYouMean?: string | null;
+  /** The record was looked up as a company: by its domain. Left out for a person. */
+  readonly isCompany?: boolean;
   /** Lookups that the record needed, paid for or not; left out for 0. */
   readonly lookups?: number;
   /** The ends of all lookups; left out for a job without providers. */

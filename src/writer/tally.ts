@@ -16,9 +16,14 @@ export interface Tally {
   readonly lookups?: number;
   /** Rows that lack a field because a provider gave no answer. Left out for 0. */
   readonly open?: number;
+  /** The part of `outcomes` that is about companies: records that were looked up by their domain. Left out without one. */
+  readonly companies?: KindCounts;
   /** Left out for a job with one service. */
   readonly providers?: ProviderTally;
 }
+
+/** Records of one kind that were answered. */
+export type KindCounts = Readonly<Pick<Record<RecordOutcome, number>, 'matched' | 'no_match'>>;
 
 /** The step of a record that no step was asked for. */
 const NO_STEP = 'input';
@@ -47,6 +52,7 @@ export class Tallying {
   readonly #providers: ProviderTallying;
   #lookups: number;
   #open: number;
+  readonly #companies: { matched: number; no_match: number };
 
   constructor(from: Tally) {
     this.#total = from.total;
@@ -55,6 +61,7 @@ export class Tallying {
     this.#errors = new NamedCounts(from.errors);
     this.#lookups = from.lookups ?? 0;
     this.#open = from.open ?? 0;
+    this.#companies = { matched: 0, no_match: 0, ...from.companies };
     this.#providers = new ProviderTallying(from.providers);
   }
 
@@ -68,6 +75,7 @@ export class Tallying {
     this.#outcomes[result.outcome]++;
     this.#lookups += result.lookups ?? 0;
     if (isOpen(result)) this.#open++;
+    if (result.isCompany === true) this.#countCompany(result.outcome, 1);
     const { outcome, error, failure, verify } = result;
     if (outcome === 'failed' || outcome === 'invalid') this.#errors.add(errorName(failure?.step ?? null, failure?.code ?? error ?? ''), 1);
     if (verify !== null && outcome !== 'failed') this.#verification.add(String(verify.record['result']), 1);
@@ -83,11 +91,16 @@ export class Tallying {
     this.add(result);
   }
 
+  #countCompany(outcome: RecordOutcome, times: 1 | -1): void {
+    if (outcome === 'matched' || outcome === 'no_match') this.#companies[outcome] += times;
+  }
+
   /** An open row counts no more. */
-  #take({ outcome, verdict, steps }: FinishedOpen): void {
+  #take({ outcome, kind, verdict, steps }: FinishedOpen): void {
     this.#total--;
     this.#open--;
     this.#outcomes[outcome as RecordOutcome]--;
+    if (kind === 'company') this.#countCompany(outcome as RecordOutcome, -1);
     if (verdict !== null) this.#verification.takeOne(verdict);
     this.#lookups -= steps.flatMap(({ providers }) => providers).filter(({ end }) => end !== 'unavailable').length;
     this.#providers.take(steps);
@@ -104,9 +117,11 @@ export class Tallying {
   }
 
   /** Adds totals that were counted elsewhere. */
-  addAll({ total, outcomes, verification, errors = {}, lookups = 0, open = 0, providers = {} }: Tally): void {
+  addAll({ total, outcomes, verification, errors = {}, lookups = 0, open = 0, companies, providers = {} }: Tally): void {
     this.#providers.addAll(providers);
     this.#open += open;
+    this.#companies.matched += companies?.matched ?? 0;
+    this.#companies.no_match += companies?.no_match ?? 0;
     this.#total += total;
     this.#lookups += lookups;
     for (const outcome of Object.keys(outcomes) as RecordOutcome[]) this.#outcomes[outcome] += outcomes[outcome] ?? 0;
@@ -123,6 +138,7 @@ export class Tallying {
       errors: this.#errors.snapshot(),
       ...(this.#lookups === 0 ? {} : { lookups: this.#lookups }),
       ...(this.#open === 0 ? {} : { open: this.#open }),
+      ...(this.#companies.matched + this.#companies.no_match === 0 ? {} : { companies: { ...this.#companies } }),
       ...(this.#providers.isEmpty ? {} : { providers: this.#providers.snapshot() }),
     };
   }

@@ -83,6 +83,32 @@ test('a finished run exits with 1 when a rate is below its alert, and its report
   expect(await folder.run(args({ ...alerts, steps: 'enrich,verify' }))).toMatchObject({ code: 1 });
 });
 
+test('people and companies have a match rate each, wherever one is shown, and an alert each', async () => {
+  const rows = [
+    ...Array.from({ length: 10 }, (_, i) => `${i < 7 ? 'miss' : 'a'}${i}@works.example,`),
+    ...Array.from({ length: 20 }, (_, i) => `,${i < 2 ? 'miss' : 'c'}${i}.example`),
+    'miss@works.example,known.example',
+  ];
+  const { folder, args } = await makeWorld(`email,website\n${rows.join('\n')}\n`);
+  const options = { steps: 'enrich,company', 'alerts.matchRateBelow': '60%', 'alerts.peopleMatchRateBelow': '50%' };
+  expect(await folder.run(args({ ...options, 'alerts.companyMatchRateBelow': '80%' }))).toMatchObject({ code: 1 });
+  expect(await folder.json('out.csv.report.json')).toMatchObject({
+    exitReasons: ['the match rate of people is 27.3 %, and alerts.peopleMatchRateBelow is 50 %'],
+    // A miss by address does not fall back to the domain: the record stays a person's.
+    people: { matched: 3, no_match: 8, matchRate: 0.2727 },
+    companies: { matched: 18, no_match: 2, matchRate: 0.9 },
+    matchRate: 0.6774,
+  });
+  const [, ...rest] = args(options).filter((word, i, all) => word !== '--progress' && all[i - 1] !== '--progress');
+  const { stdout } = await folder.run(['status', ...rest]);
+  expect(stdout.match(/^match rate .*$/gm)).toEqual([
+    expect.stringMatching(/27\.3 % {2}of the people that were answered$/),
+    expect.stringMatching(/90\.0 % {2}of the companies that were answered$/),
+  ]);
+  expect(JSON.parse((await folder.run(['jobs', '--json'])).stdout)).toMatchObject([{ peopleMatched: 3 / 11, companiesMatched: 0.9 }]);
+  expect((await folder.run(['jobs'])).stdout).toMatch(/ people {2}companies .*\n.* 27\.3 % {2}90 % /);
+});
+
 test('a plan estimates credits by the match rate in the ledger, or by a stated one, and in money', async () => {
   const half = `email\n${Array.from({ length: 40 }, (_, i) => `${i % 2 === 0 ? 'miss' : 'a'}${i}@works.example\n`).join('')}`;
   const { folder, args } = await makeWorld(half);

@@ -159,7 +159,7 @@ function figuresOf(report: Report): string[] {
     'retries',
     'credits',
     'cost.amount',
-    'matchRate',
+    'people.matchRate',
     'deliverableRate',
     'recordsPerSecond',
     'activeMs',

@@ -75,7 +75,7 @@ test('the smallest job gets its defaults', () => {
       maxOutageMs: 600_000,
       trustMisses: false,
     },
-    alerts: { matchRateBelow: null, deliverableBelow: null },
+    alerts: { matchRateBelow: null, peopleMatchRateBelow: null, companyMatchRateBelow: null, deliverableBelow: null },
     onFinish: null,
     onTrouble: null,
   });

@@ -59,6 +59,8 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown, unknown]>> = 
   'output.split': ['verdict', 'verdict', 'verdict'],
   'output.marker': ['a.done', 'b.done', 'c.done'],
   'alerts.matchRateBelow': ['1%', '2%', '3%'],
+  'alerts.peopleMatchRateBelow': ['1%', '2%', '3%'],
+  'alerts.companyMatchRateBelow': ['1%', '2%', '3%'],
   'alerts.deliverableBelow': ['1%', '2%', '3%'],
   'limits.limit': [1, 2, 3],
   'limits.maxWaitMs': [1, 2, 3],

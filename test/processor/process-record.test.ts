@@ -2,6 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { NO_ANSWERS, type RecordResult } from '../../src/processor/result.ts';
 import { GAVE_UP, MISS, person, record, REFUSED, SUPPRESSED } from '../lookup/bench.ts';
 import { ADA, BOTH, follow, FOUND, makeProcessor, through } from './one-record.ts';
+import type { CompiledJob } from '../../src/definition/compiled-job.ts';
+import { keysFor } from '../../src/processor/lookup-keys.ts';
+import type { OpenStep } from '../../src/processor/open-steps.ts';
+import { RecordProcessor } from '../../src/processor/process-record.ts';
 import { STEPS } from '../../src/steps/registry.ts';
 
 describe('a record', () => {
@@ -57,6 +61,45 @@ describe('a record', () => {
       failure: { step: null, key: null, code, attempts: 0, requestId: null },
     });
     expect(asked).toEqual([]);
+  });
+});
+
+describe('the kind of a record', () => {
+  const kindOf = (result: RecordResult): string => (result.isCompany === true ? 'company' : 'person');
+
+  it('follows from the key that decides: by its domain it is a company, found or not', () => {
+    const domain = record('', 'example.com');
+    for (const answer of [person(FOUND), MISS]) {
+      expect(kindOf(follow(['enrich'], domain, { enrich: answer }).result)).toBe('company');
+      expect(kindOf(follow(['enrich'], ADA, { enrich: answer }).result)).toBe('person');
+    }
+    expect(kindOf(follow(['company'], ADA).result)).toBe('company');
+    expect(kindOf(follow(['verify'], ADA).result)).toBe('person');
+    // The company of a person, beside the person.
+    expect(kindOf(follow(['enrich', 'company'], ADA).result)).toBe('person');
+  });
+
+  it.each([
+    ['hit', 'hit', 'person'],
+    ['miss', 'hit', 'company'],
+    ['hit', 'miss', 'person'],
+    ['miss', 'miss', 'person'],
+  ] as const)('the kind is that of the key by which it was found first: by address %s, then by domain %s', (first, second, kind) => {
+    const answers = [first, second].map((said) =>
+      said === 'hit' ? { kind: 'hit', answer: { record: { name: 'x' }, text: '{}' } } : { kind: 'miss' },
+    );
+    const at = answers.map((answer) => ({
+      ask: (_lookup: unknown, done: (outcome: unknown) => void) => done(answer),
+    })) as unknown as OpenStep[];
+    const waterfall = { from: ['a', 'b'], keys: [['email'], ['domain']], until: ['title'], fields: 'merge' } as const;
+    const job = { steps: ['enrich'], waterfalls: { enrich: waterfall }, namesProviders: true, options: {} } as unknown as CompiledJob;
+    const keysOf = keysFor(['enrich'], () => false, { enrich: waterfall.keys });
+    const results: RecordResult[] = [];
+    new RecordProcessor(job, { at: { enrich: at }, watched: [] }, keysOf).process(ADA, 0, {
+      done: (result) => results.push(result),
+      retained: () => undefined,
+    });
+    expect(results.map(kindOf)).toEqual([kind]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { EXIT, type ExitCode } from '../../util/errors.ts';
 import { count } from '../../util/display.ts';
-import type { Tally } from '../../writer/tally.ts';
-import { deliverableRate, matchRate, percent } from '../../writer/rates.ts';
+import type { KindCounts, Tally } from '../../writer/tally.ts';
+import { answeredKinds, deliverableRate, matchRate, percent } from '../../writer/rates.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 
 /** How a finished run exits. `exitReasons`: why not with 0, a sentence each without its full stop. */
@@ -20,9 +20,13 @@ export function judgeFinished({ limits: { maxErrors }, alerts }: Pick<CompiledJo
   // The share is divided, and not multiplied: 0.29 * 100 is less than 29, and 29 / 100 is 0.29.
   const isOver = 'count' in maxErrors ? failed > maxErrors.count : failed / lookedUp > maxErrors.share;
   const allowed = 'count' in maxErrors ? count(maxErrors.count) : percent(maxErrors.share);
+  const { people, companies } = answeredKinds(tally);
+  const rateOf = (kind: KindCounts | undefined): number | null => (kind === undefined ? null : matchRate({ outcomes: kind }));
   const exitReasons = [
     ...(isOver ? [`${count(failed)} of ${count(lookedUp)} records failed, and limits.maxErrors allows ${allowed}`] : []),
     ...below('the match rate', matchRate(tally), 'alerts.matchRateBelow', alerts.matchRateBelow),
+    ...below('the match rate of people', rateOf(people), 'alerts.peopleMatchRateBelow', alerts.peopleMatchRateBelow),
+    ...below('the match rate of companies', rateOf(companies), 'alerts.companyMatchRateBelow', alerts.companyMatchRateBelow),
     ...below('the deliverable rate', deliverableRate(tally), 'alerts.deliverableBelow', alerts.deliverableBelow),
   ];
   return { exitCode: exitReasons.length > 0 ? EXIT.tooManyFailed : EXIT.ok, exitReasons };

@@ -8,6 +8,7 @@ import { count, duration, printable } from '../../util/display.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
 import { EXIT, InputError, type ExitCode } from '../../util/errors.ts';
 import { tableLines } from '../../util/text-table.ts';
+import { answeredKinds, kindRates, percent } from '../../writer/rates.ts';
 import { SHARD_MARK } from '../lifecycle/paths.ts';
 
 /** Folders below the first that are looked into, and entries at most. */
@@ -25,6 +26,9 @@ interface ListedJob {
   readonly failed: number;
   /** Rows that lack a field because a provider gave no answer. */
   readonly open: number;
+  /** Shares, 0 to 1; null without an answered record of the kind. */
+  readonly peopleMatched: number | null;
+  readonly companiesMatched: number | null;
   readonly credits: number;
   /** RFC 3339; null when the checkpoint cannot be read. */
   readonly updatedAt: string | null;
@@ -44,29 +48,50 @@ export async function jobsCommand(folder: string, { json, room }: { readonly jso
     process.stdout.write(`No job has a checkpoint in ${folder} or up to ${DEPTH} folders below it.\n`);
     return EXIT.ok;
   }
-  const now = Date.now();
-  const rows = jobs.map(({ job, state, exitCode, records, failed, open, credits, updatedAt, output }) => [
-    job,
-    state === 'finished' && exitCode !== 0 ? `finished (${exitCode})` : state,
-    updatedAt === null ? '' : `${duration(Math.max(0, now - Date.parse(updatedAt)))} ago`,
-    count(records),
-    count(failed),
-    count(open),
-    count(credits),
-    output,
-  ]);
-  const lines = tableLines([['job', 'state', 'active', 'rows', 'failed', 'open', 'credits', 'output'], ...rows], room);
+  const lines = tableLines(tableOf(jobs, Date.now()), room);
   process.stdout.write(`${lines.join('\n')}\n`);
   return EXIT.ok;
 }
 
+/** The match rate of a kind has a column where a job has the kind. */
+function tableOf(jobs: readonly ListedJob[], now: number): string[][] {
+  const columns: readonly (readonly [name: string, cell: (job: ListedJob) => string])[] = [
+    ['job', ({ job }) => job],
+    ['state', ({ state, exitCode }) => (state === 'finished' && exitCode !== 0 ? `finished (${exitCode})` : state)],
+    ['active', ({ updatedAt }) => (updatedAt === null ? '' : `${duration(Math.max(0, now - Date.parse(updatedAt)))} ago`)],
+    ['rows', ({ records }) => count(records)],
+    ...rateColumn('people', jobs, ({ peopleMatched }) => peopleMatched),
+    ...rateColumn('companies', jobs, ({ companiesMatched }) => companiesMatched),
+    ['failed', ({ failed }) => count(failed)],
+    ['open', ({ open }) => count(open)],
+    ['credits', ({ credits }) => count(credits)],
+    ['output', ({ output }) => output],
+  ];
+  return [columns.map(([name]) => name), ...jobs.map((job) => columns.map(([, cell]) => cell(job)))];
+}
+
+function rateColumn(
+  name: string,
+  jobs: readonly ListedJob[],
+  rateOf: (job: ListedJob) => number | null,
+): [name: string, cell: (job: ListedJob) => string][] {
+  const cell = (job: ListedJob): string => {
+    const rate = rateOf(job);
+    return rate === null ? '' : percent(rate);
+  };
+  return jobs.some((job) => rateOf(job) !== null) ? [[name, cell]] : [];
+}
+
 async function listed(folder: string, path: string): Promise<ListedJob> {
   const checkpoint = relative(folder, path);
-  const unknown = { exitCode: null, records: 0, failed: 0, open: 0, credits: 0, updatedAt: null };
+  const unanswered = { failed: 0, open: 0, peopleMatched: null, companiesMatched: null };
+  const unknown = { exitCode: null, records: 0, ...unanswered, credits: 0, updatedAt: null };
   const output = checkpoint.slice(0, -CHECKPOINT_SUFFIX.length);
   const found = await readCheckpoint(path).catch(() => null);
   if (found === null) return { job: printable(output), state: 'unreadable', ...unknown, output, checkpoint };
-  const { total, outcomes, open = 0 } = (found.result?.tally ?? found.mark.tally) satisfies Checkpoint['mark']['tally'];
+  const tally = (found.result?.tally ?? found.mark.tally) satisfies Checkpoint['mark']['tally'];
+  const { total, outcomes, open = 0 } = tally;
+  const rates = new Map(kindRates(answeredKinds(tally)).map(({ kind, rate }) => [kind, rate]));
   return {
     job: printable(found.job),
     state: found.state === 'finished' ? 'finished' : (await currentHolder(`${path}.lock`, Date.now())) === null ? 'stopped' : 'running',
@@ -74,6 +99,8 @@ async function listed(folder: string, path: string): Promise<ListedJob> {
     records: total,
     failed: outcomes.failed,
     open,
+    peopleMatched: rates.get('people') ?? null,
+    companiesMatched: rates.get('companies') ?? null,
     credits: found.totals.credits,
     updatedAt: found.updatedAt,
     output: printable(output),

@@ -34,7 +34,7 @@ export async function findPreviousRun({ output }: Pick<CompiledJob, 'output'>, s
 function readPrevious(text: string): PreviousRun | null {
   const report = parseJson(text);
   if (!isObject(report)) return null;
-  const { startedAt, finishedAt, exitCode, activeMs, records, verification, credits } = report;
+  const { startedAt, finishedAt, exitCode, activeMs, records, verification, credits, companies } = report;
   if (typeof startedAt !== 'string' || typeof finishedAt !== 'string' || typeof exitCode !== 'number') return null;
   if (!isCount(activeMs) || !isCount(credits) || !isObject(records) || !isObject(verification)) return null;
   if (!OUTCOMES.every((name) => isCount(records[name])) || !Object.values(verification).every(isCount)) return null;
@@ -47,8 +47,15 @@ function readPrevious(text: string): PreviousRun | null {
     activeMs,
     records: { ...(counted as PreviousRun['records']), ...(isCount(skipped) ? { skipped } : {}) },
     verification: verification as PreviousRun['verification'],
+    ...companiesOf(companies),
     credits,
   };
+}
+
+function companiesOf(companies: unknown): Pick<PreviousRun, 'companies'> {
+  if (!isObject(companies)) return {};
+  const { matched, no_match: missed } = companies;
+  return isCount(matched) && isCount(missed) ? { companies: { matched, no_match: missed } } : {};
 }
 
 function isCount(value: unknown): value is number {

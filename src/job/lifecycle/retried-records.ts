@@ -169,6 +169,6 @@ function readError(line: string, parsed: object): FinishedError {
 }
 
 function readOpen(line: string, parsed: object): FinishedOpen {
-  const { outcome, verdict, steps } = parsed as Omit<FinishedOpen, 'line'>;
-  return { line, outcome, verdict, steps };
+  const { outcome, kind, verdict, steps } = parsed as Omit<FinishedOpen, 'line'>;
+  return { line, outcome, kind, verdict, steps };
 }

@@ -1,5 +1,6 @@
 /** The metrics of `/metrics`, by name. A test compares `docs/monitoring.md`, the dashboard and the alerts with this table. */
 import type { StepMeter } from '../run/meter.ts';
+import { answeredKinds, kindRates } from '../../writer/rates.ts';
 import { histogram, type Family, type MetricSample } from '../../telemetry/prometheus-text.ts';
 import { WAIT_REASONS, type WaitReason } from '../../util/waits.ts';
 import { PROCESS_METRICS, processSamples } from '../../telemetry/process-metrics.ts';
@@ -32,6 +33,11 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     type: 'counter',
     help: 'Rows written to the output, by outcome.',
     of: ({ meter }) => Object.entries(meter.rows).map(([outcome, value]) => ({ labels: { outcome }, value })),
+  },
+  millrace_match_ratio: {
+    type: 'gauge',
+    help: 'Share of the answered records that are matched, of people and of companies, over all resumes; absent until one is answered.',
+    of: ({ snapshot }) => kindRates(answeredKinds(snapshot.tally)).map(({ kind, rate }) => ({ labels: { kind }, value: rate })),
   },
   millrace_requests_total: {
     type: 'counter',

@@ -7,6 +7,7 @@ import type { WatchedRun } from '../progress/snapshot.ts';
 import type { SilenceWatch } from '../progress/silence.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { MonitorAddress } from '../../telemetry/listen-address.ts';
+import { answeredKinds, kindRates, type AnsweredKinds } from '../../writer/rates.ts';
 import { CONTENT_TYPE, exposition } from '../../telemetry/prometheus-text.ts';
 import { familiesOf } from './metrics.ts';
 import { PAGE, MONITOR_PAGE_POLICY } from './page.ts';
@@ -102,9 +103,10 @@ function isFinal(state: MonitorState): boolean {
 }
 
 /** The numbers of a report, in the places where the page looks for them. */
-function finalOf({ records, verification, errors, credits, exitCode, activeMs }: Report): Record<string, unknown> {
+function finalOf(report: Report): Record<string, unknown> {
+  const { records, verification, errors, credits, exitCode, activeMs } = report;
   const { total, ...outcomes } = records;
-  return { rows: total, outcomes, verification, errors, credits, exitCode, activeMs };
+  return { rows: total, outcomes, matchRates: matchRatesOf(report), verification, errors, credits, exitCode, activeMs };
 }
 
 /** `/progress.json`, which the live page shows: the job, and its progress once it runs. Counts and times are over all resumes. */
@@ -119,6 +121,7 @@ function progressOf(job: string, view: RunView | null): Record<string, unknown> 
     activeMs: view.activeMs,
     rows: snapshot.tally.total,
     outcomes: snapshot.tally.outcomes,
+    matchRates: matchRatesOf(answeredKinds(snapshot.tally)),
     verification: snapshot.tally.verification,
     errors: snapshot.tally.errors ?? {},
     credits: view.creditsInAll,
@@ -140,6 +143,11 @@ function progressOf(job: string, view: RunView | null): Record<string, unknown> 
         ? null
         : { ...snapshot.heldUp, until: heldUpUntilMs === null ? null : new Date(heldUpUntilMs).toISOString() },
   };
+}
+
+/** `{people, companies}` as shares, 0 to 1; a kind without an answered record is left out. */
+function matchRatesOf(kinds: AnsweredKinds): Record<string, number> {
+  return Object.fromEntries(kindRates(kinds).map(({ kind, rate }) => [kind, rate]));
 }
 
 /** Requests of the whole run, one number a slot of `widthMs`; null where none are counted. */

@@ -22,6 +22,7 @@ footer { font-size: .85rem; margin-top: 1rem; } a { color: var(--accent); }`;
 
 const TILES: readonly (readonly [id: string, title: string])[] = [
   ['rows', 'Rows written'],
+  ['matched', 'Match rate'],
   ['requests', 'Requests a second'],
   ['quota', 'Quota of the plan used'],
   ['eta', 'Time left'],
@@ -79,6 +80,8 @@ const show = (now) => {
   $('done').value = now.share;
   $('notice').textContent = held(now.heldUp);
   say('rows', count(now.rows), Object.entries(now.outcomes).filter(([, n]) => n > 0).map(([name, n]) => name + ' ' + count(n)).join(', '));
+  const rates = Object.entries(now.matchRates).map(([kind, n]) => [kind, (n * 100).toFixed(1) + ' %']);
+  say('matched', rates.map(([, n]) => n).join(', ') || '-', 'of ' + (rates.map(([kind]) => kind).join(', of ') || 'nothing yet'));
   say('requests', rate(now.requestsPerSecond), count(now.rowsPerSecond) + ' rows a second');
   say('quota', now.rpm === null ? 'unlimited' : Math.round(now.quota.usedShare * 100) + ' %', now.quota.remaining === null ? ''
   : count(now.quota.remaining) + ' of ' + (now.quota.limit === null ? '?' : count(now.quota.limit)) + ' left, says the service');

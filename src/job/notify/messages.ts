@@ -2,7 +2,7 @@
 import type { Notification } from '../../definition/notification.ts';
 import { moneyText } from '../../definition/credit-price.ts';
 import { count, duration } from '../../util/display.ts';
-import { deliverableRate, matchRate, percent } from '../../writer/rates.ts';
+import { deliverableRate, kindRates, percent } from '../../writer/rates.ts';
 import type { Report } from '../report/report.ts';
 
 /** The end of a run. */
@@ -36,11 +36,13 @@ export function slackText(type: MessageType, { job, exitCode, error, report }: R
   ].join('\n');
 }
 
-function figures({ records, verification, credits, cost, startedAt, finishedAt, open }: Report): string {
-  const [matched, deliverable] = [matchRate({ outcomes: records }), deliverableRate({ verification })];
+function figures(report: Report): string {
+  const { records, verification, credits, cost, startedAt, finishedAt, open } = report;
+  const deliverable = deliverableRate({ verification });
+  const rates = kindRates(report);
   return [
     `${count(records.total)} records`,
-    ...(matched === null ? [] : [`${percent(matched)} matched`]),
+    ...rates.map(({ kind, rate }) => `${percent(rate)} ${rates.length > 1 ? `of ${kind} ` : ''}matched`),
     ...(deliverable === null ? [] : [`${percent(deliverable)} deliverable`]),
     ...(records.failed === 0 ? [] : [`${count(records.failed)} failed`]),
     ...(open === undefined ? [] : [`${count(open)} open`]),

@@ -2,6 +2,8 @@ import { servicePace } from '../../definition/job-provider.ts';
 import { openJsonLog } from '../../telemetry/json-log.ts';
 import type { Reporter } from './reporter.ts';
 import { ownRpm } from '../shards/shard-job.ts';
+import { answeredKinds, kindRates } from '../../writer/rates.ts';
+import type { Tally } from '../../writer/tally.ts';
 import { snapshots, type HeldUp } from './snapshot.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 
@@ -57,6 +59,7 @@ export function logReporter(job: CompiledJob, level: string): Reporter {
             rows: tally.total,
             inProgress,
             ...tally.outcomes,
+            ...matchRatesOf(tally),
             share: round(share, 4),
             records: expected?.records ?? null,
             rowsPerSecond: round(rowsPerSecond, 1),
@@ -88,6 +91,11 @@ export function logReporter(job: CompiledJob, level: string): Reporter {
       log.close();
     },
   };
+}
+
+/** The match rate of each kind that was answered, such as `peopleMatched: 0.83`. */
+function matchRatesOf(tally: Tally): Record<string, number> {
+  return Object.fromEntries(kindRates(answeredKinds(tally)).map(({ kind, rate }) => [`${kind}Matched`, round(rate, 4)]));
 }
 
 /** When the wait ends, RFC 3339; null when that is unknown. */

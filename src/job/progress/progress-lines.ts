@@ -1,5 +1,6 @@
 /** The progress of a run as text: one line for a file, and lines that fit a terminal. Pure. */
 import { count, duration } from '../../util/display.ts';
+import { answeredKinds, kindRates, percent } from '../../writer/rates.ts';
 import { plain, type Paint, type Style } from './colours.ts';
 import type { HeldUp, Snapshot } from './snapshot.ts';
 
@@ -97,6 +98,7 @@ function piecesOf(name: string, now: Snapshot, barWidth: number) {
         return { text: `${outcome} ${count(n)}`, rank: 6, ...(style === null ? {} : { style }) };
       }),
     more: [
+      ...apart(tally),
       ...(retries > 0 ? [`retries ${count(retries)}`] : []),
       ...(throttled.events > 0 ? [`throttled ${count(throttled.events)} (${duration(throttled.waitedMs)})`] : []),
       ...(verifyRequests === undefined
@@ -104,6 +106,12 @@ function piecesOf(name: string, now: Snapshot, barWidth: number) {
         : [`verify ${count(verifyRequests.addresses)} a request (${count(verifyRequests.tooLarge)} too large)`]),
     ].map((text): LineItem => ({ text, rank: 7 })),
   };
+}
+
+/** People and companies apart, where there are both: of one kind the outcomes say it all. */
+function apart(tally: Snapshot['tally']): string[] {
+  const rates = kindRates(answeredKinds(tally));
+  return rates.length < 2 ? [] : rates.map(({ kind, rate }) => `${kind} matched ${percent(rate)}`);
 }
 
 /** Written records, then records in progress: with verify, thousands are looked up before the first row can be written. */

@@ -5,7 +5,7 @@ import { moneyText } from '../../definition/credit-price.ts';
 import type { Report } from '../report/report.ts';
 import { SAMPLE_DATA } from './notices.ts';
 import { providerLines } from './provider-lines.ts';
-import { deliverableRate, matchRate } from '../../writer/rates.ts';
+import { deliverableRate, kindRates } from '../../writer/rates.ts';
 import type { Tally } from '../../writer/tally.ts';
 
 /** Error codes that are shown. */
@@ -43,7 +43,7 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
       : [['  skipped', count(records.skipped), `${share(records.skipped)} by input.where`.trim()] satisfies [string, string, string]]),
     ...(report.open === undefined ? [] : [['open', count(report.open), OPEN_MEANS] satisfies [string, string, string]]),
     ...Object.entries(report.verification).map(([name, n]): [string, string, string] => [`  ${printable(name)}`, count(n), share(n)]),
-    ...rate('match rate', matchRate({ outcomes: records }), 'of the records that were answered'),
+    ...kindRates(report).flatMap(({ kind, rate: share }) => rate('match rate', share, `of the ${kind} that were answered`)),
     ...rate('deliverable', deliverableRate(report), 'of all verdicts'),
     ['duration', duration(report.activeMs), speed(report)],
     [

@@ -5,13 +5,15 @@ import type { FinishedOpen, FinishedStep, InputManifest, InputRecord } from '../
 import { originOf } from './error-line.ts';
 
 /**
- * A line of the file of open rows: `{file, line, outcome, verdict, steps}`. Each step that was asked has `{step, key, missing, providers}`.
+ * A line of the file of open rows: `{file, line, outcome, kind, verdict, steps}`. Each step that was asked has `{step, key, missing,
+ * providers}`.
  * Null unless the row lacks a wanted field because a provider gave no answer.
  */
 export function openLine(manifest: InputManifest, record: InputRecord, result: RecordResult): string | null {
   if (!isOpen(result)) return null;
   const content: Omit<FinishedOpen, 'line'> = {
     outcome: result.outcome,
+    kind: result.isCompany === true ? 'company' : 'person',
     verdict: result.verify === null ? null : String(result.verify.record['result']),
     steps: stepsOf(result),
   };

@@ -7,7 +7,8 @@ import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { sideFilePath, splitPath } from '../../definition/output-shape.ts';
 import { VERDICTS } from '../../steps/verify.ts';
 import type { InputFile } from '../../formats/input-record.ts';
-import { deliverableRate, matchRate } from '../../writer/rates.ts';
+import { answeredKinds, deliverableRate, kindRates, matchRate } from '../../writer/rates.ts';
+import type { KindCounts } from '../../writer/tally.ts';
 
 /** Slots of the timeline at most. A chart on a phone can show them, and a person can step through them. */
 export const MOST_TIMELINE_SLOTS = 60;
@@ -23,6 +24,22 @@ export interface Figures {
 }
 
 type Counted = Pick<PreviousRun, 'records' | 'verification' | 'activeMs'>;
+
+/** The answered records of a kind. `matchRate`: `matched` as a share of both, 0 to 1. */
+export interface KindFigures extends KindCounts {
+  readonly matchRate: number;
+}
+
+/** People and companies apart; a kind without an answered record is left out. */
+export interface FiguresByKind {
+  readonly people?: KindFigures;
+  readonly companies?: KindFigures;
+}
+
+export function figuresByKind({ records, companies }: Pick<PreviousRun, 'records' | 'companies'>): FiguresByKind {
+  const kinds = answeredKinds({ outcomes: records, ...(companies === undefined ? {} : { companies }) });
+  return Object.fromEntries(kindRates(kinds).map(({ kind, rate }) => [kind, { ...kinds[kind], matchRate: share(rate) }]));
+}
 
 export function figuresOf({ records, verification, activeMs }: Counted): Figures {
   return {

@@ -15,11 +15,13 @@ import type { Tally } from '../../writer/tally.ts';
 import type { WaitTotals } from '../../checkpoint/wait-log.ts';
 import { packageVersion } from '../../util/package-version.ts';
 import {
+  figuresByKind,
   figuresOf,
   filesOf,
   reportedCalls,
   timelineOf,
   type Figures,
+  type FiguresByKind,
   type ReportedCall,
   type ReportFiles,
   type Timeline,
@@ -30,7 +32,7 @@ import { costOfProviders, providerFigures, type ReportedProviders } from './prov
  * `report.json`, as docs/report.schema.json describes it. Totals cover all resumes; the outcomes sum to `records.total`. New keys come
  * last.
  */
-export interface Report extends Figures {
+export interface Report extends Figures, FiguresByKind {
   readonly job: string;
   readonly startedAt: string;
   readonly finishedAt: string | null;
@@ -80,7 +82,7 @@ export interface Report extends Figures {
   readonly service: { readonly url: string | null; readonly embedded: boolean; readonly plan: string | null };
   readonly steps: readonly string[];
   /** The last run of the same job, found by its report. Null without one. */
-  readonly previous: (Omit<PreviousRun, 'activeMs'> & Figures) | null;
+  readonly previous: (Omit<PreviousRun, 'activeMs' | 'companies'> & Figures & FiguresByKind) | null;
   readonly runs: RunLog;
   readonly timeline: Timeline;
   /** At most 20 requests each, the first one first. */
@@ -157,6 +159,7 @@ export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: numbe
     ...(providers === null ? {} : { providers }),
     ...(totals.isSample === true ? { sampleData: true as const } : {}),
     ...(tally.open === undefined ? {} : { open: tally.open }),
+    ...figuresByKind({ records, ...(tally.companies === undefined ? {} : { companies: tally.companies }) }),
   };
 }
 
@@ -187,8 +190,8 @@ function askedBy({ fingerprint }: Checkpoint, job: ReportedJob): Pick<Report, 's
 
 function previousFigures(previous: PreviousRun | null): Report['previous'] {
   if (previous === null) return null;
-  const { activeMs, ...run } = previous;
-  return { ...run, ...figuresOf({ ...run, activeMs }) };
+  const { activeMs, companies: _, ...run } = previous;
+  return { ...run, ...figuresOf({ ...run, activeMs }), ...figuresByKind(previous) };
 }
 
 function verifyRequestsOf({ verifyRequests }: RunTotals): Pick<Report, 'verifyRequests'> {

@@ -3,6 +3,7 @@ import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { ConfigError } from '../../util/errors.ts';
 import type { InputRange } from '../../reader/split-points.ts';
 import { SHARD_MARK } from '../lifecycle/paths.ts';
+import { eachAlert } from '../../definition/alerts.ts';
 import type { CompiledJob, Shard } from '../../definition/compiled-job.ts';
 import { paceOf, providerChannels, type Pace } from '../../definition/job-provider.ts';
 import { describeWindow } from '../../limiter/inference/long-window.ts';
@@ -48,7 +49,7 @@ export function shardJob(job: CompiledJob, sharing: Sharing, index: number): Com
       ...share(job.limits, sharing.before),
       maxErrors: { share: 1 },
     },
-    alerts: { matchRateBelow: null, deliverableBelow: null },
+    alerts: eachAlert(() => null),
   };
 }
 

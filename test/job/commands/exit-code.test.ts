@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { CompiledJob } from '../../../src/definition/compiled-job.ts';
 import { judgeFinished, type Judgement } from '../../../src/job/commands/exit-code.ts';
 import { compiled, LEAST } from '../../definition/support.ts';
+import { eachAlert } from '../../../src/definition/alerts.ts';
 import { EMPTY_TALLY, type Tally } from '../../../src/writer/tally.ts';
 
-const NO_ALERTS = { matchRateBelow: null, deliverableBelow: null };
+const NO_ALERTS = eachAlert(() => null);
 
 describe('the exit code of a finished run', () => {
   const n = fc.nat({ max: 10_000 });
@@ -65,6 +66,15 @@ describe('the alerts of a job', () => {
     expect(judge(alerts, outcomes(40, 60))).toEqual({ exitCode: 0, exitReasons: [] });
   });
 
+  it('judge people and companies apart, and each kind only where it has answers', () => {
+    const mixed = { ...outcomes(70, 30), companies: { matched: 60, no_match: 0 } };
+    const alerts = { ...NO_ALERTS, peopleMatchRateBelow: 0.5, companyMatchRateBelow: 0.5 };
+    expect(judge(alerts, mixed).exitReasons).toEqual(['the match rate of people is 25 %, and alerts.peopleMatchRateBelow is 50 %']);
+    expect(judge({ ...alerts, matchRateBelow: 0.5 }, mixed).exitReasons).toHaveLength(1);
+    const companies = { ...outcomes(10, 90), companies: { matched: 10, no_match: 90 } };
+    expect(judge(alerts, companies).exitReasons).toEqual(['the match rate of companies is 10 %, and alerts.companyMatchRateBelow is 50 %']);
+  });
+
   it('name the share of deliverable addresses among all verdicts', () => {
     const alerts = { ...NO_ALERTS, deliverableBelow: 0.5 };
     expect(judge(alerts, { verification: { deliverable: 1, risky: 1, unknown: 1 } })).toEqual({
@@ -75,6 +85,11 @@ describe('the alerts of a job', () => {
   });
 
   it('say nothing of a job without answers or verdicts', () => {
-    expect(judge({ matchRateBelow: 1, deliverableBelow: 1 }, {})).toEqual({ exitCode: 0, exitReasons: [] });
+    expect(
+      judge(
+        eachAlert(() => 1),
+        {},
+      ),
+    ).toEqual({ exitCode: 0, exitReasons: [] });
   });
 });

@@ -8,7 +8,7 @@ import type { WatchedRun } from '../../../src/job/progress/snapshot.ts';
 import { Counters } from '../../../src/job/run/counters.ts';
 import { NO_TOTALS } from '../../../src/checkpoint/run-totals.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
-import { EMPTY_TALLY } from '../../../src/writer/tally.ts';
+import { EMPTY_TALLY, type Tally } from '../../../src/writer/tally.ts';
 import { PROVIDERS_JOB } from '../../support/provider-report.ts';
 
 interface Made {
@@ -26,7 +26,7 @@ const provider = (name: string, made: Made, more: Partial<ProviderView> = {}): P
 });
 
 /** A run that has just begun. */
-function view(providers: readonly ProviderView[] | undefined): () => RunView {
+function view(providers: readonly ProviderView[] | undefined, tally: Tally = EMPTY_TALLY): () => RunView {
   const parts = {
     job: PROVIDERS_JOB,
     checkpoint: CHECKPOINT,
@@ -34,7 +34,7 @@ function view(providers: readonly ProviderView[] | undefined): () => RunView {
     limiter: { throttledMs: () => 0, pausedMs: () => 0, burst: 0, stated: null },
     pool: { outage: null, concurrency: 1, inFlight: 0, waiting: 0 },
     loop: { lastStarted: null, lastWritten: null, hasReadAll: false, inProgress: 0, oldestMs: 0 },
-    writer: { tally: EMPTY_TALLY },
+    writer: { tally },
     checkpoints: { lastSaved: null },
     counters: new Counters(NO_TOTALS, () => 0),
     ...(providers === undefined ? {} : { providers }),
@@ -71,6 +71,17 @@ test('the metrics of each provider count its requests and credits of this execut
     [0, 2.5],
     [0, 1],
   ]);
+});
+
+test('the match ratio has a sample for people and for companies, as far as some were answered', () => {
+  const outcomes = { ...EMPTY_TALLY.outcomes, matched: 12, no_match: 8, failed: 5 };
+  const ratio = (tally: Partial<Tally>): unknown => samples(view(undefined, { ...EMPTY_TALLY, ...tally })(), 'millrace_match_ratio');
+  expect(ratio({ outcomes, companies: { matched: 9, no_match: 1 } })).toEqual([
+    { labels: { kind: 'people' }, value: 0.3 },
+    { labels: { kind: 'companies' }, value: 0.9 },
+  ]);
+  expect(ratio({ outcomes })).toEqual([{ labels: { kind: 'people' }, value: 0.6 }]);
+  expect(ratio({})).toEqual([]);
 });
 
 test('a job with one service has no metric of a provider', () => {

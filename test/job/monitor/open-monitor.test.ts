@@ -9,6 +9,7 @@ import type { CompiledJob } from '../../../src/definition/compiled-job.ts';
 import type { MonitorAddress } from '../../../src/telemetry/listen-address.ts';
 import { openMonitor, type Monitor } from '../../../src/job/monitor/open-monitor.ts';
 import { PAGE } from '../../../src/job/monitor/page.ts';
+import { EMPTY_TALLY } from '../../../src/writer/tally.ts';
 import { parseExposition } from '../../telemetry/parse-exposition.ts';
 
 const JOB = { name: 'night "ly"\n', ...paced(1_000), limits: { limit: null }, output: { uri: 'out.csv' } } as unknown as CompiledJob;
@@ -108,6 +109,7 @@ test('the page of the monitor runs its script, has every element that it writes 
     etaMs: 90_000,
     rows: 1_234,
     outcomes: { matched: 1_000, no_match: 234, failed: 0 },
+    matchRates: { people: 0.75, companies: 0.987 },
     rowsPerSecond: 16,
     requestsPerSecond: 16.5,
     rpm: 1_000,
@@ -152,6 +154,7 @@ test('the page of the monitor runs its script, has every element that it writes 
     'the oldest for 2 s',
     '1 s ago',
   ]);
+  expect(['matched', 'matched-more'].map(text)).toEqual(['75.0 %, 98.7 %', 'of people, of companies']);
   expect(['elapsed', 'credits', 'verdicts', 'verdicts-more', 'errors', 'errors-more'].map(text)).toEqual([
     '1 min 5 s',
     '1,500',
@@ -200,7 +203,7 @@ test('the monitor is ready while the run lasts, and passes reporter events on', 
     limiter: { throttledMs: () => 0, pausedMs: () => 0 },
     loop: {},
     checkpoints: { lastSaved: null },
-    writer: { tally: { total: 0 } },
+    writer: { tally: EMPTY_TALLY },
   } as unknown as Parameters<Reporter['start']>[0]);
   expect(await ready()).toBe(200);
   watched.stop();

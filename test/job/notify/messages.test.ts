@@ -9,6 +9,7 @@ const REPORT = {
   startedAt: '2026-01-01T00:00:00Z',
   finishedAt: '2026-01-01T00:03:20Z',
   records: { total: 1_000, matched: 600, no_match: 400, invalid: 0, suppressed: 0, failed: 0 },
+  people: { matched: 600, no_match: 400, matchRate: 0.6 },
   verification: { deliverable: 450, risky: 150 },
   credits: 1_200,
 };
@@ -20,6 +21,13 @@ describe('a message for Slack', () => {
       '*nightly* finished\n' +
         '1,000 records, 60 % matched, 75 % deliverable, 1,200 credits (14.40 EUR), in 3 min 20 s\n' +
         'Result: s3://bucket/out.csv',
+    );
+  });
+
+  it('has people and companies apart, and open rows', () => {
+    const report = { ...REPORT, companies: { matched: 1, no_match: 3, matchRate: 0.25 }, open: 7 };
+    expect(slackText('job.finished', { ...FINISHED, report })).toContain(
+      '1,000 records, 60 % of people matched, 25 % of companies matched, 75 % deliverable, 7 open, 1,200 credits',
     );
   });
 

@@ -49,6 +49,14 @@ describe('the progress line', () => {
     );
   });
 
+  it('shows the match rates of people and companies where there are both', () => {
+    const tally = { ...EMPTY_TALLY, total: 30, outcomes: { ...EMPTY_TALLY.outcomes, matched: 20, no_match: 10 } };
+    expect(line({ tally: { ...tally, companies: { matched: 10, no_match: 0 } } })).toMatch(
+      / · matched 20 no_match 10 · people matched 50 % · companies matched 100 %$/,
+    );
+    expect(line({ tally })).toMatch(/ · matched 20 no_match 10$/);
+  });
+
   it('names within 80 columns what the run waits for', () => {
     expect(line({ share: 0.42, heldUp: heldUp('outage', 15_000, 599_000) }).slice(0, 79)).toContain('SERVICE DOWN, next probe in 15 s');
     expect(line({ share: 0.42, heldUp: heldUp('throttled', 599_000) }).slice(0, 79)).toContain('THROTTLED, 9 min 59 s left');

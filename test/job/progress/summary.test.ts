@@ -9,6 +9,7 @@ const PATHS = { output: '/data/out.csv', report: '/data/out.csv.report.json', er
 const FULL: Report = {
   ...EMPTY,
   records: { total: 12_345, matched: 10_000, no_match: 2_000, invalid: 300, suppressed: 0, failed: 45 },
+  people: { matched: 10_000, no_match: 2_000, matchRate: 0.8333 },
   verification: { deliverable: 9_000, undeliverable: 1_000 },
   calls: { enrich: 11_000, verify: 10 },
   lookups: { unique: 11_500, fromLedger: 490 },
@@ -33,7 +34,7 @@ records              12,345  the shares are of these
   failed                 45  0.4 %
   deliverable         9,000  72.9 %
   undeliverable       1,000  8.1 %
-match rate           83.3 %  of the records that were answered
+match rate           83.3 %  of the people that were answered
 deliverable          90.0 %  of all verdicts
 duration         3 min 20 s  62 records a second
 requests             11,010  enrich 11,000, verify 10
@@ -48,6 +49,23 @@ Result: out.csv
 Report: out.csv.report.html (.report.json for programs)
 Errors: out.csv.errors.jsonl
 To ask again for the failed ones, and for nothing else: millrace retry, with the same job and flags.`);
+  });
+
+  it('shows the match rates of people and companies apart, each where it has answers', () => {
+    const companies = { matched: 1, no_match: 9, matchRate: 0.1 };
+    expect(summaryTable({ ...FULL, companies }, PATHS)).toContain(
+      'match rate           83.3 %  of the people that were answered\nmatch rate           10.0 %  of the companies that were answered\n',
+    );
+    const { people: _, ...others } = FULL;
+    expect(summaryTable({ ...others, companies }, PATHS).match(/^match rate.*$/gm)).toEqual([
+      'match rate           10.0 %  of the companies that were answered',
+    ]);
+  });
+
+  it('counts open rows, names their file, and says how to ask again', () => {
+    const text = summaryTable({ ...FULL, open: 7 }, PATHS);
+    expect(text).toContain('open                      7  lack a field: a provider was skipped or failed\n');
+    expect(text).toContain('Open: out.csv.open.jsonl\nTo ask again for the failed ones and what the open rows lack, and for nothing else:');
   });
 
   it('has no shares for an empty input, and no lines for events that did not happen', () => {

@@ -53,7 +53,8 @@ describe('the open part of a step', () => {
 describe('a line of the file of open rows', () => {
   it('names what the row lacks, and whom it lacks it of', () => {
     expect(openLine(manifest, csvRecord(['x']), OPEN)).toBe(
-      '{"file":"a.csv","line":2,"outcome":"matched","verdict":null,"steps":[{"step":"enrich","key":"k","missing":["title"],' +
+      '{"file":"a.csv","line":2,"outcome":"matched","kind":"person","verdict":null,' +
+        '"steps":[{"step":"enrich","key":"k","missing":["title"],' +
         '"providers":[{"name":"a","end":"matched","fields":2},{"name":"b","end":"unavailable","code":"unavailable"}]}]}',
     );
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as fc from '../../support/fast-check.ts';
 import { NARROWEST_MS, storeSlots } from '../../../src/checkpoint/call-slots.ts';
-import { figuresOf, filesOf, MOST_TIMELINE_SLOTS, reportedCalls, timelineOf } from '../../../src/job/report/report-parts.ts';
+import { figuresByKind, figuresOf, filesOf, MOST_TIMELINE_SLOTS, reportedCalls, timelineOf } from '../../../src/job/report/report-parts.ts';
 import { reportedJob } from '../../support/reported-job.ts';
 
 const RECORDS = { total: 200, matched: 100, no_match: 50, invalid: 20, suppressed: 10, failed: 20 };
@@ -23,6 +23,20 @@ describe('the part with the figures of a run', () => {
       matchRate: 0.6667,
       deliverableRate: 0.4286,
     });
+  });
+});
+
+describe('the figures by kind', () => {
+  it('count people and companies apart, and are left out for a kind without an answered record', () => {
+    const companies = { matched: 90, no_match: 10 };
+    expect(figuresByKind({ records: RECORDS, companies })).toEqual({
+      people: { matched: 10, no_match: 40, matchRate: 0.2 },
+      companies: { ...companies, matchRate: 0.9 },
+    });
+    expect(figuresByKind({ records: RECORDS })).toEqual({ people: { matched: 100, no_match: 50, matchRate: 0.6667 } });
+    const all = { matched: RECORDS.matched, no_match: RECORDS.no_match };
+    expect(figuresByKind({ records: RECORDS, companies: all })).toEqual({ companies: { ...all, matchRate: 0.6667 } });
+    expect(figuresByKind({ records: { ...RECORDS, matched: 0, no_match: 0 } })).toEqual({});
   });
 });
 

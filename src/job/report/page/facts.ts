@@ -3,6 +3,7 @@ import { moneyText } from '../../../definition/credit-price.ts';
 import { count, duration } from '../../../util/display.ts';
 import { SAMPLE_DATA } from '../../progress/notices.ts';
 import type { ReportedProvider } from '../provider-figures.ts';
+import { kindRates } from '../../../writer/rates.ts';
 import type { Report } from '../report.ts';
 import type { PageData } from './page-data.ts';
 import { inline } from './tables.ts';
@@ -15,16 +16,20 @@ interface Tile {
   readonly more: string;
 }
 
+const TITLES = { people: 'People', companies: 'Companies' } as const;
+
 /** The figures that tell whether the night was good, each beside the last run. */
 export function tiles({ report }: PageData): string {
-  const { records, matchRate, deliverableRate, recordsPerSecond, credits, cost, previous } = report;
+  const { records, deliverableRate, recordsPerSecond, credits, cost, previous } = report;
   const all: Tile[] = [
     {
       name: 'Records',
       value: inline('records.total', count(records.total)),
       more: before(previous, ({ records }) => count(records.total)),
     },
-    ...rate('Match rate', 'matchRate', matchRate, previous?.matchRate ?? null),
+    ...kindRates(report).flatMap(({ kind, rate: share }) =>
+      rate(`${TITLES[kind]} matched`, `${kind}.matchRate`, share, previous?.[kind]?.matchRate ?? null),
+    ),
     ...rate('Deliverable', 'deliverableRate', deliverableRate, previous?.deliverableRate ?? null),
     {
       name: 'Failed',

@@ -12,10 +12,11 @@ import { PROVIDERS_CHECKPOINT, PROVIDERS_JOB } from '../../../support/provider-r
 import { pageData } from './samples.ts';
 
 const [SAMPLE = null as unknown as PageData] = fc.sample(pageData, { numRuns: 1, seed: 11 });
+const { open: _open, people: _people, companies: _companies, ...SAMPLE_REPORT } = SAMPLE.report;
 const PLAIN: PageData = {
   ...SAMPLE,
   report: {
-    ...SAMPLE.report,
+    ...SAMPLE_REPORT,
     job: 'nightly',
     exitCode: 0,
     records: { total: 4, matched: 3, no_match: 1, invalid: 0, suppressed: 0, failed: 0 },
@@ -104,6 +105,9 @@ describe('the page of the report', () => {
             expect(sections['Outcomes']).toMatch(
               new RegExp(`<code>${name}</code>[^<]*</td><td data-of="records.${name}">${count(n)}</td>`),
             );
+        expect(sections['Outcomes']?.includes('data-of="open"')).toBe(data.report.open !== undefined);
+        for (const kind of ['people', 'companies'] as const)
+          expect(reportPage(data).includes(`data-of="${kind}.matchRate"`)).toBe(data.report[kind] !== undefined);
         const before = data.report.previous?.verification ?? {};
         // Verdicts that only the last run had.
         const gone = Object.entries(before).flatMap(([name, n]) =>
@@ -136,6 +140,14 @@ describe('the page of the report', () => {
     const [, style = ''] = /<style>([^<]*)<\/style>/.exec(page) ?? [];
     expect(page).toContain(
       `content="default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; base-uri 'none'; form-action 'none'"`,
+    );
+  });
+
+  it('counts open rows, links to them, and says what a retry does', () => {
+    const page = reportPage({ ...PLAIN, report: { ...PLAIN.report, open: 3 } });
+    expect(sectionsOf(page)['Outcomes']).toContain('Open: <span data-of="open">3</span> rows (75.0 %) lack a field');
+    expect(sectionsOf(page)['What to do next']).toMatch(
+      /out\.csv\.open\.jsonl.*<code>millrace retry<\/code> asks the providers that gave no/,
     );
   });
 
@@ -219,15 +231,21 @@ describe('the page of the report', () => {
       recordsPerSecond: 2.5,
       matchRate: 0.6,
       deliverableRate: 0.8,
+      people: { matched: 6, no_match: 4, matchRate: 0.6 },
     };
-    const report = { ...PLAIN.report, verification: { deliverable: 3 }, matchRate: 0.75, deliverableRate: 1, previous };
+    const people = { matched: 3, no_match: 1, matchRate: 0.75 };
+    const companies = { matched: 1, no_match: 9, matchRate: 0.1 };
+    const report = { ...PLAIN.report, verification: { deliverable: 3 }, people, companies, deliverableRate: 1, previous };
     const page = reportPage({ ...PLAIN, report });
     const { Outcomes, Verdicts } = sectionsOf(page);
     expect(Outcomes).toMatch(/matched<\/code> found<\/td><td [^>]*>3<\/td><td>75\.0 %<\/td><td>6<\/td><td>\+15\.0<\/td>/);
     expect(Verdicts).toMatch(/deliverable<\/code><\/td><td [^>]*>3<\/td><td>75\.0 %<\/td><td>4<\/td><td>\+35\.0<\/td>/);
     // A verdict that only the last run had.
     expect(Verdicts).toMatch(/risky<\/code><\/td><td [^>]*>0<\/td><td>0\.0 %<\/td><td>1<\/td><td>−10\.0<\/td>/);
-    expect(page).toContain('<b><span data-of="matchRate">75.0 %</span></b> Match rate<small>last run 60.0 %, +15.0 points</small>');
+    expect(page).toContain(
+      '<b><span data-of="people.matchRate">75.0 %</span></b> People matched<small>last run 60.0 %, +15.0 points</small>',
+    );
+    expect(page).toContain('<b><span data-of="companies.matchRate">10.0 %</span></b> Companies matched</li>');
     expect(page).toContain('<dd>2026-02-28 01:00:00, exit code 0, 10 records</dd>');
     expect(reportPage(PLAIN)).toContain('<dd>no report of one was found</dd>');
   });

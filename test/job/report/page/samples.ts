@@ -49,7 +49,12 @@ const outcomes = fc.record({
   failed: fc.oneof(fc.constant(0), n),
 });
 const share = fc.option(fc.double({ min: 0, max: 1, noNaN: true }));
+const answered = fc.option(fc.record({ matched: n, no_match: n, matchRate: fc.double({ min: 0, max: 1, noNaN: true }) }));
 const figures = { recordsPerSecond: fc.option(n), matchRate: share, deliverableRate: share };
+/** People and companies apart. */
+const kinds = fc
+  .record({ people: answered, companies: answered })
+  .map(({ people, companies }) => ({ ...(people === null ? {} : { people }), ...(companies === null ? {} : { companies }) }));
 const time = fc.constant('2026-02-28T01:02:03.000Z');
 const previous = fc
   .record({
@@ -86,6 +91,8 @@ const more = fc.record({
   command: fc.option(name),
   service: fc.record({ url: fc.option(name), embedded: fc.boolean(), plan: fc.constantFrom('growth', null) }),
   ...figures,
+  kinds,
+  open: fc.option(fc.integer({ min: 1, max: 2_000_000 })),
   previous: fc.option(previous),
   runs: fc.record({ count: n, killed: n, list: fc.array(run, { maxLength: 4 }) }),
   slowest: fc.array(call, { maxLength: 4 }),
@@ -134,7 +141,7 @@ export const pageData: fc.Arbitrary<PageData> = fc
       series,
       waits,
       latencies,
-      more: { verdicts, ...parts },
+      more: { verdicts, kinds: answeredOf, open, ...parts },
     }) => {
       const records = none ? { matched: 0, no_match: 0, invalid: 0, suppressed: 0, failed: 0 } : outcomes;
       const total = Object.values(records).reduce((sum, one) => sum + one, 0);
@@ -161,6 +168,8 @@ export const pageData: fc.Arbitrary<PageData> = fc
           output: { uri, rows: total, bytes: size, sha256: finished ? 'ab'.repeat(32) : null },
           steps: ['enrich', 'verify'],
           ...parts,
+          ...answeredOf,
+          ...(open === null ? {} : { open }),
           timeline: timelineOf(storeSlots(series), waits),
           duplicateLookups: retries + unique,
           files: { output: uri, report: uri, page: uri, errors: records.failed > 0 ? uri : null, checkpoint: uri, verdicts },

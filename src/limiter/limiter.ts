@@ -74,7 +74,7 @@ export class Limiter {
     });
   }
 
-  /** The one entry for every call that has ended, with whatever result. A throttled answer pauses all calls. */
+  /** The one entry for every call that was sent and has ended, with whatever result. A throttled answer pauses all calls. */
   observe(answer: AnsweredCall): void {
     const nowMs = this.#options.monotonicNow();
     const stated = this.#reader.read(answer, nowMs);
@@ -82,6 +82,13 @@ export class Limiter {
     this.#rules.answered({ ...stated, ...answer, failed: answer.failed ?? false, nowMs, waitMs: pause?.ms ?? null });
     this.#pause.answered(answer.callNumber, pause);
     if (this.#gate === null && this.#rules.limited) this.#gate = this.#newGate();
+    this.#serve();
+  }
+
+  /** A call with a permit was not sent after all. It says nothing about the service, so the probe of a pause is due again. */
+  withdraw(callNumber: CallNumber): void {
+    this.#rules.withdrawn(callNumber, this.#options.monotonicNow());
+    this.#pause.withdrawn(callNumber);
     this.#serve();
   }
 

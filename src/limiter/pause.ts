@@ -8,7 +8,8 @@
  * No call starts. Entered by a throttled answer, or by a pause that the run before has saved. Left when the pause is over.
  *
  * ## probing
- * One call goes first, the probe; the others wait for its answer. A service that keeps throttling gets one call per pause.
+ * One call goes first, the probe; the others wait for its answer. A service that keeps throttling gets one call per pause. When the probe
+ * was not sent after all, the next call is the probe.
  */
 import type { WindowReading } from '../client/quota/quota-reading.ts';
 import { describeWindow } from './inference/long-window.ts';
@@ -104,6 +105,11 @@ export class ThrottlePause {
   answered(callNumber: CallNumber, pause: (PauseReason & { readonly ms: number }) | null): void {
     if (callNumber === this.#probe) this.#probe = null;
     if (pause !== null) this.#pause(pause, callNumber);
+  }
+
+  /** A granted call was not sent. */
+  withdrawn(callNumber: CallNumber): void {
+    if (callNumber === this.#probe) this.#probe = PROBE_DUE;
   }
 
   /** Continues the pause of the run before. A clock that was set back since does not make it longer. */

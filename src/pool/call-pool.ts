@@ -203,11 +203,11 @@ export class CallPool {
     }
   }
 
-  /** Settles a call that was not sent: smaller ones will replace it, or no request can be made of it. Its permit counts as used. */
+  /** Settles a call that was not sent: smaller ones will replace it, or no request can be made of it. It says nothing about the service. */
   #unsent(call: PoolCall<unknown>, callNumber: CallNumber, code: string): void {
-    const nothing = { quota: null, throttled: false, failed: false, retryAfterMs: null };
-    this.#options.limiter.observe({ callNumber, ...nothing });
+    this.#options.limiter.withdraw(callNumber);
     call.settle({ kind: 'failed', rejected: false, status: 0, code, attempts: 0, requestId: null });
+    this.#outage.unsent();
   }
 
   #nextAnswer(): Promise<void> {

@@ -68,8 +68,8 @@ export class Outage {
   }
 
   /**
-   * The code of failures that may be the service's or the last lookups' own: no other lookups are left, and it has answered others before.
-   * null when the service is down, or without a failure.
+   * The code with which the last lookups of the run fail, while it is undecided whether the service is down or fails for these alone.
+   * null when the service is down, or when nothing fails.
    */
   get lastLookups(): string | null {
     return this.open && this.#hasFewLeft && this.#options.isKnown() && this.#doubtfulCode !== '' ? this.#doubtfulCode : null;
@@ -156,6 +156,12 @@ export class Outage {
     if (!this.#options.slots.isPaused) this.#probeParked();
   }
 
+  /** A call was not sent. If it was the probe, the next one is. Call it while the call still has its slot. */
+  unsent(): void {
+    const { slots } = this.#options;
+    if (this.open && !slots.isPaused && slots.waiting === 0) this.#probeOne();
+  }
+
   clear(): void {
     this.#parked = [];
     this.#mostParked = 0;
@@ -164,7 +170,10 @@ export class Outage {
 
   /** A probe is due. New lookups go first; when few are left, the reader brings others. */
   #probeParked(): void {
-    if (!this.#options.slots.idle) return;
+    if (this.#options.slots.idle) this.#probeOne();
+  }
+
+  #probeOne(): void {
     const task = this.#parked.shift();
     if (task !== undefined) this.#options.probe(task);
   }

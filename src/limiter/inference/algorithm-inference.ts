@@ -26,6 +26,8 @@ const RISES_WITHIN_MS = 55_000;
 const REFUSALS = 3;
 /** Uncounted calls matter for as long as a window, plus the delay of calls. */
 const UNCOUNTED_TTL_MS = 2 * MINUTE_MS;
+/** The newest of them are kept. Each answer compares them all. */
+const MOST_UNCOUNTED = 1_000;
 
 /** The share of the expected refill below which a window is doubted; other clients may take some of it. */
 const REFILLED_SHARE = 0.5;
@@ -60,7 +62,7 @@ export class AlgorithmInference {
   #refusals = 0;
   readonly #otherClients = new OtherClients();
   /** Calls that the service may not have counted: they were refused, or their answer is unknown. */
-  #uncounted: readonly Uncounted[] = [];
+  readonly #uncounted: Uncounted[] = [];
   /** The answer with which the answers of later calls are compared. */
   #anchor: Observation | null = null;
   /** How far the refill estimate, which is built on this inference, may be relied on. */
@@ -142,7 +144,10 @@ export class AlgorithmInference {
 
   /** The service may not have counted this call. */
   uncounted(sentMs: number, answeredMs: number): void {
-    this.#uncounted = [...this.#uncounted.filter((call) => call.answeredMs > answeredMs - UNCOUNTED_TTL_MS), { sentMs, answeredMs }];
+    const all = this.#uncounted;
+    all.push({ sentMs, answeredMs });
+    const firstKept = all.findIndex((call) => call.answeredMs > answeredMs - UNCOUNTED_TTL_MS);
+    all.splice(0, Math.max(firstKept, all.length - MOST_UNCOUNTED));
   }
 
   /** A call with a known permit was refused: another client has taken the permit. */

@@ -136,6 +136,14 @@ export class QuotaWindows implements QuotaRule {
     for (const reading of windows) this.#applyReading(reading, callNumber, sentMs, nowMs);
   }
 
+  /** The statement of an earlier call holds a permit for it, which returns. The statement of a later call may hold none. */
+  withdrawn(callNumber: number): void {
+    for (const window of this.#windows.values()) {
+      if (window.probe === callNumber) window.probe = null;
+      if (window.stated !== null && callNumber > window.stated.callNumber) window.stated.left++;
+    }
+  }
+
   save(nowMs: number, wallMs: number): Partial<SavedQuota> {
     const windows = this.#saved(nowMs, wallMs);
     return windows.length === 0 ? {} : { windows };

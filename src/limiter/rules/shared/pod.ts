@@ -154,6 +154,19 @@ export class Pod {
     if (sent.id !== null) this.#enqueue({ kind: 'answer', id: sent.id, plan, throttled, waitMs, failed, ownMs });
   }
 
+  /** A call was not sent after all: returns its permit. */
+  withdrawn(callNumber: number, nowMs: number): void {
+    const sent = this.#sent.get(callNumber);
+    if (sent === undefined) return;
+    this.#sent.delete(callNumber);
+    this.#log.answered(sent.number, nowMs);
+    this.#recent.delete(callNumber);
+    const own = this.#ownCalls.get(callNumber);
+    this.#ownCalls.delete(callNumber);
+    own?.share.withdrawn(own.callNumber, nowMs);
+    if (sent.id !== null) this.#unsent([sent.id]);
+  }
+
   /** No more calls will be sent: returns the leased permits. */
   returnLeases(): void {
     this.#unsent(this.#leases.map(({ id }) => id));

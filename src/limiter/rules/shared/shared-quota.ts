@@ -107,6 +107,11 @@ export class SharedQuota implements QuotaRule {
     this.#turnPause.hurry(TURN_MS);
   }
 
+  withdrawn(callNumber: number, _sentMs: number, nowMs: number): void {
+    this.#pod.withdrawn(callNumber, nowMs);
+    this.#turnPause.hurry(TURN_MS);
+  }
+
   /** No more calls start. Calls in flight are reported until `close`. */
   stop(): void {
     this.#stopped = true;

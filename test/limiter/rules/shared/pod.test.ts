@@ -83,6 +83,15 @@ describe('a pod that shares a quota', () => {
     ]);
   });
 
+  it('returns the permit of a call that was not sent, and counts it as in flight no more', () => {
+    const pod = member();
+    pod.turn('a~0', 1, 0);
+    pod.applyReply(reply(1, [{ id: '1', atMs: EPOCH }]), 2);
+    pod.sent(1, 3);
+    pod.withdrawn(1, 4);
+    expect(pod.turn('a~0', 0, 5)).toMatchObject({ inFlight: 0, events: [{ kind: 'unsent', ids: ['1'] }] });
+  });
+
   it('goes by its part of the plan when the store has been gone for a while, and not at once when it was itself that stood still', () => {
     const pod = member();
     pod.turn('a~0', 1, 0);

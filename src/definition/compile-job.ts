@@ -110,6 +110,7 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
       header: raw.input.header,
       encoding: raw.input.encoding === null ? null : encodingName(raw.input.encoding),
       columns: withoutUndefined(raw.input.columns),
+      country: raw.input.country?.toUpperCase() ?? null,
       ifMissing: raw.input.ifMissing,
       where: compileConditions(raw.input.where),
     },

@@ -25,6 +25,8 @@ export interface JobInput {
   /** A name as `encodingName` returns it. Null: detected by the byte order mark, else utf-8. */
   readonly encoding: string | null;
   readonly columns: ConfiguredColumns;
+  /** The country of national phone numbers: two letters in upper case, null when unknown. */
+  readonly country: string | null;
   readonly ifMissing: 'fail' | 'succeed';
   /** Records for which one of these does not hold are skipped; null when all are looked up. */
   readonly where: Conditions | null;

@@ -30,7 +30,12 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     'input.columns.email': job.input.columns.email ?? null,
     'input.columns.domain': job.input.columns.domain ?? null,
     'input.columns.linkedin_url': job.input.columns.linkedin_url ?? null,
-    ...Object.fromEntries(PERSON_COLUMNS.map((key) => [`input.columns.${key}`, job.input.columns[key] ?? null])),
+    ...Object.fromEntries(
+      PERSON_COLUMNS.filter((key) => key !== 'country').map((key) => [`input.columns.${key}`, job.input.columns[key] ?? null]),
+    ),
+    // Older versions do not have these.
+    ...(job.input.columns.country === undefined ? {} : { 'input.columns.country': job.input.columns.country }),
+    ...(job.input.country === null ? {} : { 'input.country': job.input.country }),
     'input.ifMissing': job.input.ifMissing,
     'input.where': job.input.where,
     steps: job.steps,

@@ -10,6 +10,7 @@ import { notificationSchema } from './notification.ts';
 import { providers } from './provider-schema.ts';
 import { service } from './service-schema.ts';
 import { BY_RANK, SPECS, STEPS } from '../steps/registry.ts';
+import { numberPlan } from '../verification/calling-codes.ts';
 import { wordList } from '../util/display.ts';
 import { STEP_SECTIONS } from './step-options.ts';
 import { stepList } from './step-schema.ts';
@@ -76,9 +77,19 @@ const input = z.strictObject({
       last_name: key(column.optional(), columnName, 'The column that holds the last name, for records without a full name.'),
       company: key(column.optional(), columnName, "The column that holds the company's name, for reveal by name. Default: its aliases."),
       phone: key(column.optional(), columnName, 'The column that holds the phone number, where a key is phone. Default: its aliases.'),
+      country: key(column.optional(), columnName, "The column that holds the phone number's country, in any form. Default: its aliases."),
     })
     .prefault({})
     .describe('Which column holds which key, where the aliases do not find it.'),
+  country: key(
+    z
+      .string()
+      .refine((code) => /^[a-z]{2}$/i.test(code) && numberPlan(code.toUpperCase()) !== null)
+      .nullable()
+      .default(null),
+    'the two letters of a country (ISO 3166-1), or null',
+    'Country of phone numbers that are written without one, in records without a country of their own. null: such numbers are no key.',
+  ),
   ifMissing: key(
     z.enum(['fail', 'succeed']).default('fail'),
     'fail or succeed',

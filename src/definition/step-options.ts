@@ -92,7 +92,7 @@ export function personColumnsOf(steps: readonly Step[], options: ByStep): readon
   const used = steps.flatMap((step) => options[step].by);
   return [
     ...(used.includes('name') ? (['name', 'first_name', 'last_name', 'company'] as const) : []),
-    ...(used.includes('phone') ? (['phone'] as const) : []),
+    ...(used.includes('phone') ? (['phone', 'country'] as const) : []),
   ];
 }
 
@@ -107,5 +107,7 @@ export function warnOfIdleKeys(
   const keys = SPECS.flatMap((spec) => (spec.options.includes('by') ? [`${spec.name}.by`] : [])).join(' nor ');
   for (const column of PERSON_COLUMNS)
     if (columns[column] !== undefined && !used.includes(column))
-      warnings.push(`input.columns.${column} is not used: neither ${keys} has ${column === 'phone' ? 'phone' : 'name'}`);
+      warnings.push(
+        `input.columns.${column} is not used: neither ${keys} has ${column === 'phone' || column === 'country' ? 'phone' : 'name'}`,
+      );
 }

@@ -2,7 +2,7 @@
 import type { KeyColumn, PersonColumn } from './input-record.ts';
 
 export const KEY_COLUMNS: readonly KeyColumn[] = ['email', 'domain', 'linkedin_url'];
-export const PERSON_COLUMNS: readonly PersonColumn[] = ['name', 'first_name', 'last_name', 'company', 'phone'];
+export const PERSON_COLUMNS: readonly PersonColumn[] = ['name', 'first_name', 'last_name', 'company', 'phone', 'country'];
 
 /**
  * The column names for each key in exports, best first: when a file has several, the earliest in this list is used. A business address
@@ -306,5 +306,45 @@ export const PERSON_ALIASES: Readonly<Record<PersonColumn, readonly string[]>> =
     'celular',
     'teléfono',
     'número de teléfono',
+  ],
+  country: [
+    'country',
+    'country code',
+    'phone country',
+    'contact country',
+    'mailing country',
+    'billing country',
+    'work country',
+    'location country',
+    'company country',
+    'account country',
+    'hq country',
+    'country region',
+    'land',
+    'ländercode',
+    'länderkennzeichen',
+    'pays',
+    'code pays',
+    'país',
+    'código de país',
+    'paese',
+    'nazione',
+    'landcode',
+    'kraj',
+    'país da empresa',
+    'maa',
+    'země',
+    'krajina',
+    'ország',
+    'țară',
+    'χώρα',
+    'страна',
+    'країна',
+    '国',
+    '国名',
+    '国家',
+    '国家地区',
+    '국가',
+    'ülke',
   ],
 };

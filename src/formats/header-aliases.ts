@@ -132,7 +132,8 @@ export function keysOr(names: KeyNames, others: KeyNames): KeyNames {
 
 /** The error for columns without a key. `where` names the file, or the input. For a table, the first row may not be a header. */
 export function noKeyError(where: string, columns: readonly string[], isTable: boolean, wanted: readonly PersonColumn[] = []): InputError {
-  const keys = [...KEY_COLUMNS, ...wanted];
+  // A country alone finds nobody.
+  const keys = [...KEY_COLUMNS, ...wanted.filter((key) => key !== 'country')];
   const any = `${keys.slice(0, -1).join(', ')} or ${keys.at(-1)}`;
   return new InputError('input_no_columns', `${where}: found columns: ${listNames(columns)}; none is an ${any}.`, {
     hint:
@@ -200,7 +201,8 @@ export function describeAliases(): string {
     '# Columns of a person',
     '',
     'These are looked for only where `enrich.by` or `reveal.by` has `name` or `phone`. A name is one column, or two: the first name and',
-    'the last name are joined where a record has no full name.',
+    'the last name are joined where a record has no full name. A national phone number is read with the country of its row, else with',
+    '`input.country`.',
     '',
   );
   PERSON_COLUMNS.forEach(list);

@@ -11,7 +11,7 @@ export type Encoding = string;
 /** The keys of a lookup. */
 export type KeyColumn = 'email' | 'domain' | 'linkedin_url';
 /** Columns of further keys, for jobs that look people up by name or phone. */
-export type PersonColumn = 'name' | 'first_name' | 'last_name' | 'company' | 'phone';
+export type PersonColumn = 'name' | 'first_name' | 'last_name' | 'company' | 'phone' | 'country';
 /** The name of each key's column, null without one. Those of a person are left out of jobs that do not use them. */
 export type KeyNames = Readonly<Record<KeyColumn, string | null>> & Readonly<Partial<Record<PersonColumn, string | null>>>;
 
@@ -137,6 +137,8 @@ export interface PersonCells {
   /** The company's name. */
   readonly company: string;
   readonly phone: string;
+  /** The country of a national phone number. */
+  readonly country: string;
 }
 
 export interface FinishedRow {

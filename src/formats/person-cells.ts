@@ -6,10 +6,15 @@ type PersonColumns<C> = Readonly<Partial<Record<PersonColumn, C>>>;
 
 /** Null for a job that uses none of them. @param read the cell of a column; '' when the file lacks it */
 export function personCells<C>(columns: PersonColumns<C>, read: (column: C | undefined) => string): PersonCells | null {
-  const { name, first_name: first, last_name: last, company, phone } = columns;
+  const { name, first_name: first, last_name: last, company, phone, country } = columns;
   if (name === undefined && phone === undefined) return null;
   const full = read(name);
-  return { name: full.trim() === '' ? joined(read(first), read(last)) : full, company: read(company), phone: read(phone) };
+  return {
+    name: full.trim() === '' ? joined(read(first), read(last)) : full,
+    company: read(company),
+    phone: read(phone),
+    country: read(country),
+  };
 }
 
 /** A first name alone is shared by too many people to be a key. */

@@ -9,6 +9,8 @@ export interface SplittableFile extends Readable {
   readonly encoding: Encoding;
   /** The delimiter, or null for a format without quoting (JSONL). */
   readonly delimiter: string | null;
+  /** The names of its columns; empty for a file without a header, or before it is known. */
+  readonly header?: readonly string[];
 }
 
 /** A splitter with new bytes. Its receiver must take out all complete records. */
@@ -25,6 +27,7 @@ export async function* splitFile(file: SplittableFile, from: Position, options: 
   const codec = createCodec(file.encoding);
   const splitter = new Splitter({
     delimiter: file.delimiter === null ? null : file.delimiter.charCodeAt(0),
+    columns: file.header?.length ?? 0,
     measure: codec.measure,
     offset: from.offset,
     line: from.line,

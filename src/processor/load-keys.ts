@@ -1,8 +1,14 @@
 import type { CompiledJob } from '../definition/compiled-job.ts';
 import type { InputManifest } from '../formats/input-record.ts';
+import { LruMap } from '../util/lru-map.ts';
 import { eachStep, specOf } from '../steps/registry.ts';
 import { keysFor, type KeyRule, type KeysOf } from './lookup-keys.ts';
 import { rowFilter } from './row-filter.ts';
+
+/** Texts of a column of countries that are remembered. */
+const COUNTRIES = 1_000;
+/** Longer text is no country. */
+const LONGEST_COUNTRY = 100;
 
 /** Loads the key rule of a job. */
 export async function loadKeys(job: Pick<CompiledJob, 'steps' | 'input' | 'waterfalls'>, manifest: InputManifest): Promise<KeysOf> {
@@ -11,10 +17,19 @@ export async function loadKeys(job: Pick<CompiledJob, 'steps' | 'input' | 'water
   return (record) => (isWanted(record) ? rule(record) : 'skipped');
 }
 
-/** The lists of free providers take a fifth of a second to load, and few steps need them. */
-async function loadRule({ steps, waterfalls }: Pick<CompiledJob, 'steps' | 'waterfalls'>): Promise<KeyRule> {
+/** The lists of free providers and of countries take a fifth of a second to load, and few steps need them. */
+async function loadRule({ steps, waterfalls, input: { country } }: Pick<CompiledJob, 'steps' | 'input' | 'waterfalls'>): Promise<KeyRule> {
   const orders = eachStep(({ name }) => waterfalls[name]?.keys ?? []);
-  if (!steps.some((step) => specOf(step).takesDomainOfAddress)) return keysFor(steps, () => false, orders);
-  const { namesNoEmployer } = await import('../verification/lists.ts');
-  return keysFor(steps, namesNoEmployer, orders);
+  const isFree = steps.some((step) => specOf(step).takesDomainOfAddress)
+    ? (await import('../verification/lists.ts')).namesNoEmployer
+    : (): boolean => false;
+  if (!Object.values(orders).flat(2).includes('phone')) return keysFor(steps, isFree, orders);
+  const { findCountry } = await import('../verification/countries.ts');
+  const known = new LruMap<string, { readonly code: string | null }>(COUNTRIES);
+  return keysFor(steps, isFree, orders, (cell) => {
+    if (cell === '' || cell.length > LONGEST_COUNTRY) return country;
+    let found = known.get(cell);
+    if (found === undefined) known.set(cell, (found = { code: findCountry(cell) }));
+    return found.code ?? country;
+  });
 }

@@ -53,14 +53,29 @@ export type KeysOf = (record: InputRecord) => RecordKeys | NoKey | 'skipped';
 /** Whether a mailbox at this domain names no employer, as at free providers and relays. @param domain ASCII, lower case */
 type IsFreeProvider = (domain: string) => boolean;
 
+/** The country of a record by the text of its country's column: two letters; null if unknown. */
+type CountryOf = (cell: string) => string | null;
+
+/** Facts beside the record. */
+interface Knowledge {
+  readonly isFreeProvider: IsFreeProvider;
+  readonly countryOf: CountryOf;
+}
+
 /** Longer than any address or name. Longer texts are not sent. */
 const LONGEST_SENT = 1_024;
 
 /**
  * The key rule of a job. The step with the lowest rank that has a key decides the outcome. A record has nothing to look up when only a step
  * that follows another one has a key: a record that cannot be enriched is not verified alone.
+ * @param countryOf the country of a record's national phone number
  */
-export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider, orders: KeyOrders = {}): KeyRule {
+export function keysFor(
+  steps: readonly Step[],
+  isFreeProvider: IsFreeProvider,
+  orders: KeyOrders = {},
+  countryOf: CountryOf = () => null,
+): KeyRule {
   const asked = steps.map((step) => {
     const spec = specOf(step);
     const taken = (orders[step] ?? [kindsNamed(spec.usual, spec.keys)]).map((kinds) =>
@@ -70,11 +85,12 @@ export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider, 
   });
   const deciding = asked.filter(({ mayDecide }) => mayDecide).toSorted((one, other) => one.spec.rank - other.spec.rank);
   const used = new Set(deciding.flatMap(({ spec, orders: own }) => [...own.flat(), ...(spec.takesDomainOfAddress ? ['email'] : [])]));
+  const knowledge = { isFreeProvider, countryOf };
   return (record) => {
     const address = mailboxIn(record.email);
     const lookups: Partial<Record<Step, Lookups>> = {};
     for (const { spec, orders: own } of asked) {
-      const found = own.map((kinds) => firstOf(kinds, (kind) => lookupBy(kind, spec, record, address, isFreeProvider)));
+      const found = own.map((kinds) => firstOf(kinds, (kind) => lookupBy(kind, spec, record, address, knowledge)));
       if (found.some((lookup) => lookup !== null)) lookups[spec.name] = found;
     }
     const decides = deciding.find(({ spec }) => lookups[spec.name] !== undefined);
@@ -98,15 +114,16 @@ function lookupBy(
   spec: StepSpec,
   cells: KeyCells,
   address: AddressInText | null,
-  isFreeProvider: IsFreeProvider,
+  { isFreeProvider, countryOf }: Knowledge,
 ): Lookup | null {
   if (by === 'email' && spec.takesBadAddresses) return spelledLookup(cells.email, address);
   const mailbox = address?.key ?? null;
-  const key = by === 'domain' && spec.takesDomainOfAddress ? companyKey(mailbox, cells.domain, isFreeProvider) : keyBy(by, cells, mailbox);
+  const key =
+    by === 'domain' && spec.takesDomainOfAddress ? companyKey(mailbox, cells.domain, isFreeProvider) : keyBy(by, cells, mailbox, countryOf);
   return key === null ? null : { by, key };
 }
 
-function keyBy(by: KeyKind, { domain, linkedinUrl, person }: KeyCells, mailbox: string | null): string | null {
+function keyBy(by: KeyKind, { domain, linkedinUrl, person }: KeyCells, mailbox: string | null, countryOf: CountryOf): string | null {
   switch (by) {
     case 'email':
       return mailbox;
@@ -115,7 +132,7 @@ function keyBy(by: KeyKind, { domain, linkedinUrl, person }: KeyCells, mailbox: 
     case 'linkedin_url':
       return revealKey(linkedinUrl);
     case 'phone':
-      return phoneIn(person?.phone ?? '');
+      return phoneIn(person?.phone ?? '', countryOf(person?.country ?? ''));
     case 'name':
       return nameKey(person?.name ?? '', domain === '' ? null : companyDomainIn(domain));
     case 'company':

@@ -18,7 +18,7 @@ import type { InputFile, InputFormat, InputManifest, KeyNames, PersonColumn, Tab
 
 export { compareManifests, describeChange } from './input-changes.ts';
 
-export interface FreezeOptions extends Omit<JobInput, 'where'> {
+export interface FreezeOptions extends Omit<JobInput, 'where' | 'country'> {
   /** True for the job's own files (output, partial, checkpoint, ledger ...), which no glob or directory matches. */
   readonly isOwn: (path: string) => boolean;
   /** Column names that the output adds. An input column with such a name is an InputError. */
@@ -145,7 +145,7 @@ function typesOf(columns: readonly string[], inspected: readonly InspectedFile[]
 }
 
 function hasAny(keys: KeyNames): boolean {
-  return Object.values(keys).some((name) => name !== null);
+  return Object.entries(keys).some(([key, name]) => key !== 'country' && name !== null);
 }
 
 /**

@@ -22,6 +22,8 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown, unknown]>> = 
   'input.columns.last_name': ['a', 'b', 'c'],
   'input.columns.company': ['a', 'b', 'c'],
   'input.columns.phone': ['a', 'b', 'c'],
+  'input.columns.country': ['a', 'b', 'c'],
+  'input.country': ['DE', 'FR', 'GB'],
   'enrich.by': [['email'], ['phone', 'name'], ['name', 'email']],
   'enrich.minLikelihood': [1, 2, 3],
   'enrich.required': [['name'], ['email', 'title'], ['title']],

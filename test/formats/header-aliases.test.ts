@@ -54,6 +54,7 @@ describe('aliases', () => {
       last_name: 'NACHNAME',
       company: 'Firma',
       phone: 'Telefon',
+      country: null,
     });
     const all = [...Object.values(ALIASES), ...Object.values(PERSON_ALIASES)].flat().map(normaliseColumnName);
     const ofPerson = Object.values(PERSON_ALIASES).flat().map(normaliseColumnName);

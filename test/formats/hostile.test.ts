@@ -67,6 +67,25 @@ describe('the usual hard cases of CSV', () => {
         ['b@x.example', '@SUM(1+1)'],
       ],
     ],
+    [
+      'a CR within cells',
+      'email,b\na@x.example,x\ry\r\nb\r@x.example,2\nc@x.example,"3"\nd@x.example,\r',
+      [
+        ['a@x.example', 'x\ry'],
+        ['b\r@x.example', '2'],
+        ['c@x.example', '3'],
+        ['d@x.example', ''],
+      ],
+    ],
+    [
+      'lines that end with a CR, and a last one with LF',
+      'email,b\ra@x.example,1\rb@x.example,2\rc@x.example,3\n',
+      [
+        ['a@x.example', '1'],
+        ['b@x.example', '2'],
+        ['c@x.example', '3'],
+      ],
+    ],
     ['quotes in the header', '"email","full ""name"""\na@x.example,1\n', [['a@x.example', '1']]],
   ])('%s', async (_, text, rows) => {
     const records = await read(text);

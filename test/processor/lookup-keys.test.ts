@@ -158,7 +158,7 @@ describe('revealKey', () => {
 });
 
 describe('keysFor', () => {
-  const person = { name: '', company: '', phone: '' };
+  const person = { name: '', company: '', phone: '', country: '' };
   const cells = (more: object): Parameters<ReturnType<typeof keysFor>>[0] => ({ email: '', domain: '', linkedinUrl: '', person, ...more });
   const ALL = {
     enrich: [['email', 'linkedin_url', 'phone', 'name', 'domain']],

@@ -5,6 +5,8 @@ export const LF = 10;
 export const CR = 13;
 export const QUOTE = 34;
 export const NONE = -1;
+/** A longer line ends at a CR, so that a file is read in linear time. */
+const LONGEST_WITH_CR = 65_536;
 const SPACE = 32;
 const TAB = 9;
 
@@ -31,14 +33,18 @@ export abstract class HeldLines {
   #blankTo = NONE;
 
   readonly #measure: SplitterOptions['measure'];
+  readonly #delimiter: number;
+  readonly #columns: number;
   readonly #lf = new ByteFinder(LF);
   readonly #cr = new ByteFinder(CR);
   readonly #quote = new ByteFinder(QUOTE);
 
-  constructor({ delimiter, strict = false, measure, offset, line }: SplitterOptions) {
+  constructor({ delimiter, strict = false, columns = 0, measure, offset, line }: SplitterOptions) {
     this.quoting = delimiter !== null;
     this.strict = strict;
     this.crEnds = this.quoting && !strict;
+    this.#delimiter = delimiter ?? NONE;
+    this.#columns = columns;
     this.#measure = measure;
     this.nextOffset = offset;
     this.nextLine = line;
@@ -127,11 +133,36 @@ export abstract class HeldLines {
     const from = this.pos;
     let eol = this.#lf.next(this.bytes, this.length, from);
     if (this.quoting) {
-      if (this.crEnds) eol = Math.min(eol, this.#cr.next(this.bytes, this.length, from));
+      if (this.crEnds) {
+        const cr = this.#cr.next(this.bytes, this.length, from);
+        const isText = cr < eol ? this.isText(cr) : false;
+        if (isText === null) return NONE;
+        // The CR of a CRLF ends the line.
+        if (isText) eol = this.bytes[eol - 1] === CR ? eol - 1 : eol;
+        else eol = Math.min(eol, cr);
+      }
       if (this.#quote.next(this.bytes, this.length, from) < eol) return NONE;
     }
     if (eol === Infinity || (eol - from > max && this.contentEnd(from, eol) - from > max)) return NONE;
     return this.eolIsWhole(eol) ? eol : NONE;
+  }
+
+  /**
+   * Whether the CR at `cr`, outside of quotes, is text of the record at `pos`: see `SplitterOptions.columns`. Null when more bytes decide.
+   */
+  protected isText(cr: number): boolean | null {
+    const { bytes, length, pos } = this;
+    if (this.#columns < 2) return false;
+    if (cr + 1 >= length) return this.final ? false : null;
+    if (bytes[cr + 1] === LF) return false;
+    const lf = this.#lf.next(bytes, length, pos);
+    const end = Math.min(lf, length);
+    if (end - pos > LONGEST_WITH_CR) return false;
+    if (lf === Infinity && !this.final) return null;
+    if (this.#quote.next(bytes, length, pos) < end) return false;
+    let fields = 1;
+    for (let at = pos; at < end; at++) if (bytes[at] === this.#delimiter) fields++;
+    return fields === this.#columns;
   }
 
   /** The end of a line's content. Where a lone CR is data, a CR before the LF belongs to the line end. */

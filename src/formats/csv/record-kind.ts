@@ -19,6 +19,11 @@ export interface SplitterOptions {
    * closing quote, or of several lines with more than `limits.record` bytes, ends with its first line.
    */
   readonly strict?: boolean;
+  /**
+   * The number of columns. A CR without LF is text, and ends no line, where the line up to the next LF has this number of fields and no
+   * quote. Default 0: it always ends a line.
+   */
+  readonly columns?: number;
   /** The number of source bytes of a range: the same number unless the encoding was converted. */
   readonly measure: (bytes: Buffer, from: number, to: number) => number;
   /** The source offset and the physical line (from 1) of the first byte. */

@@ -136,6 +136,12 @@ export class Splitter extends HeldLines {
       }
       if (byte === LF || (byte === CR && crEnds)) {
         if (!this.eolIsWhole(i)) break;
+        const isText = byte === CR && !this.#sawQuote && !this.#overlong ? this.isText(i) : false;
+        if (isText === null) break;
+        if (isText) {
+          i += 1;
+          continue;
+        }
         return this.#deliverWalked(i, this.afterEol(i));
       }
       if (this.#state === 'tail') {

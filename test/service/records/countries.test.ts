@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { countryCode, countryName, filterCountry } from '../../../src/service/records/countries.ts';
+import { countryCode, filterCountry } from '../../../src/service/records/countries.ts';
+import { countryName } from '../../../src/verification/countries.ts';
 import { FILTER_VALUES } from '../../../src/service/webhooks/filter.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { KEY, makeStore, serveStore } from '../harness.ts';

@@ -84,10 +84,13 @@ export function unshownFields(job: Shown): string[] {
  */
 export function unshownFinds(job: Shown): string[] {
   if (job.output.fields !== null || !job.namesProviders) return [];
-  const found = SPECS.flatMap(({ name }) =>
+  const found = SPECS.flatMap(({ name, verdicts, keys }) =>
     job.providers
       .filter((provider) => provider.definition.client !== 'built-in' && job.waterfalls[name]?.from.includes(provider.name) === true)
-      .flatMap(({ definition }) => (definition.operations[name]?.fields ?? []).map((field) => `${name}.${field}`)),
+      .flatMap(({ definition }) => definition.operations[name]?.fields ?? [])
+      // A verdict repeats the address that it is about.
+      .filter((field) => verdicts === null || keys.every((key) => key !== field))
+      .map((field) => `${name}.${field}`),
   );
   const wanted = new Set(wantedFields(job));
   return [...new Set(found)].filter(isUnshown(job)).filter((field) => !wanted.has(field));

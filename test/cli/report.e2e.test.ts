@@ -126,8 +126,9 @@ test('a run is compared with the last one at the same name, also after a retry a
   await writeFile(folder.at('in.csv'), toCsv(ROWS.slice(0, 60)));
   expect((await folder.run(args(LENIENT))).code).toBe(0);
   const second = await reportOf(folder);
-  const { startedAt, finishedAt, exitCode, records, verification, credits, matchRate, deliverableRate, recordsPerSecond } = first;
-  const previous = { startedAt, finishedAt, exitCode, records, verification, credits, recordsPerSecond, matchRate, deliverableRate };
+  const { startedAt, finishedAt, exitCode, records, verification, credits, matchRate, deliverableRate, recordsPerSecond, people } = first;
+  const rates = { recordsPerSecond, matchRate, deliverableRate, people };
+  const previous = { startedAt, finishedAt, exitCode, records, verification, credits, ...rates };
   expect(second.previous).toEqual(previous);
   expect(second.records.total).toBe(60);
   await folder.run(['retry', ...args(LENIENT).slice(1)]);

@@ -50,7 +50,7 @@ export interface Checkpoint extends QuarantineState {
   readonly output: string;
   readonly fingerprint: Readonly<Record<string, unknown>>;
   /**
-   * 1, increased by each `--fresh` and each retry; after a damaged checkpoint see `generationAfterDamage`. Part of every Idempotency-Key.
+   * See `firstGeneration`; increased by each `--fresh`, each retry and each changed input. Part of every Idempotency-Key.
    */
   readonly generation: number;
   /** The id of the run, over all its resumes. */
@@ -142,15 +142,6 @@ export async function readCheckpoint(path: string): Promise<Checkpoint | null> {
 export function nullIfFresh(error: unknown, fresh: boolean): null {
   if (fresh && error instanceof InputError && error.code === DAMAGED) return null;
   throw error;
-}
-
-/**
- * The generation of a job that starts over from a damaged checkpoint: the clock in milliseconds since 1970, far above any count of retries.
- * The damaged file's own number may be off by a bit.
- * @param before the highest generation known from elsewhere; 0 when none is
- */
-export function generationAfterDamage(before: number, now: Date): number {
-  return Math.max(before + 1, now.getTime());
 }
 
 /** @throws StorageError, or MillraceError 75 when the job was lost */

@@ -22,6 +22,15 @@ export function quotaOf(provider: Pick<JobProvider, 'definition'>, operation: Op
   return (usesBatches(provider, operation) ? own?.batch?.quota : null) ?? own?.quota ?? definition.quota;
 }
 
+/** The same in every job: which part of a definition states a quota. Empty for the provider's own. */
+export function quotaName({ definition }: Pick<JobProvider, 'definition'>, quota: ProviderQuota): string {
+  if (quota === definition.quota) return '';
+  const [name] = Object.entries(definition.operations).flatMap(([operation, { quota: own, batch }]) =>
+    quota === own ? [operation] : quota === batch?.quota ? [`${operation} in batches`] : [],
+  );
+  return name ?? '';
+}
+
 /** The windows of a quota under the provider's plan. */
 export function windowsOf({ plan, windows }: Pick<JobProvider, 'plan' | 'windows'>, quota: ProviderQuota): readonly QuotaWindow[] {
   return windows ?? (plan === null ? undefined : quota.plans[plan]) ?? [];

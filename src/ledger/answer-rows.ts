@@ -51,7 +51,10 @@ export class LedgerAnswerRows {
       const [run, at, kind, body, job] = row;
       const answer = decodeAnswer(kind, body);
       const counted = run === this.#runId || this.#used.has(id);
-      if (counted && (answer.kind === 'failed' || answer.kind === 'asking') && this.#isAskedAgain(id, at)) {
+      const isAskedAgain = counted && (answer.kind === 'failed' || answer.kind === 'asking') && this.#isAskedAgain(id, at);
+      // Another run has asked since: its answer is newer than the request that this one has open.
+      if (reusable !== null && counted && (isAskedAgain || answer.kind === 'asking')) break;
+      if (isAskedAgain) {
         const note = noteOf(answer);
         if (!hasEnded && note !== null && (answer.kind === 'failed' || hasTicket(note)))
           return { id, answer: { kind: 'asking', text: note }, counted };

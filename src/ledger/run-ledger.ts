@@ -1,4 +1,5 @@
 /** The ledger of a run in a file, S3 or Redis: the interface of this room for the pipeline. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Wait } from '../util/waits.ts';
 import type { LedgerAnswer } from './answer.ts';
 import type { Ledger } from './ledger.ts';
@@ -40,6 +41,8 @@ export interface RunLedger {
   release(scope: number, keys: readonly string[]): void;
   /** Stores the answers of one request. */
   put(entries: readonly LedgerEntry[]): void;
+  /** The same of promises to answer later. No call is sent until they are durable, so that a resume after a kill does not pay again. */
+  promise(entries: readonly LedgerEntry[]): void;
   /** Back-pressure: null when more may be asked. */
   room(): Promise<void> | null;
   /** True when a call for the asked lookups may be sent now. After a promise, ask again. The promise rejects with StorageError. */
@@ -63,6 +66,9 @@ export interface RunLedger {
 /** The ledger in a file of this machine. */
 export class FileLedger implements RunLedger {
   protected readonly file: Ledger;
+  #promises: Promise<void> | null = null;
+  #hasNewPromises = false;
+  #failure: { readonly error: unknown } | null = null;
 
   constructor(file: Ledger) {
     this.file = file;
@@ -100,12 +106,19 @@ export class FileLedger implements RunLedger {
     this.file.put(entries);
   }
 
+  promise(entries: readonly LedgerEntry[]): void {
+    this.put(entries);
+    this.#hasNewPromises = true;
+    this.#promises ??= this.#keepPromises();
+  }
+
   room(): Promise<void> | null {
     return null;
   }
 
   mayCall(): true | Promise<void> {
-    return true;
+    if (this.#failure !== null) throw this.#failure.error;
+    return this.#promises ?? true;
   }
 
   async keep(): Promise<void> {
@@ -133,6 +146,22 @@ export class FileLedger implements RunLedger {
   }
 
   async close(): Promise<void> {
+    await this.#promises;
     this.file.close();
+  }
+
+  /** Promises that come at about the same time are written together. Never rejects. */
+  async #keepPromises(): Promise<void> {
+    try {
+      while (this.#hasNewPromises) {
+        await nextTurn();
+        this.#hasNewPromises = false;
+        await this.keep();
+      }
+    } catch (error) {
+      this.#failure = { error };
+    } finally {
+      this.#promises = null;
+    }
   }
 }

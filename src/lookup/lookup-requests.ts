@@ -200,7 +200,7 @@ export class LookupRequests<L extends StepLookup, R> {
   /** The provider answers later: the ledger keeps the ticket with which the part is asked for. */
   #promised(part: RequestPart, ticket: string): void {
     part.promise(ticket, Date.now());
-    this.#context.ledger.put(this.#notesOf(part));
+    this.#context.ledger.promise(this.#notesOf(part));
   }
 
   #settleTogether(
@@ -297,7 +297,9 @@ export class LookupRequests<L extends StepLookup, R> {
   }
 
   /** The Idempotency-Key of a request. With that of the first request, a provider would repeat the answer that left the lookup out. */
-  #keyOf({ keys, asked }: RequestPart, seed: string | null = null): string {
+  #keyOf({ keys, asked, promisedAs }: RequestPart, seed: string | null = null): string {
+    // A poll that is the same request must be the one that was paid for.
+    if (promisedAs !== null) return promisedAs;
     const lookups = keys.flatMap((key) => this.#answers.find(key)?.lookup ?? []);
     const text = this.#form.textOf(lookups);
     const isFirst = asked === 1 || (lookups.length === 1 && this.#form.hasOwnRequest);

@@ -36,6 +36,8 @@ export class RequestPart {
   readonly group: LookupGroup | null;
   /** Parts of the same request that are not settled. */
   readonly #open: Set<RequestPart>;
+  /** The Idempotency-Key of the request that was promised an answer, where another run or start has sent it; null otherwise. */
+  readonly promisedAs: string | null;
   #isKept: boolean;
   #isNoted: boolean;
   #ticket: string | null;
@@ -51,6 +53,7 @@ export class RequestPart {
       isNoted = false,
       ticket = null,
       promisedAt = null,
+      promisedAs = null,
     }: {
       group?: LookupGroup | null;
       open?: Set<RequestPart>;
@@ -58,6 +61,7 @@ export class RequestPart {
       isNoted?: boolean;
       ticket?: string | null;
       promisedAt?: number | null;
+      promisedAs?: string | null;
     },
   ) {
     this.keys = keys;
@@ -68,6 +72,7 @@ export class RequestPart {
     this.#isNoted = isNoted;
     this.#ticket = ticket;
     this.#promisedAt = promisedAt;
+    this.promisedAs = promisedAs;
     open.add(this);
   }
 
@@ -82,8 +87,8 @@ export class RequestPart {
   }
 
   /** A part that the run before left behind. */
-  static ofNote({ asked, ticket, promisedAt }: PartNote, keys: readonly string[]): RequestPart {
-    return new RequestPart(keys, asked, { isKept: true, isNoted: true, ticket, promisedAt });
+  static ofNote({ id, asked, ticket, promisedAt }: PartNote, keys: readonly string[]): RequestPart {
+    return new RequestPart(keys, asked, { isKept: true, isNoted: true, ticket, promisedAt, promisedAs: ticket === null ? null : id });
   }
 
   /** Whether the ledger has entries of its keys. */

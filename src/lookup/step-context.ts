@@ -8,7 +8,7 @@ import type { MissQuarantine } from './miss-quarantine.ts';
 export interface StepContext {
   readonly client: ProviderClient;
   readonly pool: CallPool;
-  readonly ledger: Pick<RunLedger, 'get' | 'ask' | 'release' | 'put'>;
+  readonly ledger: Pick<RunLedger, 'get' | 'ask' | 'release' | 'put' | 'promise'>;
   readonly quarantine: MissQuarantine;
   /**
    * The `Idempotency-Key` of a request body: the same for every attempt and every resume. @param seed of an ended run that was asking;

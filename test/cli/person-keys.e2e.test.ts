@@ -1,5 +1,5 @@
 /** Lookups by name, phone and profile: `enrich.by`, `reveal.by`, `enrich.minLikelihood`, `enrich.required`. */
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { flags, makeFolder, makeWorld } from '../support/world.ts';
 import { plan } from './planned.ts';
@@ -105,4 +105,14 @@ test('the service of this package answers the same request', async () => {
     code: 0,
   });
   expect((await folder.read('out.csv')).split('\n')[1]).toBe('imani IRVING,cobalt-materials.example,,Imani Irving,name;domain');
+});
+
+test('two steps with the same key of a record are two requests, which the service of this package answers each', async () => {
+  const folder = await makeFolder();
+  const people = await readFile(new URL('../../fixtures/leads.csv', import.meta.url), 'utf8');
+  await writeFile(folder.at('in.csv'), people.split('\n').slice(0, 6).join('\n'));
+  const job = { input: 'in.csv', output: 'out.csv', embedded: true, steps: 'enrich,reveal', 'reveal.by': 'email', progress: 'none' };
+  expect(await folder.run(['run', ...flags(job)])).toMatchObject({ code: 0 });
+  expect(await folder.read('out.csv')).not.toContain('idempotency');
+  expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ failed: 0 });
 });

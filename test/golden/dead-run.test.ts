@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { freeDatabase } from '../ledger/shared.ts';
 import { describeWith } from '../services/needed.ts';
-import { expectGolden, isToRecord } from './golden-file.ts';
+import { expectGolden, expectGoldenRequests, isToRecord, requestsIn } from './golden-file.ts';
 import { goldenJob, type GoldenJob } from './jobs.ts';
 import { KEYS, makeGoldenWorld, runArgs, transcript, writeGoldenJob, type GoldenWorld } from './run-job.ts';
 import { loadRedis, saveRedis } from './saved-redis.ts';
@@ -36,7 +36,7 @@ test('a run that shares a ledger file with a killed one asks for its lookups wit
   first.kill('SIGKILL');
   await first.ended;
   expect(await second.ended).toMatchObject({ code: 0 });
-  await expectGolden('dead-run/file/requests.jsonl', transcript(vendors.sent));
+  await expectGoldenRequests('dead-run/file/requests.jsonl', transcript(vendors.sent));
   await expectGolden('dead-run/survivor.csv', await folder.read('survivor.csv'));
 });
 
@@ -48,7 +48,12 @@ await describeWith('redis', 'claims of a killed run in Redis', (server) => {
     const world = await makeGoldenWorld();
     const run = await startJob(world, survivor, uri);
     expect(await run.ended).toMatchObject({ code: 0 });
-    await expectGolden('dead-run/redis/requests.jsonl', transcript(world.vendors.sent));
+    const sent = transcript(world.vendors.sent);
+    const golden = requestsIn(await expectGoldenRequests('dead-run/redis/requests.jsonl', sent));
+    const keys = new Set(requestsIn(sent).map(({ idempotencyKey }) => idempotencyKey));
+    const takenOver = golden.filter(({ idempotencyKey }) => keys.has(idempotencyKey));
+    const people = ['gia@eta', 'bad-dan@delta', 'cleo@gamma', 'ben@beta', 'eve@epsilon', 'ana@alpha', 'finn@zeta'];
+    expect(takenOver.map(({ body }) => body)).toEqual(people.map((email) => JSON.stringify({ email: `${email}.example` })));
     await expectGolden('dead-run/survivor.csv', await world.folder.read('survivor.csv'));
   });
 });

@@ -17,6 +17,42 @@ export async function expectGolden(name: string, actual: string): Promise<void> 
   expect(actual).toBe(await readFile(join(GOLDEN, name), 'utf8'));
 }
 
+/**
+ * The same of the requests of a new job, whose generation is the clock: the Idempotency-Keys differ from run to run, but not which requests
+ * share one. @returns the golden file
+ */
+export async function expectGoldenRequests(name: string, actual: string): Promise<string> {
+  if (isToRecord(name)) await writeGolden(name, actual);
+  const golden = await readFile(join(GOLDEN, name), 'utf8');
+  expect(withNamedKeys(actual)).toEqual(withNamedKeys(golden));
+  return golden;
+}
+
+interface SentRequest {
+  readonly call: string;
+  readonly idempotencyKey: string | null;
+  readonly body: string;
+}
+
+export function requestsIn(transcript: string): readonly SentRequest[] {
+  return transcript
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as SentRequest);
+}
+
+/** Each request with the bodies that have its key, sorted. Two steps with one body had one key in earlier versions. */
+function withNamedKeys(transcript: string): string[] {
+  const sent = requestsIn(transcript);
+  const uses = Map.groupBy(sent, ({ idempotencyKey }) => idempotencyKey);
+  return sent
+    .map(({ call, idempotencyKey, body }) => {
+      const same = (uses.get(idempotencyKey) ?? []).flatMap((other) => (other.call === call ? [other.body] : [])).toSorted();
+      return `${call} ${body} ${idempotencyKey === null ? 'without a key' : `with the key of ${JSON.stringify(same)}`}`;
+    })
+    .toSorted();
+}
+
 export async function expectGoldenBytes(name: string, actual: Buffer): Promise<void> {
   if (isToRecord(name)) await writeGolden(name, actual);
   expect(actual.toString('base64')).toBe((await readFile(join(GOLDEN, name))).toString('base64'));

@@ -50,6 +50,23 @@ describe('Ledger', () => {
     again.close();
   });
 
+  it('a resumed run takes the newer answer of another run in place of its own open request, with a ticket or without', () => {
+    const kept = { maxAgeDays: 30 };
+    const stopped = open({ ...kept, run: 'stopped' });
+    const scope = stopped.scope('https://api.example', 'enrich', 'by email');
+    stopped.put([
+      { scope, key: 'a', answer: { kind: 'asking', text: '["id",1,1,"ticket",1]' } },
+      { scope, key: 'b', answer: { kind: 'asking', text: '["id",1,1]' } },
+    ]);
+    stopped.close();
+    const other = open({ ...kept, job: 'another', run: 'other' });
+    other.put(['a', 'b'].map((key) => ({ scope, key, answer: hit })));
+    other.close();
+    const resumed = open({ ...kept, run: 'stopped' });
+    expect(['a', 'b'].map((key) => resumed.get(scope, key))).toEqual([hit, hit]);
+    resumed.close();
+  });
+
   it('the shards of a run find each other’s answers and failures, and each lookup counts once for the run', () => {
     const before = open({ run: 'run-0' });
     const scope = before.scope('https://api.example', 'enrich', 'by email');

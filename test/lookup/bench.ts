@@ -143,6 +143,7 @@ export function makeBench(options: BenchOptions = {}): Bench {
         },
       } as unknown as StepContext['pool'],
       ledger: {
+        promise: (entries: readonly LedgerEntry[]) => bench.context.ledger.put(entries),
         get: (scope: number, key: string) => ledger.get(`${scope} ${key}`) ?? null,
         ask: (_scope: number, key: string, told: (answer: null) => void) => {
           bench.claims.add(key);

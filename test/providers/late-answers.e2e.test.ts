@@ -79,6 +79,19 @@ test('a skipped provider keeps its promises: a retry asks with their tickets, an
   expect(late.counts.charged).toBe(PEOPLE);
 });
 
+test('every promise is durable before more is submitted: a kill makes nobody pay for one again', async () => {
+  const { folder, late } = await lateJob('enrich', { concurrency: 2 }, { checkpoint: { everyMs: 60_000 } });
+  late.hook = ({ method }) => (method === 'GET' ? { status: 202, body: {} } : null);
+  const killed = folder.start(RUN, env);
+  // When a person is polled, the promises of all before are known.
+  await late.when(() => late.calls.filter(({ method }) => method === 'GET').length > 2 * PEOPLE);
+  killed.kill('SIGKILL');
+  await killed.ended;
+  late.hook = null;
+  expect(await folder.run(RUN, env)).toMatchObject({ code: 0 });
+  expect(late.counts.charged).toBe(PEOPLE);
+});
+
 test('--fresh asks with the tickets of the run before', async () => {
   const { folder, late } = await lateJob('enrich');
   late.hook = ({ method }) => (method === 'GET' ? { status: 202, body: {} } : null);

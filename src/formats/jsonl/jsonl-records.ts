@@ -101,8 +101,11 @@ function keyOf(object: JsonObject | null, name: string | null): string {
   const text = Object.hasOwn(object, name) ? textOf(object[name]) : '';
   if (text.trim() !== '') return text;
   // Another program may have written this object, with its own case.
-  for (const twin in object)
-    if (twin.length === name.length && twin !== name && twin.toLowerCase() === name.toLowerCase()) return textOf(object[twin]);
+  for (const twin in object) {
+    if (twin.length !== name.length || twin === name || twin.toLowerCase() !== name.toLowerCase()) continue;
+    const other = textOf(object[twin]);
+    if (other.trim() !== '') return other;
+  }
   return text;
 }
 

@@ -1,6 +1,7 @@
 import { go, type Start, type StartOptions } from './start-decision.ts';
 import { newCheckpoint } from './new-checkpoint.ts';
-import { DAMAGED, generationAfterDamage, readCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import { DAMAGED, readCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import { firstGeneration } from './idempotency-keys.ts';
 import type { Fence } from '../../storage/fence.ts';
 import { ConfigError, InputError, MillraceError, StorageError, storageHint } from '../../util/errors.ts';
 import { compareManifests } from '../../reader/freeze.ts';
@@ -102,7 +103,7 @@ async function nextGeneration(before: number | null, paths: JobPaths, { fresh, g
   // Readable shard plans have been removed, and their generation is known. A plan that is left is damaged.
   const isKnown = before !== null && !(fresh && (await exists(paths.shards)));
   const most = Math.max(before ?? 0, generationBefore);
-  return isKnown ? most + 1 : generationAfterDamage(most, now());
+  return isKnown && most > 0 ? most + 1 : Math.max(most + 1, firstGeneration(now()));
 }
 
 /** The checkpoint, and the other files that stand in the way of a new run. */
@@ -121,7 +122,7 @@ export async function freshStart(
   job: CompiledJob,
   paths: JobPaths,
   options: Pick<StartOptions, 'now' | 'signal'>,
-  generation = 1,
+  generation = firstGeneration(options.now()),
 ): Promise<Start & { kind: 'go' }> {
   return go(newCheckpoint(job, paths, await freezeJobInput(job, paths, options.signal), generation, options.now()));
 }
@@ -194,7 +195,8 @@ async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint,
     return { ...done, because: 'this job had finished, and standard input was empty: its output is kept, and nothing was called' };
   if (outputThere && manifest.files.length === 0 && found.manifest.files.length > 0)
     return { ...done, because: 'this job had finished, and nothing matches its input now: its output is kept, and nothing was called' };
-  if (compareManifests(found.manifest, manifest) !== null) return go(newCheckpoint(job, paths, manifest, found.generation, options.now()));
+  if (compareManifests(found.manifest, manifest) !== null)
+    return go(newCheckpoint(job, paths, manifest, found.generation + 1, options.now()));
   return goOnAfterFinish(job, paths, { ...found, manifest }, done);
 }
 

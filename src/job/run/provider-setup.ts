@@ -4,7 +4,7 @@ import { AttemptClient } from '../../client/attempt-client.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { channelName, providerState } from '../../checkpoint/provider-state.ts';
-import { paceOf, providerChannels } from '../../definition/job-provider.ts';
+import { paceOf, providerChannels, quotaName } from '../../definition/job-provider.ts';
 import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 import { smallestClaimedWindow } from '../../limiter/rules/quota-windows.ts';
 import type { SharedQuota } from '../../limiter/rules/shared/shared-quota.ts';
@@ -115,7 +115,7 @@ async function channelsOf(provider: JobProvider, access: ServiceAccess, run: Run
   for (const { quota, steps } of providerChannels(provider, job)) {
     const pace = paceOf(provider, quota);
     const last = { spent: state.spent[channelName(steps)] ?? null, callsAtMost: state.callsAtMost, shard: checkpoint.shard };
-    const channel = channels.length === 0 ? '' : channelName(steps);
+    const channel = quotaName(provider, quota);
     channels.push({
       steps,
       rpm: pace.rpm,

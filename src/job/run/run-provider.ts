@@ -142,7 +142,7 @@ export class RunProvider {
         pool: this.channelOf(step).pool,
         ledger,
         quarantine: this.quarantine,
-        idempotencyKey: (body, seed = null) => idempotencyKey(seed ?? ownSeed, body),
+        idempotencyKey: (body, seed = null) => idempotencyKey(seed ?? ownSeed, step, body),
         onSettled,
         onFatal: (error) => state.stopFor(error),
         onPending: (addresses, waitMs) => notices.pending(addresses, waitMs),

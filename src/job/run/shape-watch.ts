@@ -5,8 +5,8 @@ import { ConfigError } from '../../util/errors.ts';
 
 /** A run stops after this many lookups whose answers are not as the definition says, without a match between them. */
 const CHANGED_AFTER = 100;
-/** One answer that is unfit as a whole ends no run, however many lookups it was for: it may be another server's. */
-const MOST_OF_ONE = CHANGED_AFTER / 2;
+/** Ten answers that are unfit as a whole end a run, however many lookups each was for: fewer may be another server's. */
+const MOST_OF_ONE = CHANGED_AFTER / 10;
 
 /** Codes of lookups of which the definition makes no request. */
 const UNSENT: ReadonlySet<string> = new Set(['bad_mapping', 'bad_request']);
@@ -30,7 +30,7 @@ export class ShapeWatch {
   }
 
   /**
-   * A match ends a row. Answers that say nothing of a record's shape, such as a miss or a 500, leave it.
+   * A match ends a row, and so does a promise. Answers that say nothing of a record's shape, such as a miss or a 500, leave it.
    * @param keys lookups of the call
    */
   answered({ keys }: { readonly keys: number }, result: CallAnswer<unknown>): void {
@@ -40,7 +40,7 @@ export class ShapeWatch {
   }
 
   #count(result: CallAnswer<unknown>, lookups: number): void {
-    if (result.kind === 'ok') this.#inARow = 0;
+    if (result.kind === 'ok' || result.kind === 'pending') this.#inARow = 0;
     const isUnfit = result.kind === 'retryable' && result.unfit === true;
     if (result.kind !== 'rejected' && !isUnfit) return;
     // Without a status no request was made: the definition is at fault, and not the answer.
@@ -56,7 +56,7 @@ export class ShapeWatch {
     if (this.#inARow < CHANGED_AFTER || this.#hasTold) return;
     this.#hasTold = true;
     this.onChange(
-      new ConfigError('answer_changed', `the last ${this.#inARow} answers were not as ${this.#file} says: ${result.detail}`, {
+      new ConfigError('answer_changed', `the last ${this.#inARow} lookups were not answered as ${this.#file} says: ${result.detail}`, {
         hint:
           'Compare an answer with the definition: millrace provider check FILE. ' +
           'After a corrected record mapping, stored answers cost nothing.',

@@ -104,6 +104,8 @@ export class ClaimingLedger extends FileLedger {
   }
 
   override mayCall(): true | Promise<void> {
+    const kept = super.mayCall();
+    if (kept !== true) return kept;
     try {
       return this.#claims.mayCall();
     } catch (error) {

@@ -139,7 +139,8 @@ export class RedisLedger extends FileLedger {
   }
 
   override mayCall(): true | Promise<void> {
-    return this.#holder.holds();
+    const kept = super.mayCall();
+    return kept === true ? this.#holder.holds() : kept;
   }
 
   override async keep(): Promise<void> {

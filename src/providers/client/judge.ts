@@ -125,16 +125,14 @@ function isTrue(rule: Mapping, value: unknown): boolean {
   throw new Refusal('bad_mapping', `${rule.key}: expected true or false, got ${inWords(value)}`);
 }
 
-/** A rule that tells one 404 from another: those that it does not take come from a gateway, and are no misses. */
-const NAMES_404 = /\b404\b/;
-
 /** A rule that tells one body from another knows the provider's own miss. */
 const NAMES_BODY = /\bbody\b/;
 
 /** A status that no rule knows, with the words of the definition in place of those that are found by their usual names. */
 async function byStatus(rules: AnswerRules, said: Said, options: ClassifyOptions): Promise<Unsuccessful> {
   const result = classify(said.answer, options);
-  if (result.kind === 'miss' && said.input.status === 404 && rules.miss !== null && NAMES_404.test(rules.miss.text))
+  // The definition knows its misses: this 404 comes from a gateway, or its route is gone.
+  if (result.kind === 'miss' && said.input.status === 404 && rules.miss !== null)
     return { kind: 'retryable', ...(await words(rules, said, options)), retryAfterMs: null, meta: result.meta };
   if (result.kind === 'throttled') return { ...result, retryAfterMs: await waitMs(rules, said.input, said.answer, options) };
   if (!('code' in result) || (rules.code === null && rules.message === null)) return result;

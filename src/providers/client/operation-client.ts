@@ -246,7 +246,10 @@ export class OperationClient<T> {
     return { kind: 'pending', ticket, afterMs: Math.max(poll.everyMs, askedMs ?? 0), longestMs: poll.longestMs, meta };
   }
 
-  /** A 404 to a poll that may come from a gateway: the promise stays open, and is asked for once more. Null for any other answer. */
+  /**
+   * A 404 to a poll that may come from a gateway: the promise stays open, and is asked for once more, however old it is. Null for any other
+   * answer.
+   */
   #doubted(
     judgement: Judgement,
     { answer }: Said,
@@ -258,7 +261,7 @@ export class OperationClient<T> {
     const mayBeGateway = judgement.kind === 'wrong_address' || (judgement.kind === 'miss' && judgement.form !== undefined);
     if (poll === null || !mayBeGateway || answer.status !== 404) this.#unknown.isKnown(promise);
     else if (!this.#unknown.counts(promise, formOf404(answer, options)))
-      return { kind: 'pending', ticket, afterMs: ASK_AGAIN_MS, longestMs: poll.longestMs, meta: answer.meta };
+      return { kind: 'pending', ticket, afterMs: ASK_AGAIN_MS, longestMs: Infinity, meta: answer.meta };
     return null;
   }
 

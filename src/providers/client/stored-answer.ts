@@ -23,7 +23,8 @@ export function storedAnswer(
 ): string {
   // Headers change with each answer, and hardly any record needs them. A corrected rule may.
   const kept = !isJudged || /\bheaders\b/.test(record.text) ? `,"headers":${JSON.stringify(headers)}` : '';
-  const line = text === null || /[\r\n]/.test(text) ? oneLine(body) : text.trim();
+  // A body that is no JSON is its own text: it is written as a string.
+  const line = text === null || typeof body === 'string' || /[\r\n]/.test(text) ? oneLine(body) : text.trim();
   return `{"status":${status}${isJudged ? '' : ',"judged":false'}${kept},"body":${line}}`;
 }
 
@@ -65,9 +66,18 @@ function oneLine(body: unknown): string {
   }
 }
 
+const BODY = ',"body":';
+
+/** A body that is no JSON, as earlier versions wrote it: bare. */
+function earlierText(line: string): unknown {
+  const [head = '', body] = [line.slice(0, line.indexOf(BODY)), line.slice(line.indexOf(BODY) + BODY.length, -1)];
+  const kept = parseJson(`${head}}`);
+  return isObject(kept) && line.includes(BODY) ? { ...kept, body } : undefined;
+}
+
 /** @throws Refusal `bad_shape` for a text that `storedAnswer` did not make */
 function readStoredAnswer(text: string): { readonly input: AnswerInput; readonly isJudged: boolean } {
-  const json = parseJson(text);
+  const json = parseJson(text) ?? earlierText(text);
   if (!isObject(json) || typeof json['status'] !== 'number' || !('body' in json))
     throw new Refusal('bad_shape', 'the ledger holds an answer of another client for this provider');
   const { status, headers = {}, body, judged } = json;

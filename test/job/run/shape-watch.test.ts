@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CallMeta, CallResult } from '../../../src/client/types.ts';
+import type { PendingAnswer } from '../../../src/client/provider-client.ts';
 import { ShapeWatch } from '../../../src/job/run/shape-watch.ts';
 
 const meta: CallMeta = { status: 200, headers: {}, quota: null, requestId: null, credits: 1, latencyMs: 1 };
@@ -25,7 +26,9 @@ describe('a provider whose answers change', () => {
 
   it('a changed shape is told once, after a hundred answers in a row, with the field', () => {
     expect(see(times(99, unfit))).toEqual([]);
-    expect(see(times(20, unfit))).toEqual(['the last 100 answers were not as acme.yaml says: record.name: expected text, got a list']);
+    expect(see(times(20, unfit))).toEqual([
+      'the last 100 lookups were not answered as acme.yaml says: record.name: expected text, got a list',
+    ]);
   });
 
   it('a mapping that makes no request is shown once, and is no changed answer', () => {
@@ -48,6 +51,13 @@ describe('a provider whose answers change', () => {
     expect(first).toEqual(['an answer is not as acme.yaml says: record.name: expected text, got a list']);
   });
 
+  it('the count begins anew after a promise', () => {
+    const promise: PendingAnswer = { kind: 'pending', ticket: 't', afterMs: 1, longestMs: 1, meta };
+    see(times(99, unfit));
+    watch.answered({ keys: 1 }, promise);
+    expect(see(times(99, unfit))).toEqual([]);
+  });
+
   it('the count goes on after answers that say nothing of the shape', () => {
     expect(
       see([...times(99, unfit), refused, { kind: 'retryable', code: 'http_500', detail: '', retryAfterMs: null, meta }, unfit]),
@@ -60,7 +70,7 @@ describe('a provider whose answers change', () => {
   });
 
   it('a changed shape is found in requests for several addresses that bring no verdict', () => {
-    expect(see([unfit], 1_000)).toEqual([]);
+    expect(see(times(9, unfit), 1_000)).toEqual([]);
     expect(see([unfit], 500)).toHaveLength(1);
   });
 

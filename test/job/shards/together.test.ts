@@ -84,15 +84,16 @@ test('a shard with only misses continues when another shard trusts the service, 
 test('an input that changes during shards makes shard 0 start all over, and --fresh in one piece takes over', async () => {
   const world = await InProcess.with(JOB);
   await world.runFor(20, 'out.csv', { index: 1, of: 2 });
+  const { generation: first } = (await world.folder.json('out.csv.checkpoint.json.shards')) as unknown as ShardPlan;
   await appendFile(world.folder.at('in.csv'), '\n');
   for (const index of [0, 1])
     await expect(world.run('out.csv', { index, of: 2 })).rejects.toMatchObject({ exitCode: EXIT.input, code: 'input_changed' });
   expect(await world.run('out.csv', { index: 0, of: 3 }, {}, true)).toBe(EXIT.ok);
-  expect(await world.folder.json('out.csv.checkpoint.json.shards')).toMatchObject({ of: 3, generation: 2 });
+  expect(await world.folder.json('out.csv.checkpoint.json.shards')).toMatchObject({ of: 3, generation: first + 1 });
   expect((await world.folder.files()).filter((name) => name.includes('-of-2'))).toEqual([]);
   expect(await world.run('out.csv', null, {}, true)).toBe(EXIT.ok);
   // Each start over begins a generation of Idempotency-Keys.
-  expect(await world.folder.json('out.csv.checkpoint.json')).toMatchObject({ generation: 3 });
+  expect(await world.folder.json('out.csv.checkpoint.json')).toMatchObject({ generation: first + 2 });
   expect(await world.left()).toEqual([]);
   await world.run('whole.csv');
   expect((await world.outcome('out.csv')).bytes).toBe((await world.outcome('whole.csv')).bytes);
@@ -101,12 +102,13 @@ test('an input that changes during shards makes shard 0 start all over, and --fr
 test('--fresh in one piece leaves no damaged shard plan behind, and begins a generation of its own', async () => {
   const world = await InProcess.with(JOB);
   await world.runFor(20, 'out.csv', { index: 1, of: 2 });
+  const { generation: first } = (await world.folder.json('out.csv.checkpoint.json.shards')) as unknown as ShardPlan;
   await truncate(world.folder.at('out.csv.checkpoint.json.shards'), 40);
   await expect(world.run('out.csv')).rejects.toMatchObject({ exitCode: EXIT.input, code: 'checkpoint_invalid' });
   expect(await world.run('out.csv', null, {}, true)).toBe(EXIT.ok);
   expect(await world.folder.files()).not.toContain('out.csv.checkpoint.json.shards');
   const { generation } = await world.folder.json('out.csv.checkpoint.json');
-  expect(generation).toBeGreaterThan(2);
+  expect(generation).toBeGreaterThan(first);
   expect(await world.run('out.csv')).toBe(EXIT.ok);
 });
 

@@ -76,7 +76,7 @@ describe('a rule that is true decides', () => {
       code: 'bad_shape',
       detail: 'operations.enrich.answers: this 200 is neither a match nor a miss',
     });
-    expect(await resultOf({ status: 404, body: {} }, { answers })).toMatchObject({ kind: 'miss' });
+    expect(await resultOf({ status: 404, body: {} }, { answers })).toMatchObject({ kind: 'retryable' });
   });
 
   it('text of an error that is no JSON can be asked for', async () => {
@@ -207,11 +207,12 @@ describe('an answer that comes from something else than the provider', () => {
     });
   });
 
-  it('a 404 that a rule for 404s does not take is tried again, and is no miss', async () => {
+  it('a 404 beside a rule for misses that does not take it is tried again, and is no miss', async () => {
     const answers = { miss: "status = 404 and body.status = 'unknown'" };
     expect(await resultOf({ status: 404, body: { status: 'unknown' } }, { answers })).toMatchObject({ kind: 'miss' });
     expect(await resultOf({ status: 404, body: { error: 'no Route matched' } }, { answers })).toMatchObject({ kind: 'retryable' });
-    expect(await resultOf({ status: 404, body: {} }, { answers: { miss: 'status = 200' } })).toMatchObject({ kind: 'miss' });
+    expect(await resultOf({ status: 404, body: {} }, { answers: { miss: 'status = 200' } })).toMatchObject({ kind: 'retryable' });
+    expect(await resultOf({ status: 404, body: {} }, { answers: { match: 'status = 200' } })).toMatchObject({ kind: 'miss' });
   });
 
   it('an HTML page as a 404 is a wrong address, and no miss', async () => {

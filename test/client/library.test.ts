@@ -12,7 +12,8 @@ import { cleanUp } from '../support/clean-up.ts';
 import { makeClient, PERSON, PERSON_TEXT, serveCanned } from './servers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const entry = join(root, 'src/index.ts');
+/** The build: what a user imports, and its types without the sources. */
+const entry = join(root, 'dist/index.js');
 const run = promisify(execFile);
 
 async function errorOf(promise: Promise<unknown>): Promise<DataServiceError> {
@@ -97,7 +98,7 @@ describe('docs/library.md', () => {
     expect(files.length).toBeGreaterThanOrEqual(3);
     const flags =
       '--ignoreConfig --noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2024 --skipLibCheck ' +
-      '--allowImportingTsExtensions --types node --typeRoots';
+      '--types node --typeRoots';
     const tsc = run(join(root, 'node_modules/.bin/tsc'), [...flags.split(' '), join(root, 'node_modules/@types'), ...files]);
     // tsc writes its errors to standard output, which an exception would hide.
     const output = await tsc.then(

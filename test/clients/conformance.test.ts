@@ -1,18 +1,23 @@
 /** Every client library does what clients/BEHAVIOUR.md says, against the real service. */
 import { existsSync, readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LANGUAGES } from '../../clients/conformance/languages.ts';
 import { operationIds } from '../../clients/conformance/operations.ts';
 import { runLanguage } from '../../clients/conformance/run-language.ts';
 import { readScenarios } from '../../clients/conformance/scenario.ts';
 import { World } from '../../clients/conformance/world.ts';
 import { available } from '../services/debian.ts';
-import { cleanUp } from '../support/clean-up.ts';
 
 const scenarios = readScenarios();
 
 /** Operations that succeed in a scenario. */
 const covered = new Map(scenarios.map(({ name, covers = [] }) => [name, covers]));
+
+let world: World;
+beforeAll(async () => {
+  world = await World.open();
+});
+afterAll(() => world.close());
 
 it.each(LANGUAGES)('the $name library passes every scenario, and has a method for each operation', async ({ name, prepare }) => {
   const language = await prepare();
@@ -20,8 +25,6 @@ it.each(LANGUAGES)('the $name library passes every scenario, and has a method fo
     available(false, `the ${name} library`, language);
     return;
   }
-  const world = await World.open();
-  cleanUp(() => world.close());
   const results = await runLanguage(language, scenarios, world);
   expect(results.length).toBeGreaterThanOrEqual(scenarios.length);
   expect(

@@ -4,6 +4,7 @@ import { setTimeout as passes } from 'node:timers/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { seeded } from '../../fixtures/generate/random.ts';
+import { casesOf } from '../support/sample.ts';
 import { SEED } from '../support/seed.ts';
 import { Folder } from '../support/cli.ts';
 import { createKey, serve, type ServedProcess } from '../support/served.ts';
@@ -12,7 +13,7 @@ const PEOPLE = 50;
 const LINES = 15_000;
 const PARTS = 3;
 /** Enough kills for all kinds of moments, if the job is quick. */
-const MOST_KILLS = 15;
+const MOST_KILLS = casesOf(6, 15);
 /**
  * Milliseconds after its start until the service is killed: some chunks of lines. The time grows while no chunk was done, for a busy
  * machine.

@@ -5,11 +5,12 @@ import { cleanUp } from '../support/clean-up.ts';
 import type { Folder } from '../support/cli.ts';
 import { seeded } from '../support/leads.ts';
 import { API_KEY } from '../support/scripted-service.ts';
+import { casesOf } from '../support/sample.ts';
 import { SEED } from '../support/seed.ts';
 import { makeFolder } from '../support/world.ts';
 
 const RECORDS = 300;
-const KILLS = 3;
+const KILLS = casesOf(2, 3);
 const AT_ONCE = 8;
 
 async function world(latencyMs: number, concurrency: number): Promise<{ folder: Folder; vendors: FourVendors; calls: () => number }> {

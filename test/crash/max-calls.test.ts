@@ -13,7 +13,7 @@ test.each(
       { maxCalls: 450, rows: 800, kills: 3, everyMs: '50', claim: 5, atOnce: 8 },
       { maxCalls: 450, rows: 800, kills: 3, everyMs: '600000', claim: 5, atOnce: 8 },
     ],
-    2,
+    1,
     SEED,
   ),
 )(
@@ -58,7 +58,7 @@ test.each(
 test.each(
   sampleOf(
     [12, 14].flatMap((rows) => [8, 15].map((flushMs) => ({ rows, flushMs }))),
-    2,
+    1,
     SEED,
   ),
 )(

@@ -7,7 +7,7 @@ import { readLedger } from '../support/crash-site.ts';
 import { oneIn, refusing } from '../support/failing.ts';
 import { leads, seeded, toCsv, type Lead } from '../support/leads.ts';
 import type { Asked, ScriptedService } from '../support/scripted-service.ts';
-import { sampleOf } from '../support/sample.ts';
+import { casesOf, sampleOf } from '../support/sample.ts';
 import { expectSameRequests, expectUnharmed, prepare, undisturbed } from './crashed-job.ts';
 import { SEED } from '../support/seed.ts';
 
@@ -77,7 +77,7 @@ describe(`a retry killed at random moments (SEED=${SEED})`, () => {
       const rows = leads(count, SEED % 1_000);
       const job: Job = { files: { 'in.csv': toCsv(rows) }, flags: { input: 'in.csv', ...flags }, output };
       const chain = await killed(job, rows, share, (failed) =>
-        randomMoments(4, flags['steps'] === 'verify' ? 2 : failed, seeded(SEED + count)),
+        randomMoments(casesOf(2, 4), flags['steps'] === 'verify' ? 2 : failed, seeded(SEED + count)),
       );
       expect(chain.runs).toBeGreaterThan(1);
     },

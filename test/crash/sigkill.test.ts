@@ -13,7 +13,7 @@ describe(`a run killed at random moments (SEED=${SEED})`, () => {
   test.each(
     sampleOf(
       SHAPES.map((shape, i) => ({ ...shape, i })),
-      2,
+      1,
       SEED,
     ),
   )(

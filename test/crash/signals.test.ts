@@ -3,6 +3,7 @@ import type { Moment } from '../support/crash-chain.ts';
 import { csvJob } from '../support/crash-jobs.ts';
 import { leads, seeded } from '../support/leads.ts';
 import { killed, undisturbed } from './crashed-job.ts';
+import { sampleOf } from '../support/sample.ts';
 import { SEED } from '../support/seed.ts';
 
 const ROWS = leads(600, SEED % 1_000);
@@ -28,7 +29,7 @@ describe(`a run that gets signals at random moments (SEED=${SEED})`, () => {
     const chain = await killed(
       JOB,
       await expected(),
-      moments(SEED, [{ signals: ['SIGTERM'] }, { signals: ['SIGINT'] }, { signals: ['SIGINT'] }, { signals: ['SIGTERM'] }]),
+      moments(SEED, sampleOf([{ signals: ['SIGTERM'] }, { signals: ['SIGINT'] }, { signals: ['SIGINT'] }, { signals: ['SIGTERM'] }], 2)),
       { latencyMs: 10 },
     );
     expect(chain).toMatchObject({ kills: 0, repeated: 0, bound: 0 });
@@ -50,12 +51,18 @@ describe(`a run that gets signals at random moments (SEED=${SEED})`, () => {
       const chain = await killed(
         JOB,
         await expected(),
-        moments(SEED + 2, [
-          { signals: ['SIGTERM', 'SIGKILL'], betweenMs: 5 },
-          { signals: ['SIGTERM', 'SIGINT'], betweenMs: 3 },
-          { signals: ['SIGINT', 'SIGKILL'], betweenMs: 15 },
-          { signals: ['SIGINT', 'SIGTERM'] },
-        ]),
+        moments(
+          SEED + 2,
+          sampleOf(
+            [
+              { signals: ['SIGTERM', 'SIGKILL'], betweenMs: 5 },
+              { signals: ['SIGTERM', 'SIGINT'], betweenMs: 3 },
+              { signals: ['SIGINT', 'SIGKILL'], betweenMs: 15 },
+              { signals: ['SIGINT', 'SIGTERM'] },
+            ],
+            2,
+          ),
+        ),
         { latencyMs: 10 },
       );
       expect(chain.kills + chain.stops).toBeGreaterThan(0);

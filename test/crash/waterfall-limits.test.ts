@@ -3,11 +3,12 @@ import { keys, definition, RUN, start, writeJob, writePeople, type ProviderJob }
 import { startPeopleDataLabs } from '../providers/stand-ins/people-data-labs.ts';
 import { startPromises } from '../providers/stand-ins/promises.ts';
 import { seeded } from '../support/leads.ts';
+import { casesOf } from '../support/sample.ts';
 import { SEED } from '../support/seed.ts';
 import { makeFolder } from '../support/world.ts';
 
 const RECORDS = 400;
-const KILLS = 3;
+const KILLS = casesOf(2, 3);
 const AT_ONCE = 3;
 
 const LIMITS: readonly {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { seeded } from '../support/leads.ts';
+import { casesOf } from '../support/sample.ts';
 import { SEED } from '../support/seed.ts';
 import { endThrough, expectNothingPaidTwice, makeCrashWorld, resultOf } from './waterfall-job.ts';
 
 const RECORDS = 300;
-const KILLS = 4;
+const KILLS = casesOf(2, 4);
 
 describe(`a waterfall of three enrich and two verify providers (SEED=${SEED})`, () => {
   test('a job that is killed at random moments gives the same bytes, and pays again only what a kill may lose', async () => {

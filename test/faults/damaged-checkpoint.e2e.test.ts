@@ -57,7 +57,7 @@ const CASES = Object.keys(DAMAGES).flatMap(
     ] as const,
 );
 
-test.each(sampleOf(CASES, 5))(
+test.each(sampleOf(CASES, 3))(
   `%s (%s, SEED=${SEED}): the advice works, for a job that stopped and for one that finished`,
   async (name, checkpoint) => {
     const damage = DAMAGES[name] as Damage;

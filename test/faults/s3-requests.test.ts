@@ -171,7 +171,7 @@ describe.each(['begins', 'resumes'])(`a request of a job that %s (SEED=${SEED})`
       const last = state === 'begins' ? all.length : all.findIndex(({ name }) => name.startsWith('PUT /bucket/out.csv.partial.RUN')) + 1;
       const input = all.findIndex(({ name }) => name.startsWith('GET ') && name.includes('in.csv')) + 1;
       // The first, the last and one of the input get each fault; a sample is drawn from the others.
-      for (const n of new Set([1, input, last, ...sampleOf(all.slice(0, last), 12).map(({ number }) => number)])) {
+      for (const n of new Set([1, input, last, ...sampleOf(all.slice(0, last), 6).map(({ number }) => number)])) {
         s3.contents = states[state] as Contents;
         const { troubleFor, met } = always(n, 'denied');
         const { code, text } = await run(Infinity, troubleFor);
@@ -221,7 +221,7 @@ describe.each(['begins', 'resumes'])(`a request of a job that %s (SEED=${SEED})`
       ({ name }) => name === (state === 'resumes' ? 'GET /bucket/out.csv.partial.RUN.1' : 'GET /bucket/out.csv.checkpoint.json.lock'),
     );
     expect(always).toBeDefined();
-    for (const { number, name } of new Set([...sampleOf(reads, 5), ...(always === undefined ? [] : [always])])) {
+    for (const { number, name } of new Set([...sampleOf(reads, 2), ...(always === undefined ? [] : [always])])) {
       s3.contents = states[state] as Contents;
       const { code, text } = await run(Infinity, (request) => (request.number === number ? 'flip' : null));
       const output = s3.get('bucket/out.csv');

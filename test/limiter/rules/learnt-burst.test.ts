@@ -78,7 +78,7 @@ const MATRIX = Object.keys(JOBS).flatMap((job) =>
 );
 
 describe('LearntBurst', () => {
-  it.each(sampleOf(MATRIX, 6))(
+  it.each(sampleOf(MATRIX, 3))(
     'a service without headers is used to 90 %, and refuses under 1 %, after ten seconds ($job, burst $burst, Retry-After $retryAfterMs)',
     async ({ job, burst, retryAfterMs }) => {
       for (const network of burst === 1 ? [NEAR, FAR] : [NEAR, FAR, UNEVEN]) {

@@ -183,14 +183,22 @@ export const ASK_AGAIN_MS = 30_000;
 /** Letters of a form that count. */
 const MAX_FORM = 300;
 
-/** The form of a 404, by which a service's own miss is told from the 404 of what stands in front of it: content type, code and keys. */
+/**
+ * The form of a 404, by which a service's own miss is told from the 404 of what stands in front of it: content type, code, and the keys of
+ * the body. A body that is no object has its type in place of keys, because its text may name the lookup.
+ */
 export function formOf404(answer: Answer, options: ClassifyOptions): string {
   return formOf(answer, read(answer, options));
 }
 
 function formOf(answer: Answer, { problem, json }: Said): string {
-  const keys = isObject(json) ? Object.keys(json).toSorted().join(',') : json === undefined ? '' : JSON.stringify(json);
+  const keys = isObject(json) ? Object.keys(json).toSorted().join(',') : json === undefined ? '' : jsonTypeOf(json);
   return `${typeOf(answer)} ${problem.code ?? '-'} ${keys}`.slice(0, MAX_FORM);
+}
+
+function jsonTypeOf(json: unknown): string {
+  if (json === null) return 'null';
+  return Array.isArray(json) ? 'array' : typeof json;
 }
 
 /** Only a service of this specification says `no_match`. */

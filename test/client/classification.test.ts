@@ -323,8 +323,10 @@ describe('classification of an answer', () => {
   }
 });
 
+const META = { status: 503, headers: {}, quota: null, requestId: null, credits: 0, latencyMs: 1 };
+
 it('a cancelled call counts as cancelled, also when an answer with a status had begun', () => {
-  const meta = { status: 503, headers: { 'retry-after': '1' }, quota: null, requestId: null, credits: 0, latencyMs: 1 };
+  const meta = { ...META, headers: { 'retry-after': '1' } };
   const options = { call: 'POST x', lookup: true, redactor: new Redactor(null), clock: () => 0 };
   const cancelled = { status: 503, text: '', failure: { code: 'aborted', detail: 'cancelled' }, meta } as const;
   expect(classify(cancelled, options)).toMatchObject({ kind: 'retryable', code: 'aborted' });
@@ -332,6 +334,19 @@ it('a cancelled call counts as cancelled, also when an answer with a status had 
     kind: 'throttled',
     retryAfterMs: 1000,
   });
+});
+
+it('the form of a 404 has the type of a body that is no object, and not its text, which may name the lookup', () => {
+  const options = { call: 'POST x', lookup: true, redactor: new Redactor(null), clock: () => 0 };
+  const formOf = (text: string): unknown => {
+    const headers = { 'content-type': 'application/json' };
+    const result = classify({ status: 404, text, failure: null, meta: { ...META, status: 404, headers } }, options);
+    return result.kind === 'miss' ? result.form : result.kind;
+  };
+  for (const bodyOf of [(name: string) => `No person ${name}`, (name: string) => [name]])
+    expect(formOf(JSON.stringify(bodyOf('ann')))).toBe(formOf(JSON.stringify(bodyOf('bob'))));
+  const bodies = ['null', 'false', '7', '"text"', '[]', '{}'];
+  expect(new Set(bodies.map(formOf)).size).toBe(bodies.length);
 });
 
 function check(result: CallResult<unknown>, expected: Record<string, unknown> | undefined, status: number): void {

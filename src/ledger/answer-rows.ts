@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { decodeAnswer, hasTicket, noteOf, ticketNoteOf, type LedgerAnswer } from './answer.ts';
+import { decodeAnswer, hasTicket, isFit, noteOf, ticketNoteOf, type LedgerAnswer } from './answer.ts';
 import { lookupHash } from './key-hash.ts';
 import type { LedgerOptions } from './options.ts';
 import type { AnswerIndex } from './answer-index.ts';
@@ -40,8 +40,9 @@ export class LedgerAnswerRows {
   /**
    * The newest answer that this run uses already, else the newest that it may use. An answer that another run gets later changes neither
    * its lookups nor its rows.
+   * @param unfit see `RunLedger.ask`
    */
-  find(scope: number, key: string, hash: number): FoundAnswer | null {
+  find(scope: number, key: string, hash: number, unfit: string | null = null): FoundAnswer | null {
     let reusable: FoundAnswer | null = null;
     let ofNow: FoundAnswer | null = null;
     let hasEnded = false;
@@ -50,6 +51,8 @@ export class LedgerAnswerRows {
       if (row === undefined || row[5] !== scope || row[6] !== key) continue;
       const [run, at, kind, body, job] = row;
       const answer = decodeAnswer(kind, body);
+      // Older answers are no better.
+      if (!isFit(answer, unfit)) break;
       const counted = run === this.#runId || this.#used.has(id);
       const isAskedAgain = counted && (answer.kind === 'failed' || answer.kind === 'asking') && this.#isAskedAgain(id, at);
       // Another run has asked since: its answer is newer than the request that this one has open.

@@ -19,6 +19,11 @@ export type LedgerAnswer =
   /** No answer yet. `text` names the request with which this run asks again after a crash. */
   | { readonly kind: 'asking'; readonly text: string };
 
+/** Whether a run can use an answer that it found while it claimed the lookup. @param unfit see `RunLedger.ask` */
+export function isFit(answer: LedgerAnswer, unfit: string | null): boolean {
+  return unfit === null || !('text' in answer) || answer.text !== unfit;
+}
+
 /** Whether the `text` of `asking` has a ticket: a provider has promised the answer, and may have been paid for it. */
 export function hasTicket(text: string): boolean {
   return typeof (JSON.parse(text) as readonly unknown[])[3] === 'string';

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { AnswerInserts } from './answer-inserts.ts';
 import { LedgerAnswerRows } from './answer-rows.ts';
-import type { LedgerAnswer } from './answer.ts';
+import { isFit, type LedgerAnswer } from './answer.ts';
 import { lookupHash } from './key-hash.ts';
 import { KnownKeys } from './known-keys.ts';
 import { LookupCounts, type Lookups } from './lookup-counts.ts';
@@ -92,19 +92,19 @@ export class Ledger {
     return this.#file.guard(() => hasScopesOf(this.#file.db, origin));
   }
 
-  /** The stored answer to a key, if this run may use it. */
-  get(scope: number, key: string): LedgerAnswer | null {
+  /** The stored answer to a key, if this run may use it. @param unfit see `RunLedger.ask`; the lookup was counted with that answer */
+  get(scope: number, key: string, unfit: string | null = null): LedgerAnswer | null {
     const waiting = this.#waiting.get(scope, key);
-    if (waiting !== null) return waiting;
+    if (waiting !== null) return isFit(waiting, unfit) ? waiting : null;
     return this.#file.guard(() => {
       // A ledger of one job has no other writers. A shared one may have been written to a moment ago.
       if (this.#options.readsOthers !== 'on request' && (this.#options.maxAgeDays > 0 || this.#options.shared === true)) this.#readOthers();
       const hash = lookupHash(scope, key);
       if (this.#known?.isAbsent(hash) === true) return null;
-      const found = this.#answers.find(scope, key, hash);
+      const found = this.#answers.find(scope, key, hash, unfit);
       if (found === null) return null;
-      if (!found.counted) {
-        this.#used.add(found.id);
+      if (!found.counted) this.#used.add(found.id);
+      if (!found.counted && unfit === null) {
         this.#countLookup(scope, key);
         this.counts.reuse();
       }
@@ -135,10 +135,10 @@ export class Ledger {
     if (this.#waiting.isFull) this.flush();
   }
 
-  /** Stores an answer from a shared ledger, and counts it as used by this run unless it is the run's own. */
+  /** Stores an answer from a shared ledger, and counts it as used by this run unless it is the run's own, or the lookup was counted. */
   adopt(entry: LedgerEntry, given: AnswerOrigin): void {
     this.#add(entry, given);
-    if (given.run !== this.#options.run) this.counts.reuse();
+    if (given.run !== this.#options.run && entry.again !== true) this.counts.reuse();
     if (this.#waiting.isFull) this.flush();
   }
 

@@ -35,8 +35,9 @@ export interface RunLedger {
   get(scope: number, key: string): LedgerAnswer | null;
   /**
    * Call it before each new lookup that `get` does not know. It answers at once or later, after asking other runs that share the ledger.
+   * @param unfit the text of a known answer that this run cannot use; only a newer answer counts. null or absent without one
    */
-  ask(scope: number, key: string, onAnswer: LookupListener): void;
+  ask(scope: number, key: string, onAnswer: LookupListener, unfit?: string | null): void;
   /** This run asks for none of these after all: other runs may. */
   release(scope: number, keys: readonly string[]): void;
   /** Stores the answers of one request. */
@@ -96,7 +97,7 @@ export class FileLedger implements RunLedger {
     return this.file.get(scope, key);
   }
 
-  ask(scope: number, key: string, onAnswer: LookupListener): void {
+  ask(scope: number, key: string, onAnswer: LookupListener, _unfit: string | null = null): void {
     onAnswer(null, null, this.file.promised(scope, key));
   }
 

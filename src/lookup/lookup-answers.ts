@@ -21,6 +21,9 @@ interface WithAnswer {
   readonly beside?: () => readonly LedgerEntry[];
 }
 
+/** Answers of this run that no rule takes: of more, the oldest is asked again if another record has the same key. */
+export const MOST_UNFIT = 10_000;
+
 /** The lookups of a step that have no answer yet. An answer goes into the ledger, and then to the records that wait for it. */
 export class LookupAnswers<L extends StepLookup, R> {
   readonly #context: StepContext;
@@ -29,13 +32,13 @@ export class LookupAnswers<L extends StepLookup, R> {
   /** Keys whose answers are in quarantine, and keys whose kept answers are being read. */
   readonly #held = new Set<string>();
   readonly #reading = new Set<string>();
-  /** Keys whose answers of this run the definition does not fit: only the next run asks them again. */
+  /** Keys whose answers of this run no rule takes, the oldest first: only the next run asks them again. */
   readonly #unfit = new Set<string>();
   /** Answers of one request, which go into the ledger together; null outside of such a request. */
   #together: Delivery<L, R>[] | null = null;
   #isStopped = false;
-  /** Asks for a lookup once more; set by its step. */
-  onAskAgain: (one: LookupInFlight<L, R>) => void = () => undefined;
+  /** Asks for a lookup once more; set by its step. `unfit`: the kept answer that no rule takes; null after a 404. */
+  onAskAgain: (one: LookupInFlight<L, R>, unfit: string | null) => void = () => undefined;
 
   constructor(context: StepContext, form: LookupForm<L, R>) {
     this.#context = context;
@@ -90,7 +93,8 @@ export class LookupAnswers<L extends StepLookup, R> {
         const failed = { kind: 'failed', code, attempts, requestId } as const;
         if (settled.stored !== undefined) {
           gate.confirm();
-          this.#unfit.add(one.lookup.key);
+          // Rules have taken the answers of other failures, so these are never asked again.
+          if (code === 'bad_shape') this.#noteUnfit(one.lookup.key);
           this.#deliver(one, { kind: 'hit', text: settled.stored }, failed);
         } else if (settled.rejected) {
           this.quarantine(one, { ...this.#named(one), said: `${settled.status} ${code}`, refused: true, answer: failed }, beside);
@@ -111,9 +115,15 @@ export class LookupAnswers<L extends StepLookup, R> {
     return false;
   }
 
-  #askAgain(one: LookupInFlight<L, R>): void {
+  #askAgain(one: LookupInFlight<L, R>, unfit: string | null = null): void {
     // The provider may have been given up meanwhile.
-    if (this.find(one.lookup.key) === one) this.onAskAgain(one);
+    if (this.find(one.lookup.key) === one) this.onAskAgain(one, unfit);
+  }
+
+  #noteUnfit(key: string): void {
+    const [oldest] = this.#unfit;
+    if (oldest !== undefined && this.#unfit.size >= MOST_UNFIT) this.#unfit.delete(oldest);
+    this.#unfit.add(key);
   }
 
   /** Judges a request for several that ended without answers. A request that failed on the way says nothing about its lookups. */
@@ -215,7 +225,7 @@ export class LookupAnswers<L extends StepLookup, R> {
    * run that no rule takes may have been a passing one, so the lookup is asked again.
    */
   async #read(one: LookupInFlight<L, R>, kept: string): Promise<void> {
-    const { onSettled, onFatal } = this.#context;
+    const { quarantine, onSettled, onFatal } = this.#context;
     const { key } = one.lookup;
     this.#reading.add(key);
     const failed: FailedLookup = { kind: 'failed', code: 'bad_mapping', attempts: 0, requestId: null };
@@ -237,9 +247,10 @@ export class LookupAnswers<L extends StepLookup, R> {
       if (this.#isStopped) return;
       if (isAskedAgain) {
         one.isKept = true;
-        this.#askAgain(one);
+        this.#askAgain(one, kept);
         return;
       }
+      if (outcome.kind === 'hit') quarantine.confirmByLedger();
       this.tell(one, outcome);
       onSettled();
     } catch (error) {

@@ -80,9 +80,8 @@ export class LookupRequests<L extends StepLookup, R> {
     return this.#rejoined.incomplete + (this.polls?.incomplete ?? 0);
   }
 
-  /** @param seed see `StepContext.idempotencyKey` */
-  ask(one: LookupInFlight<L, R>, seed: string | null): void {
-    if (this.#queue === null) this.#sendAlone(one, seed, null);
+  ask(one: LookupInFlight<L, R>): void {
+    if (this.#queue === null) this.#sendAlone(one, null);
     else this.#queue.add(one.lookup.key);
   }
 
@@ -123,7 +122,7 @@ export class LookupRequests<L extends StepLookup, R> {
     const all = part.keys.flatMap((key) => this.#answers.find(key) ?? []);
     const [first] = all;
     if (first === undefined) return;
-    if (all.length === 1) this.#sendAlone(first, null, part);
+    if (all.length === 1) this.#sendAlone(first, part);
     else if (all.length > this.#form.size) this.#halve(part);
     else this.#sendTogether(all, part);
   }
@@ -151,8 +150,9 @@ export class LookupRequests<L extends StepLookup, R> {
   }
 
   /** @param part of a request; null for a lookup that never was in one */
-  #sendAlone(one: LookupInFlight<L, R>, seed: string | null, part: RequestPart | null): void {
+  #sendAlone(one: LookupInFlight<L, R>, part: RequestPart | null): void {
     const { hasOwnRequest } = this.#form;
+    const seed = part === null ? one.seed : null;
     const request = this.#form.requestFor([one.lookup]);
     let own = part ?? (hasOwnRequest ? null : RequestPart.first([one.lookup.key]));
     const id = own === null ? this.#context.idempotencyKey(this.#form.textOf([one.lookup]), seed) : this.#keyOf(own, seed);

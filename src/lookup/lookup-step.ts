@@ -1,4 +1,5 @@
 import type { RecordOrigin } from '../formats/input-record.ts';
+import type { LookupListener } from '../ledger/run-ledger.ts';
 import { LookupAnswers } from './lookup-answers.ts';
 import type { LookupForm, StepLookup } from './lookup-form.ts';
 import { LookupInFlight } from './lookup-in-flight.ts';
@@ -29,10 +30,7 @@ export class LookupStep<L extends StepLookup, R> {
     this.#form = form;
     this.#answers = new LookupAnswers(context, form);
     this.#requests = new LookupRequests(context, form, this.#answers);
-    this.#answers.onAskAgain = (one) => {
-      this.#requests.ask(one, null);
-      context.onSettled();
-    };
+    this.#answers.onAskAgain = (one, unfit) => this.#askAgain(one, unfit);
   }
 
   /** Calls that are in flight or waiting, answers that are being read, and lookups that wait for other runs. */
@@ -74,8 +72,8 @@ export class LookupStep<L extends StepLookup, R> {
     const isAsking = known?.kind === 'asking';
     const group = known?.kind === 'unsettled' && this.#gaveUpFor === null ? readGroup(known.text).group : null;
     if (known !== null && !isAsking && group === null) {
-      if (known.kind === 'hit') quarantine.confirmByLedger();
       if (this.#answers.textToRead(known) === null) {
+        if (known.kind === 'hit') quarantine.confirmByLedger();
         done(this.#answers.kept(known));
         return;
       }
@@ -124,21 +122,32 @@ export class LookupStep<L extends StepLookup, R> {
     this.#answers.stop();
   }
 
-  #claim(one: LookupInFlight<L, R>): void {
+  /** @param unfit the kept answer that no rule takes; null after a 404, for which this run still has the claim */
+  #askAgain(one: LookupInFlight<L, R>, unfit: string | null): void {
+    // The pool is drained by now, and would never settle the call.
+    if (this.#gaveUpFor !== null) this.#answers.tell(one, unavailable(this.#gaveUpFor));
+    else if (unfit === null) this.#requests.ask(one);
+    else this.#claim(one, unfit);
+    this.#context.onSettled();
+  }
+
+  #claim(one: LookupInFlight<L, R>, unfit: string | null = null): void {
     const { ledger, onSettled } = this.#context;
     const { scope, lookup } = one;
     this.#asking++;
-    ledger.ask(scope, lookup.key, (told, seed = null, promised = null) => {
+    const hear: LookupListener = (told, seed = null, promised = null) => {
       this.#asking--;
       const isOpen = this.#answers.find(lookup.key) === one;
       if (isOpen && told === null) {
-        if (promised === null) this.#requests.ask(one, seed);
+        one.seed = seed;
+        if (promised === null) this.#requests.ask(one);
         else this.#requests.resume(one, { kind: 'asking', text: promised });
         return;
       }
       if (isOpen && told !== null) this.#answers.tellKept(one, told);
       if (told === null) ledger.release(scope, [lookup.key]);
       onSettled();
-    });
+    };
+    ledger.ask(scope, lookup.key, hear, unfit);
   }
 }

@@ -1,6 +1,6 @@
 /** Asks and answers lookups through a `RunLedger`, as the processor's steps do. */
 import type { LedgerAnswer } from '../../src/ledger/ledger.ts';
-import type { RunLedger } from '../../src/ledger/run-ledger.ts';
+import type { LookupListener, RunLedger } from '../../src/ledger/run-ledger.ts';
 
 export const HIT = { kind: 'hit', text: '{"name":"Ada"}' } as const;
 
@@ -12,19 +12,24 @@ export function scopeOf(ledger: RunLedger): number {
   return scope;
 }
 
-/** `answered` resolves with a stored answer, or with null when this run must call. `seed`: the key seed of an earlier claimant, or null. */
+/**
+ * `answered` resolves with a stored answer, or with null when this run must call. `seed`: the key seed of an earlier claimant, or null.
+ * @param unfit see `RunLedger.ask`
+ */
 export function ask(
   ledger: RunLedger,
   key: string,
+  unfit: string | null = null,
 ): { readonly answered: Promise<LedgerAnswer | null>; isAnswered: () => boolean; seed: () => string | null } {
   let isAnswered = false;
   let seed: string | null = null;
   const answered = new Promise<LedgerAnswer | null>((resolve) => {
-    ledger.ask(scopeOf(ledger), key, (answer, earlierSeed = null) => {
+    const hear: LookupListener = (answer, earlierSeed = null) => {
       isAnswered = true;
       seed = earlierSeed;
       resolve(answer);
-    });
+    };
+    ledger.ask(scopeOf(ledger), key, hear, unfit);
   });
   return { answered, isAnswered: () => isAnswered, seed: () => seed };
 }

@@ -132,6 +132,23 @@ describe.each(kinds)('claims of a ledger in $name', ({ make }) => {
     expect(await ask(again, 'k').answered).toBeNull();
   });
 
+  it('an answer that no rule takes is asked for again by one run, and the others wait', async () => {
+    const [old, a, b] = await openRuns(await make(), ['old', 'a', 'b']);
+    const unfit = '{"status":200,"judged":false,"body":{}}';
+    expect(await ask(old, 'k').answered).toBeNull();
+    answer(old, 'k', { kind: 'hit', text: unfit });
+    expect(await ask(a, 'k').answered).toEqual({ kind: 'hit', text: unfit });
+    expect(await ask(a, 'k', unfit).answered).toBeNull();
+    expect(await ask(b, 'k').answered).toEqual({ kind: 'hit', text: unfit });
+    const waits = ask(b, 'k', unfit);
+    await expect.poll(() => b.waiting).toBe(1);
+    a.put([{ scope: scopeOf(a), key: 'k', answer: HIT, again: true }]);
+    expect(await waits.answered).toEqual(HIT);
+    // Where rules take the newer answer no more than the older one, neither is returned again.
+    expect(await ask(b, 'k', HIT.text).answered).toBeNull();
+    expect([b.get(scopeOf(b), 'k'), a.totals(), b.totals()]).toEqual([HIT, { lookups: 1, reused: 1 }, { lookups: 1, reused: 1 }]);
+  });
+
   it('an answer past the age limit is asked for again by one run, and the others wait', async () => {
     const site = await make();
     const old = await site.open({ run: 'old', machine: 'old', maxAgeDays: 7 });

@@ -61,6 +61,19 @@ describe('a 404 of a form that the service has not shown', () => {
     }
   });
 
+  it('a lookup that is asked once more keeps the seed of the ended run that was asking', () => {
+    const { bench, ask } = make();
+    Object.assign(bench.context, { idempotencyKey: (body: string, seed: string | null = null) => `${seed ?? 'own'} ${body}` });
+    Object.assign(bench.context.ledger, {
+      ask: (_scope: number, _key: string, told: (answer: null, seed: string) => void) => told(null, 'of an ended run'),
+    });
+    ask('ann@x.example');
+    const first = bench.next();
+    first.settle(GATEWAY);
+    vi.advanceTimersByTime(30_000);
+    expect([first.idempotencyKey, bench.next().idempotencyKey]).toEqual(Array(2).fill(expect.stringMatching(/^of an ended run /)));
+  });
+
   it('counts at once as soon as a second answer has shown it as the usual miss, and only that form', () => {
     const { bench, ask } = make();
     ask('a@x.example');

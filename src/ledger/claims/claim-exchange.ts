@@ -55,7 +55,7 @@ export class ClaimExchange {
     const found = readOthers(() => {
       const arrived = this.#arrived;
       this.#arrived = [];
-      return arrived.flatMap((hash) => this.#waiting.take(hash)).map((ask) => [ask, get(ask.scope, ask.key)] as const);
+      return arrived.flatMap((hash) => this.#waiting.take(hash)).map((ask) => [ask, get(ask)] as const);
     });
     if (found.length === 0) return;
     for (const [ask, answer] of found) if (answer !== null) ask.onAnswer(answer);
@@ -113,6 +113,6 @@ export class ClaimExchange {
 
   #answersOf(asks: readonly ClaimAsk[]): (readonly [ClaimAsk, LedgerAnswer | null])[] {
     const { readOthers, get } = this.#options;
-    return readOthers(() => asks.map((ask) => [ask, get(ask.scope, ask.key)] as const));
+    return readOthers(() => asks.map((ask) => [ask, get(ask)] as const));
   }
 }

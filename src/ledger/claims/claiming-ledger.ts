@@ -40,8 +40,8 @@ export class ClaimingLedger extends FileLedger {
       path,
       presence,
       keySeed,
-      get: (scope, key) => {
-        const answer = file.get(scope, key);
+      get: ({ scope, key, unfit }) => {
+        const answer = file.get(scope, key, unfit);
         // Another shard of this run is asking: that is no answer yet.
         return answer?.kind === 'asking' ? null : answer;
       },
@@ -80,11 +80,12 @@ export class ClaimingLedger extends FileLedger {
     this.#listener = listener;
   }
 
-  override ask(scope: number, key: string, onAnswer: LookupListener): void {
+  override ask(scope: number, key: string, onAnswer: LookupListener, unfit: string | null = null): void {
     this.#claims.ask({
       scope,
       key,
       hash: lookupHash(scope, key),
+      unfit,
       // A claim is granted when no living run holds it, so that two runs never ask with one ticket.
       onAnswer: (answer, seed) => onAnswer(answer, seed, answer === null ? this.file.promised(scope, key) : null),
     });

@@ -1,4 +1,5 @@
 import type { LedgerAnswer } from '../ledger.ts';
+import type { ClaimAsk } from './waiting-asks.ts';
 import type { Presence } from './presence.ts';
 
 export interface FileClaimsOptions {
@@ -6,7 +7,7 @@ export interface FileClaimsOptions {
   readonly presence: Presence;
   /** See `RunLedgerOptions.keySeed`. */
   readonly keySeed: string;
-  readonly get: (scope: number, key: string) => LedgerAnswer | null;
+  readonly get: (ask: ClaimAsk) => LedgerAnswer | null;
   /** Reads the answers of other processes, then runs the work; `get` is fastest within it. */
   readonly readOthers: <T>(work: () => T) => T;
   /** Returns false while another process is writing. */

@@ -6,6 +6,8 @@ export interface ClaimAsk {
   readonly key: string;
   /** From `lookupHash`. */
   readonly hash: number;
+  /** See `RunLedger.ask`. */
+  readonly unfit: string | null;
   readonly onAnswer: LookupListener;
 }
 

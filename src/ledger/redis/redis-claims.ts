@@ -1,5 +1,5 @@
 import type { RetryingRedis } from '../../redis/retry.ts';
-import { ticketNoteOf, type LedgerAnswer } from '../answer.ts';
+import { isFit, ticketNoteOf, type LedgerAnswer } from '../answer.ts';
 import type { SharedAnswer } from '../options.ts';
 import type { LookupListener } from '../run-ledger.ts';
 import { digestOf, noteIn, packAnswer, unpackAnswer, type RedisNames } from './redis-keys.ts';
@@ -19,6 +19,8 @@ interface RedisAsk {
   readonly named: SharedAnswer['scope'];
   readonly key: string;
   readonly digest: string;
+  /** See `RunLedger.ask`. */
+  readonly unfit: string | null;
   readonly onAnswer: LookupListener;
 }
 
@@ -163,7 +165,7 @@ export class RedisClaims {
   #hear(ask: Waiting, reply: unknown, again: (ask: Waiting) => void): void {
     if (typeof reply === 'string') {
       const found = unpackAnswer(reply);
-      const answer = found === null ? null : this.#options.adopt(ask, found);
+      const answer = found === null || !isFit(found.answer, ask.unfit) ? null : this.#options.adopt(ask, found);
       if (answer !== null) {
         ask.onAnswer(answer);
         return;

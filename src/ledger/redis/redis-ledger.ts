@@ -116,9 +116,9 @@ export class RedisLedger extends FileLedger {
     return scope;
   }
 
-  override ask(scope: number, key: string, onAnswer: LookupListener): void {
+  override ask(scope: number, key: string, onAnswer: LookupListener, unfit: string | null = null): void {
     const named = this.#named(scope);
-    this.#claims.ask({ scope, named, key, digest: digestOf(named, key), onAnswer });
+    this.#claims.ask({ scope, named, key, digest: digestOf(named, key), unfit, onAnswer });
   }
 
   override release(scope: number, keys: readonly string[]): void {
@@ -218,7 +218,12 @@ export class RedisLedger extends FileLedger {
   }
 
   #adopt(
-    { scope, named, key }: { readonly scope: number; readonly named: SharedAnswer['scope']; readonly key: string },
+    {
+      scope,
+      named,
+      key,
+      unfit,
+    }: { readonly scope: number; readonly named: SharedAnswer['scope']; readonly key: string; readonly unfit: string | null },
     found: SharedAnswer,
   ): SharedAnswer['answer'] | null {
     const same = found.key === key && found.scope.every((part, i) => part === named[i]);
@@ -228,7 +233,7 @@ export class RedisLedger extends FileLedger {
       if (found.run === this.#options.run && !this.file.hasFailed(scope, key)) this.file.take([found], () => undefined);
       return null;
     }
-    this.file.adopt({ scope, key, answer: found.answer }, found);
+    this.file.adopt({ scope, key, answer: found.answer, ...(unfit === null ? {} : { again: true }) }, found);
     return found.answer;
   }
 

@@ -3,6 +3,7 @@ import type { PauseCause } from '../limiter/limiter.ts';
 import type { KeptSize } from '../lookup/request-size.ts';
 import type { StoredSlots } from './call-slots.ts';
 import type { NotableCalls } from './notable-calls.ts';
+import type { PromisedTotals } from './promised-totals.ts';
 import type { RunLog } from './run-log.ts';
 import { NO_WAITS, type WaitTotals } from './wait-log.ts';
 import type { Step } from '../steps/registry.ts';
@@ -38,6 +39,8 @@ export interface RunTotals {
   readonly series?: StoredSlots;
   readonly notable?: NotableCalls;
   readonly runs?: RunLog;
+  /** Lookups whose answers were promised for later. Left out where there was none. */
+  readonly promised?: PromisedTotals;
   /** The credits by step: only of a provider that a job names. */
   readonly creditsBy?: Readonly<Partial<Record<Step, number>>>;
   /** Answers came from sample data. Left out otherwise. */

@@ -4,14 +4,19 @@
  */
 import { isObject } from '../util/is-object.ts';
 import type { Checkpoint } from './checkpoint-file.ts';
+import { joinPromised, type PromisedTotals } from './promised-totals.ts';
 import type { RunTotals } from './run-totals.ts';
 import { parseJson } from '../util/parse-json.ts';
 
-type Spent = Pick<RunTotals, 'credits' | 'creditsBy'>;
+type Spent = Pick<RunTotals, 'credits' | 'creditsBy'> & { readonly promised?: PromisedTotals | undefined };
 
 /** @param providers by the job's names; empty for a job with one service */
 export function spentText(run: Spent, providers: Readonly<Record<string, Spent>>): string {
-  const of = ({ credits, creditsBy = {} }: Spent): Spent => ({ credits, creditsBy });
+  const of = ({ credits, creditsBy = {}, promised }: Spent): Spent => ({
+    credits,
+    creditsBy,
+    ...(promised === undefined ? {} : { promised }),
+  });
   return JSON.stringify({ run: of(run), providers: Object.fromEntries(Object.entries(providers).map(([name, one]) => [name, of(one)])) });
 }
 
@@ -35,7 +40,21 @@ export function withSpent(checkpoint: Checkpoint, text: string): Checkpoint {
 }
 
 function atLeast(totals: RunTotals, spent: unknown): RunTotals {
-  return isObject(spent) ? { ...totals, credits: Math.max(totals.credits, amount(spent['credits'])) } : totals;
+  if (!isObject(spent)) return totals;
+  const promised = joinPromised([totals.promised, promisedIn(spent['promised'])], Math.max);
+  const credits = Math.max(totals.credits, amount(spent['credits']));
+  return { ...totals, credits, ...(Object.keys(promised).length === 0 ? {} : { promised }) };
+}
+
+function promisedIn(value: unknown): PromisedTotals {
+  if (!isObject(value)) return {};
+  const steps = Object.entries(value).filter((entry): entry is [string, Readonly<Record<string, unknown>>] => isObject(entry[1]));
+  return Object.fromEntries(
+    steps.map(([step, { lookups, answered, charged, settled }]) => [
+      step,
+      { lookups: amount(lookups), answered: amount(answered), charged: amount(charged), settled: amount(settled) },
+    ]),
+  );
 }
 
 /** The same for a provider, whose credits are counted by step too. */

@@ -1,6 +1,6 @@
 /**
  * The calls that the steps make at a provider: one method for each step, one call a request. The typed client of the specification's
- * service implements it, and so does the client of declared providers. Types only.
+ * service implements it, and so does the client of declared providers.
  */
 import type { CallOptions, CompanyAnswer, EnrichAnswer, EnrichKey, RecordAnswer, RevealAnswer, RevealKey } from './attempt-client.ts';
 import type { CallMeta, CallResult } from './types.ts';
@@ -22,6 +22,9 @@ export interface PendingAnswer {
   readonly longestMs: number;
   readonly meta: CallMeta;
 }
+
+/** The code of an answer to a ticket that the provider no longer knows. */
+export const TICKET_LOST = 'ticket_lost';
 
 export interface LookupOptions extends CallOptions {
   /** From an earlier `PendingAnswer` to the same lookup; absent or null for a first call. */

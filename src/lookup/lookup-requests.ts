@@ -137,9 +137,9 @@ export class LookupRequests<L extends StepLookup, R> {
         origin: all[0]?.origin ?? null,
         idempotencyKey: id,
         ticket: part.ticket,
-        promisedAt: part.promisedAt,
+        promise: part.promise,
         send: (options) => request.send(options),
-        promised: (ticket) => this.#promised(part, ticket),
+        promised: (ticket, charged) => this.#promised(part, ticket, charged),
       },
       (ended) => {
         this.#settleTogether(part, all, ended, (settled) => request.answers(settled));
@@ -164,9 +164,9 @@ export class LookupRequests<L extends StepLookup, R> {
         origin: one.origin,
         idempotencyKey: id,
         ticket: own?.ticket ?? null,
-        promisedAt: own?.promisedAt ?? null,
+        promise: own?.promise ?? null,
         send: (options) => request.send(options),
-        promised: (ticket) => this.#promised((own ??= RequestPart.first([one.lookup.key])), ticket),
+        promised: (ticket, charged) => this.#promised((own ??= RequestPart.first([one.lookup.key])), ticket, charged),
       },
       ({ settled, latencyMs }) => {
         own?.settle();
@@ -185,7 +185,7 @@ export class LookupRequests<L extends StepLookup, R> {
   }
 
   #submit(
-    request: Pick<SentRequest, 'keys' | 'origin' | 'idempotencyKey' | 'ticket' | 'promisedAt' | 'send' | 'promised'>,
+    request: Pick<SentRequest, 'keys' | 'origin' | 'idempotencyKey' | 'ticket' | 'promise' | 'send' | 'promised'>,
     settle: (ended: EndedRequest) => void,
   ): void {
     this.#calls++;
@@ -198,8 +198,8 @@ export class LookupRequests<L extends StepLookup, R> {
   }
 
   /** The provider answers later: the ledger keeps the ticket with which the part is asked for. */
-  #promised(part: RequestPart, ticket: string): void {
-    part.promise(ticket, Date.now());
+  #promised(part: RequestPart, ticket: string, charged: number): void {
+    part.isPromised(ticket, charged, Date.now());
     this.#context.ledger.promise(this.#notesOf(part));
   }
 

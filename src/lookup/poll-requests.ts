@@ -19,7 +19,7 @@ interface PollRequestsOptions<L extends StepLookup, R> {
   readonly answers: LookupAnswers<L, R>;
   readonly queue: RequestQueue | null;
   readonly submit: (
-    request: Pick<SentRequest, 'keys' | 'origin' | 'idempotencyKey' | 'ticket' | 'promisedAt' | 'send' | 'promised'>,
+    request: Pick<SentRequest, 'keys' | 'origin' | 'idempotencyKey' | 'ticket' | 'promise' | 'send' | 'promised'>,
     settle: (ended: EndedRequest) => void,
   ) => void;
 }
@@ -133,7 +133,7 @@ export class PollRequests<L extends StepLookup, R> {
         idempotencyKey,
         // A poll's ticket is not kept: after a crash the poll is sent again, under the same Idempotency-Key.
         ticket: null,
-        promisedAt: null,
+        promise: null,
         send: (options) => request.send(options),
         promised: () => undefined,
       },

@@ -1,4 +1,5 @@
 /** The parts of a request for several keys: halves of one that failed, and keys that an answer left out. Pure. */
+import type { EarlierPromise } from '../pool/call.ts';
 import type { LookupGroup } from './lookup-queue.ts';
 
 /** The ledger's note about a key without an answer: the request, or the part of one, that asks for it. */
@@ -13,15 +14,21 @@ export interface PartNote {
   readonly ticket: string | null;
   /** When the provider first promised the answer, milliseconds since 1970; null without a promise, and in notes of earlier versions. */
   readonly promisedAt: number | null;
+  /** Credits that the promise has named; 0 without one, and in notes of earlier versions. */
+  readonly charged: number;
 }
 
-export function writeNote({ id, size, asked, ticket, promisedAt }: PartNote): string {
-  return JSON.stringify(ticket === null ? [id, size, asked] : [id, size, asked, ticket, promisedAt]);
+type NoteText = [id: string, size: number, asked: number, ticket?: string, promisedAt?: number | null, charged?: number];
+
+export function writeNote({ id, size, asked, ticket, promisedAt, charged }: PartNote): string {
+  const part: NoteText = [id, size, asked];
+  if (ticket !== null) part.push(ticket, promisedAt, ...(charged === 0 ? [] : [charged]));
+  return JSON.stringify(part);
 }
 
 export function readNote(text: string): PartNote {
-  const [id, size, asked, ticket = null, promisedAt = null] = JSON.parse(text) as [string, number, number, string?, (number | null)?];
-  return { id, size, asked, ticket, promisedAt };
+  const [id, size, asked, ticket = null, promisedAt = null, charged = 0] = JSON.parse(text) as NoteText;
+  return { id, size, asked, ticket, promisedAt, charged };
 }
 
 /**
@@ -42,6 +49,7 @@ export class RequestPart {
   #isNoted: boolean;
   #ticket: string | null;
   #promisedAt: number | null;
+  #charged: number;
 
   private constructor(
     keys: readonly string[],
@@ -54,6 +62,7 @@ export class RequestPart {
       ticket = null,
       promisedAt = null,
       promisedAs = null,
+      charged = 0,
     }: {
       group?: LookupGroup | null;
       open?: Set<RequestPart>;
@@ -62,6 +71,7 @@ export class RequestPart {
       ticket?: string | null;
       promisedAt?: number | null;
       promisedAs?: string | null;
+      charged?: number;
     },
   ) {
     this.keys = keys;
@@ -73,6 +83,7 @@ export class RequestPart {
     this.#ticket = ticket;
     this.#promisedAt = promisedAt;
     this.promisedAs = promisedAs;
+    this.#charged = charged;
     open.add(this);
   }
 
@@ -87,8 +98,9 @@ export class RequestPart {
   }
 
   /** A part that the run before left behind. */
-  static ofNote({ id, asked, ticket, promisedAt }: PartNote, keys: readonly string[]): RequestPart {
-    return new RequestPart(keys, asked, { isKept: true, isNoted: true, ticket, promisedAt, promisedAs: ticket === null ? null : id });
+  static ofNote({ id, asked, ticket, promisedAt, charged }: PartNote, keys: readonly string[]): RequestPart {
+    const promisedAs = ticket === null ? null : id;
+    return new RequestPart(keys, asked, { isKept: true, isNoted: true, ticket, promisedAt, promisedAs, charged });
   }
 
   /** Whether the ledger has entries of its keys. */
@@ -101,24 +113,25 @@ export class RequestPart {
     return this.#ticket;
   }
 
-  /** When the first promise came, milliseconds since 1970; null without one. */
-  get promisedAt(): number | null {
-    return this.#promisedAt;
+  /** When the first promise came, and the credits that were named for it; null without one. */
+  get promise(): EarlierPromise | null {
+    return this.#ticket === null ? null : { at: this.#promisedAt, charged: this.#charged };
   }
 
   /**
    * The part is answered later. The caller stores the parts of `takeUnnoted`, this one among them.
-   * @param nowMs milliseconds since 1970
+   * @param charged credits that were named for it so far @param nowMs milliseconds since 1970
    */
-  promise(ticket: string, nowMs: number): void {
+  isPromised(ticket: string, charged: number, nowMs: number): void {
     this.#ticket = ticket;
+    this.#charged = charged;
     this.#promisedAt ??= nowMs;
     this.#isNoted = false;
   }
 
   /** The ledger's note about this part. @param id its Idempotency-Key */
   note(id: string): PartNote {
-    return { id, size: this.keys.length, asked: this.asked, ticket: this.#ticket, promisedAt: this.#promisedAt };
+    return { id, size: this.keys.length, asked: this.asked, ticket: this.#ticket, promisedAt: this.#promisedAt, charged: this.#charged };
   }
 
   /** The request as a whole has ended. */

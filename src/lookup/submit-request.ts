@@ -1,6 +1,6 @@
 import type { LookupOptions } from '../client/provider-client.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
-import type { CallAnswer } from '../pool/call.ts';
+import type { CallAnswer, EarlierPromise } from '../pool/call.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 import type { StepContext } from './step-context.ts';
 import { isTimeout, refusedAsTooLarge, waitedTooLong } from './too-large.ts';
@@ -26,12 +26,12 @@ export interface SentRequest {
   readonly idempotencyKey: string;
   /** The name of a promise to answer this request later; null without one. */
   readonly ticket: string | null;
-  /** When that promise came, milliseconds since 1970; null without one. */
-  readonly promisedAt: number | null;
+  /** That promise; null without one. */
+  readonly promise: EarlierPromise | null;
   /** One attempt; never throws. */
   send(options: LookupOptions): Promise<CallAnswer<unknown>>;
-  /** The provider answers later: from now on it is asked with this ticket. */
-  promised(ticket: string): void;
+  /** The provider answers later: from now on it is asked with this ticket. @param charged credits that were named so far */
+  promised(ticket: string, charged: number): void;
   /** Late failures after which the request counts as too large. */
   readonly lateAttempts: number;
   /** The longest wait for an answer, milliseconds; null where no request is too large. */
@@ -40,8 +40,9 @@ export interface SentRequest {
 
 /** Hands a request to the pool. A request that is too large ends at once, whatever attempts are left. */
 export function submitRequest(pool: StepContext['pool'], request: SentRequest, settle: (ended: EndedRequest) => void): void {
-  const { step, keys, origin, idempotencyKey, promisedAt, limitMs, lateAttempts } = request;
+  const { step, keys, origin, idempotencyKey, promise, limitMs, lateAttempts } = request;
   let { ticket } = request;
+  let charged = promise?.charged ?? 0;
   let options: LookupOptions = ticket === null ? { idempotencyKey } : { idempotencyKey, ticket };
   let latencyMs = 0;
   let late = 0;
@@ -54,17 +55,17 @@ export function submitRequest(pool: StepContext['pool'], request: SentRequest, s
     keys,
     origin,
     divisible: isDivisible,
-    ...(promisedAt === null ? {} : { promisedAt }),
+    ...(promise === null ? {} : { promise }),
     send: async () => {
       const answer = await request.send(options);
       latencyMs = answer.meta.latencyMs;
       return answer;
     },
-    promised: (next) => {
-      if (next === ticket) return;
-      ticket = next;
+    promised: (next, named) => {
+      if (next === ticket && named === charged) return;
+      [ticket, charged] = [next, named];
       options = { idempotencyKey, ticket };
-      request.promised(next);
+      request.promised(next, named);
     },
     isTooDear: () => (isTooDear = isDivisible),
     givesUp: (failure) => {

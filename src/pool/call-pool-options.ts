@@ -1,37 +1,24 @@
 /** The options and events of the pool. Types only. */
 import type { KeyRenewal } from '../client/rotating-key.ts';
-import type { RecordOrigin } from '../formats/input-record.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { MillraceError } from '../util/errors.ts';
-import type { CallAnswer } from './call.ts';
+import type { CallAnswer, CallSize, SentCall } from './call.ts';
+import type { OpenPromises } from './open-promises.ts';
 import type { Step } from '../steps/registry.ts';
 
-/** The step of a call, and its size. */
-export interface CallSize {
-  readonly step: Step;
-  /** Keys that one request asks for: addresses of a verify request, else 1. */
-  readonly keys: number;
-}
-
-/** One attempt at a call. */
-export interface SentCall extends CallSize {
-  /** The first record that it asks for. Null for a key of the command line. */
-  readonly origin: RecordOrigin | null;
-  /** How often it was sent, this time included; since its latest pending answer. */
-  readonly attempt: number;
-  /** The slowest attempt so far, milliseconds. */
-  readonly slowestMs: number;
-}
+export type { CallSize, SentCall } from './call.ts';
 
 /**
- * Whether a call may be sent. `never`: a limit of the job is reached. `smaller`: a request for fewer keys may still be sent. A promise: ask
- * again when it resolves.
+ * Whether a call may be sent. `never`: a limit of the job is reached. `spent`: all credits are spent or reserved. `smaller`: a request for
+ * fewer keys may still be sent. A promise: ask again when it resolves.
  */
-export type MayCall = true | 'never' | 'smaller' | Promise<void>;
+export type MayCall = true | 'never' | 'spent' | 'smaller' | Promise<void>;
 
 /** The pool's events, for the counters and the log. */
 export interface PoolEvents {
   sent(call: CallSize): void;
+  /** A call will ask for the answer that was promised to an earlier run. @param charged credits that were named for it so far */
+  rejoined(call: CallSize, charged: number): void;
   /** Once for each call that was sent. A pending answer is an answer: asking for it again is another call. */
   answered(call: SentCall, result: CallAnswer<unknown>): void;
   retrying(step: Step, code: string): void;
@@ -47,9 +34,14 @@ export interface CallPoolOptions {
   readonly maxConnections: number;
   /** The plan's requests a minute, null for unlimited. With the latency it tells `auto` how many calls at once it needs. */
   readonly rpm: number | null;
-  /** Asked before each request. `never` ends the job with `limitReached`, and so does `smaller` for a call that cannot be divided. */
+  /**
+   * Asked before each request. `never` ends the job with `limitReached`. So do `spent`, and `smaller` for a call that cannot be divided,
+   * once no promised answer can free credits any more.
+   */
   readonly mayCall: (call: CallSize) => MayCall;
   readonly limitReached: (call: CallSize) => MillraceError;
+  /** Shared by all pools of the run; absent: this pool is the only one. */
+  readonly promises?: OpenPromises;
   /**
    * Reads the API key again after a call with it was refused. Resolves to null, or is absent, when the key cannot change. Never rejects.
    */

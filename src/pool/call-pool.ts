@@ -5,10 +5,12 @@ import type { CallNumber } from '../limiter/limiter.ts';
 import { AdaptiveConcurrency, boundsWithin } from './adaptive-concurrency.ts';
 import { wasNeverMade } from './circuit.ts';
 import type { CallPoolOptions } from './call-pool-options.ts';
-import { failedCall, newTask, STILL_PENDING, settledCall, type CallAnswer, type PoolCall, type Task } from './call.ts';
+import { failedCall, newTask, observed, sentCall, sizeOf, STILL_PENDING, settledCall } from './call.ts';
+import type { CallAnswer, PoolCall, Task } from './call.ts';
 import { outageError, waitError, wrongAddressError } from './fatal-errors.ts';
 import { FirstContact } from './first-contact.ts';
 import { PendingAnswers } from './pending-answers.ts';
+import { PromisedCalls } from './promised-calls.ts';
 import { Outage } from './outage.ts';
 import { WaitBudget } from './wait-budget.ts';
 import { RefusedKeys } from './refused-keys.ts';
@@ -35,6 +37,7 @@ export class CallPool {
   readonly #outage: Outage;
   readonly #retries: RetryQueue;
   readonly #pending: PendingAnswers;
+  readonly #promised: PromisedCalls;
   readonly #waitBudget: WaitBudget;
   readonly #firstContact: FirstContact;
   readonly #refusedKeys: RefusedKeys;
@@ -47,7 +50,7 @@ export class CallPool {
   #answered: PromiseWithResolvers<void> | null = null;
 
   constructor(options: CallPoolOptions) {
-    const { concurrency, maxConnections: mostAtOnce, rpm, maxWaitMs, maxOutageMs, monotonicNow } = options;
+    const { concurrency, maxConnections: mostAtOnce, rpm, maxWaitMs, maxOutageMs, mayCall, events, promises, monotonicNow } = options;
     this.#options = options;
     this.#auto = concurrency === 'auto' ? new AdaptiveConcurrency({ rpm, bounds: boundsWithin(mostAtOnce) }) : null;
     this.#slots = new CallSlots(this.#auto?.limit ?? Math.min(Number(concurrency), mostAtOnce));
@@ -71,6 +74,8 @@ export class CallPool {
       start: (task) => this.#retry(task),
     });
     this.#pending = new PendingAnswers({ timers: this.#timers, monotonicNow, askAgain: (task) => this.#enqueue(task, 'first') });
+    const onParked = (): void => this.#outage.unsent();
+    this.#promised = new PromisedCalls({ mayCall, events, promises, start: (task) => this.#enqueue(task, 'first'), onParked });
     this.#waitBudget = new WaitBudget(maxWaitMs);
   }
 
@@ -93,9 +98,9 @@ export class CallPool {
     return this.#slots.most;
   }
 
-  /** Calls that wait for a slot, or in one for a permit. */
+  /** Calls that wait for a slot, in one for a permit, or for credits. */
   get waiting(): number {
-    return this.#slots.waiting + this.#waitingForPermit;
+    return this.#slots.waiting + this.#waitingForPermit + this.#promised.parked;
   }
 
   /** Retries that wait for their time or for the retry budget. */
@@ -114,7 +119,9 @@ export class CallPool {
   }
 
   submit<T>(call: PoolCall<T>): void {
-    this.#enqueue(newTask(call));
+    const task = newTask(call);
+    this.#promised.rejoin(task);
+    this.#enqueue(task);
   }
 
   /** Back-pressure: null when more calls may be submitted, else a promise that resolves then. */
@@ -133,6 +140,7 @@ export class CallPool {
     this.#outage.clear();
     this.#retries.clear();
     this.#pending.clear();
+    this.#promised.stop();
     this.#answered?.resolve();
     this.#refusedKeys.stop();
     await this.#options.limiter.stop();
@@ -148,18 +156,21 @@ export class CallPool {
     const { call } = task;
     const { limiter, events } = this.#options;
     try {
-      if (this.#stopped || this.#waitsTooLong()) return;
+      if (this.#stopped || this.#waitsTooLong() || this.#promised.parksFirst(task)) return;
       const taken = limiter.take();
       const callNumber = typeof taken === 'number' ? taken : await this.#awaitPermit(taken);
       if (callNumber === 0 || this.#stopped) return;
-      const size = { step: call.step, keys: call.keys ?? 1 };
+      const size = sizeOf(task);
       // Asked again after each wait, right before the sending.
       for (let may = this.#options.mayCall(size); may !== true; may = this.#options.mayCall(size)) {
         // A call in flight may turn out to cost less, or not to count.
         if (may instanceof Promise) await may;
-        else if (this.#inFlight > 0) await this.#nextAnswer();
+        else if (this.#inFlight > 0) await (this.#answered ??= Promise.withResolvers()).promise;
         else if (may === 'smaller' && call.isTooDear?.() === true) {
-          this.#unsent(call, callNumber, 'too_dear');
+          this.#unsent(task, callNumber, 'too_dear');
+          return;
+        } else if (this.#promised.parks(task, may)) {
+          limiter.withdraw(callNumber);
           return;
         } else this.#fatal(this.#options.limitReached(size));
         if (this.#stopped) return;
@@ -173,8 +184,8 @@ export class CallPool {
       const answer = await call.send();
       if (wasNeverMade(answer)) {
         this.#inFlight--;
-        events.answered({ ...size, origin: call.origin ?? null, attempt: task.sent, slowestMs: 0 }, answer);
-        this.#unsent(call, callNumber, answer.code);
+        events.answered(sentCall(task, size), answer);
+        this.#unsent(task, callNumber, answer.code);
         this.#answered?.resolve();
         this.#answered = null;
         return;
@@ -182,21 +193,16 @@ export class CallPool {
       const { result, end } = this.#firstContact.judge(answer);
       this.#adjustConcurrency(result);
       this.#inFlight--;
-      limiter.observe({
-        callNumber,
-        quota: result.meta.quota,
-        throttled: result.kind === 'throttled',
-        failed: result.kind === 'retryable',
-        retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null,
-      });
+      limiter.observe(observed(callNumber, result));
       task.slowestMs = Math.max(task.slowestMs, result.meta.latencyMs);
-      events.answered({ ...size, origin: call.origin ?? null, attempt: task.sent, slowestMs: task.slowestMs }, result);
+      events.answered(sentCall(task, size), result);
       if (end === null) this.#handle(task, result);
       else this.#fatal(end);
       // It keeps its slot meanwhile: a call in its place would be refused as well.
       if (result.kind === 'denied') await this.#denied(task, result);
       this.#answered?.resolve();
       this.#answered = null;
+      this.#promised.wake();
       if (this.#waitingForPermit > 0) this.#waitsTooLong();
     } catch (error) {
       this.#crash(error);
@@ -204,14 +210,10 @@ export class CallPool {
   }
 
   /** Settles a call that was not sent: smaller ones will replace it, or no request can be made of it. It says nothing about the service. */
-  #unsent(call: PoolCall<unknown>, callNumber: CallNumber, code: string): void {
+  #unsent(task: Task, callNumber: CallNumber, code: string): void {
     this.#options.limiter.withdraw(callNumber);
-    call.settle({ kind: 'failed', rejected: false, status: 0, code, attempts: 0, requestId: null });
+    this.#promised.settle(task, { kind: 'failed', rejected: false, status: 0, code, attempts: 0, requestId: null });
     this.#outage.unsent();
-  }
-
-  #nextAnswer(): Promise<void> {
-    return (this.#answered ??= Promise.withResolvers()).promise;
   }
 
   async #awaitPermit(taken: Promise<CallNumber>): Promise<CallNumber> {
@@ -236,7 +238,7 @@ export class CallPool {
       case 'miss':
       case 'suppressed':
       case 'rejected':
-        task.call.settle(settledCall(result, task.attempts + 1));
+        this.#promised.settle(task, settledCall(result, task.attempts + 1));
         return;
       case 'pending':
         this.#isPending(task, result);
@@ -269,8 +271,9 @@ export class CallPool {
   #isPending(task: Task, answer: PendingAnswer): void {
     const mayWait = this.#pending.note(task, answer);
     if (this.#stopped) return;
+    this.#promised.begin(task);
     if (mayWait) this.#pending.hold(task, answer);
-    else task.call.settle(failedCall(answer.meta, STILL_PENDING, 1));
+    else this.#promised.settle(task, failedCall(answer.meta, STILL_PENDING, 1));
   }
 
   #throttled(task: Task, { meta }: CallResult<unknown> & { kind: 'throttled' }): void {
@@ -279,7 +282,7 @@ export class CallPool {
     if (this.#waitsTooLong()) return;
     // Other lookups are answered meanwhile, so the service keeps throttling this one.
     if (this.#waitBudget.isExceededFor(task, this.#options.limiter.pausedMs(), now)) {
-      task.call.settle(failedCall(meta, `http_${meta.status}`, task.attempts + 1));
+      this.#promised.settle(task, failedCall(meta, `http_${meta.status}`, task.attempts + 1));
       return;
     }
     this.#enqueue(task, 'first');
@@ -297,7 +300,7 @@ export class CallPool {
     if (!open || isUnfit || this.#outage.costsAttempt(task, result)) task.attempts++;
     const isLast = task.attempts >= MAX_ATTEMPTS || task.unfit >= MAX_UNFIT;
     if (isLast || task.call.givesUp?.(result) === true || this.#outage.givesUp(result)) {
-      task.call.settle(failedCall(result.meta, result.code, task.attempts, isUnfit));
+      this.#promised.settle(task, failedCall(result.meta, result.code, task.attempts, isUnfit));
       return;
     }
     const askedMs = result.retryAfterMs ?? 0;

@@ -1,7 +1,29 @@
 import type { PendingAnswer } from '../client/provider-client.ts';
 import type { CallMeta, CallResult } from '../client/types.ts';
+import type { AnsweredCall, CallNumber } from '../limiter/limiter.ts';
 import type { RecordOrigin } from '../formats/input-record.ts';
 import type { Step } from '../steps/registry.ts';
+
+/** The step of a call, and its size. */
+export interface CallSize {
+  readonly step: Step;
+  /** Keys that one request asks for: addresses of a verify request, else 1. */
+  readonly keys: number;
+  /** It asks for a promised answer: the credits that the answer may cost are reserved already. */
+  readonly isPoll?: boolean;
+}
+
+/** One attempt at a call. */
+export interface SentCall extends CallSize {
+  /** The first record that it asks for. Null for a key of the command line. */
+  readonly origin: RecordOrigin | null;
+  /** How often it was sent, this time included; since its latest pending answer. */
+  readonly attempt: number;
+  /** The slowest attempt so far, milliseconds. */
+  readonly slowestMs: number;
+  /** Credits that its pending answers have named so far; absent: none. */
+  readonly charged?: number;
+}
 
 /** The answer to one attempt: a result, or the promise of one. */
 export type CallAnswer<T> = CallResult<T> | PendingAnswer;
@@ -38,6 +60,13 @@ export const STILL_PENDING = 'still_pending';
 
 type FailedCall = Extract<SettledCall<never>, { readonly kind: 'failed' }>;
 
+export interface EarlierPromise {
+  /** When it came, milliseconds since 1970; null where that is unknown. */
+  readonly at: number | null;
+  /** Credits that pending answers have named for it. */
+  readonly charged: number;
+}
+
 export interface PoolCall<T> {
   readonly step: Step;
   /** Keys that it asks for; default 1. */
@@ -46,12 +75,15 @@ export interface PoolCall<T> {
   readonly origin?: RecordOrigin | null;
   /** It asks for several keys, and is divided and sent again when it fails: its failure loses nothing. */
   readonly divisible?: boolean;
-  /** When a provider promised the answer to an earlier run, milliseconds since 1970. Absent: it promised nothing. */
-  readonly promisedAt?: number;
+  /** A provider has promised the answer to an earlier run. Absent: it promised nothing. */
+  readonly promise?: EarlierPromise;
   /** One attempt; never throws. After a pending answer it is asked again, with the ticket that `promised` was given. */
   send(): Promise<CallAnswer<T>>;
-  /** A pending answer has another ticket than the one before. The caller stores it, and sends it from now on. */
-  promised?(ticket: string): void;
+  /**
+   * A pending answer has another ticket than the one before, or names credits. The caller stores both, and sends the ticket from now on.
+   * @param charged credits that the pending answers have named so far
+   */
+  promised?(ticket: string, charged: number): void;
   /** The limits of the job have no room for it. Returns whether smaller calls will replace it. Absent: no. */
   isTooDear?(): boolean;
   /** Whether this failed attempt is the last, because another call will replace it. Absent: all attempts are used. */
@@ -82,6 +114,10 @@ export interface Task {
   /** The ticket of its latest pending answer, and when the first one came; null without one. */
   ticket: string | null;
   pendingSince: number | null;
+  /** Whether the provider has promised the answer and not given it. */
+  isPromised: boolean;
+  /** Credits that pending answers have named. */
+  charged: number;
 }
 
 export function newTask(call: PoolCall<unknown>): Task {
@@ -97,7 +133,30 @@ export function newTask(call: PoolCall<unknown>): Task {
     answersWhenFailed: 0,
     ticket: null,
     pendingSince: null,
+    isPromised: false,
+    charged: call.promise?.charged ?? 0,
   };
+}
+
+/** The call's step and size, as limits and counters see it. */
+export function sizeOf({ call: { step, keys = 1 }, isPromised }: Task): CallSize {
+  return isPromised ? { step, keys, isPoll: true } : { step, keys };
+}
+
+/** The limiter's view of an answer. */
+export function observed(callNumber: CallNumber, result: CallAnswer<unknown>): AnsweredCall {
+  return {
+    callNumber,
+    quota: result.meta.quota,
+    throttled: result.kind === 'throttled',
+    failed: result.kind === 'retryable',
+    retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null,
+  };
+}
+
+/** An attempt that was answered. @param size of the call when it was sent */
+export function sentCall({ call: { origin = null }, sent, slowestMs, charged }: Task, size: CallSize): SentCall {
+  return { ...size, origin, attempt: sent, slowestMs, ...(charged === 0 ? {} : { charged }) };
 }
 
 /** How a final result settles its call. @param attempts all of them, this one included */

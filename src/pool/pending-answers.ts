@@ -27,16 +27,17 @@ export class PendingAnswers {
   }
 
   /** Notes the promise. Returns false when the call has been pending for as long as it may. */
-  note(task: Task, { ticket, longestMs }: PendingAnswer): boolean {
+  note(task: Task, { ticket, longestMs, meta: { credits } }: PendingAnswer): boolean {
     const now = this.#options.monotonicNow();
     // A restart does not begin the wait again.
-    task.pendingSince ??= now - Math.max(0, Date.now() - (task.call.promisedAt ?? Date.now()));
+    task.pendingSince ??= now - Math.max(0, Date.now() - (task.call.promise?.at ?? Date.now()));
     // The provider is up and has the lookup: earlier failures say nothing any more.
     task.attempts = 0;
     task.sent = 0;
-    if (ticket !== task.ticket) {
+    if (ticket !== task.ticket || credits > 0) {
       task.ticket = ticket;
-      task.call.promised?.(ticket);
+      task.charged += credits;
+      task.call.promised?.(ticket, task.charged);
     }
     return now - task.pendingSince < longestMs;
   }

@@ -20,7 +20,7 @@ export interface Asked {
   /** The name of an earlier promise; undefined without one. */
   readonly ticket: string | undefined;
   /** The provider answers later. The call is sent again, and waits for its answer as the latest one. */
-  promise(ticket: string): void;
+  promise(ticket: string, charged?: number): void;
   /** The job's limits have no room for it. Returns whether smaller calls replace it. */
   isTooDear(): boolean;
   settle(settled: SettledCall<unknown>): void;
@@ -124,8 +124,8 @@ export function makeBench(options: BenchOptions = {}): Bench {
             step: call.step,
             divisible: call.divisible === true,
             ...sending,
-            promise: (ticket) => {
-              call.promised?.(ticket);
+            promise: (ticket, charged = 0) => {
+              call.promised?.(ticket, charged);
               bench.context.pool.submit(call);
             },
             isTooDear: () => {

@@ -81,6 +81,7 @@ it('every record is told once, every answer that came is kept, and nothing else 
         maxOutageMs: 600_000,
         events: {
           sent: () => undefined,
+          rejoined: () => undefined,
           answered: () => undefined,
           retrying: () => undefined,
           wentDown: () => undefined,

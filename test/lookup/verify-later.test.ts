@@ -52,7 +52,7 @@ it('a verify request that the provider has taken is not made smaller because ask
     origin: null,
     idempotencyKey: 'k',
     ticket: null,
-    promisedAt: null,
+    promise: null,
     lateAttempts: 1,
     limitMs: 1_000,
     send: (options: LookupOptions) => context.client.callVerify('{}', options),

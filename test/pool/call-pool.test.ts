@@ -82,6 +82,7 @@ describe('limits.maxCalls', () => {
     const ignore = (): void => undefined;
     const events = {
       sent: () => void callsLeft--,
+      rejoined: () => undefined,
       answered: (_: unknown, result: Answer) => void (callsLeft += Number(wasNeverSent(result))),
       retrying: ignore,
       wentDown: ignore,
@@ -129,6 +130,7 @@ describe('limits.maxCredits', () => {
     const ignore = (): void => undefined;
     const events: CallPoolOptions['events'] = {
       sent: ({ keys }) => void (left -= keys),
+      rejoined: () => undefined,
       answered: ({ keys }) => void (left += keys),
       retrying: ignore,
       wentDown: ignore,

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { SentCall } from '../../src/pool/call-pool-options.ts';
+import type { CallAnswer } from '../../src/pool/call.ts';
+import type { CallSize, MayCall, SentCall } from '../../src/pool/call-pool-options.ts';
+import { OpenPromises } from '../../src/pool/open-promises.ts';
 import { stopTime } from '../limiter/virtual.ts';
-import { advance, attemptsOf, HTTP_500, OK, pendingFor, testBed, type Bed } from './scripted.ts';
+import { advance, attemptsOf, HTTP_500, HTTP_503, OK, pendingFor, testBed, type Answer, type Bed } from './scripted.ts';
 
 beforeEach(stopTime);
 afterEach(() => vi.useRealTimers());
@@ -62,6 +64,7 @@ describe('a call whose answer is pending', () => {
       rpm: 60,
       events: {
         sent: ({ step }) => sent.push(step),
+        rejoined: () => undefined,
         answered: (call) => calls.push(call),
         retrying: () => undefined,
         wentDown: () => undefined,
@@ -115,5 +118,99 @@ describe('a call whose answer is pending', () => {
     expect(bed.settled.size).toBe(13);
     expect(bed.settled.get(0)).toMatchObject({ kind: 'ok' });
     expect(bed.fatal).toEqual([]);
+  });
+});
+
+/** Limits of credits for lookups of one credit each: what is promised or paid counts. */
+function creditsOf(most: number) {
+  const spent = { reserved: 0, paid: 0 };
+  const asked: string[] = [];
+  const options = {
+    mayCall: ({ isPoll }: CallSize): MayCall => {
+      asked.push(isPoll === true ? 'poll' : 'call');
+      return isPoll === true || spent.reserved + spent.paid < most ? true : 'spent';
+    },
+    events: {
+      sent: () => undefined,
+      rejoined: () => void spent.reserved++,
+      answered: ({ isPoll }: SentCall, { kind, meta }: CallAnswer<unknown>) => {
+        if (kind === 'pending' && isPoll !== true) spent.reserved++;
+        else if (kind !== 'pending' && isPoll === true) spent.reserved--;
+        spent.paid += meta.credits;
+      },
+      retrying: () => undefined,
+      wentDown: () => undefined,
+      cameBack: () => undefined,
+    },
+  };
+  return { spent, asked, options };
+}
+
+/** An answer to a poll that costs this many credits. */
+const costing = (credits: number): Answer => ({ ...OK, meta: { ...OK.meta, credits } });
+
+describe('a call whose credits are reserved for promised answers', () => {
+  it('waits without a slot and a permit until an answer turns out to be free, in the order of the calls', async () => {
+    const { asked, options } = creditsOf(2);
+    const bed = testBed((_, attempt) => (attempt === 1 ? pendingFor(1_000) : costing(0)), { ...options, concurrency: 1 });
+    for (let id = 0; id < 6; id++) bed.submit(id);
+    await advance(500);
+    expect(bed.sent.map(({ id }) => id)).toEqual([0, 1]);
+    expect([bed.pool.waiting, bed.pool.inFlight]).toEqual([4, 0]);
+    await advance(10_000);
+    expect([...bed.settled.keys()]).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(bed.fatal).toEqual([]);
+    // Each answer wakes one call, and each call that goes out the next one.
+    expect(asked.length).toBeLessThan(30);
+  });
+
+  it('ends the run once no open promise can free credits any more, after all of them are answered', async () => {
+    const { spent, options } = creditsOf(2);
+    const bed = testBed((_, attempt) => (attempt < 3 ? pendingFor(1_000) : costing(1)), { ...options, concurrency: 1 });
+    for (let id = 0; id < 6; id++) bed.submit(id);
+    await advance(10_000);
+    expect([...bed.settled.keys()]).toEqual([0, 1]);
+    expect([spent, bed.fatal]).toMatchObject([{ reserved: 0, paid: 2 }, [{ code: 'max_calls' }]]);
+  });
+
+  it('does not wait for a promise that was left to the next run', async () => {
+    const { options } = creditsOf(1);
+    const bed = testBed(() => pendingFor(500, 't', 1_000), { ...options, concurrency: 1 });
+    bed.submit(0);
+    bed.submit(1);
+    await advance(10_000);
+    expect(bed.settled.get(0)).toMatchObject({ code: 'still_pending' });
+    expect(bed.fatal).toHaveLength(1);
+  });
+
+  it('leaves the probe of an outage to another call', async () => {
+    const promises = new OpenPromises();
+    promises.began();
+    const bed = testBed((_, _attempt, at) => (at < 20_000 ? HTTP_503 : OK), {
+      mayCall: ({ keys }) => (keys === 2 ? 'spent' : true),
+      promises,
+      hasAnswered: true,
+      concurrency: 2,
+    });
+    for (let id = 0; id < 8; id++) bed.submit(id);
+    await advance(15_000);
+    expect(bed.pool.outage).not.toBeNull();
+    bed.submit(8, { keys: 2 });
+    await advance(300_000);
+    expect([bed.pool.outage, bed.settled.size, bed.pool.waiting]).toEqual([null, 8, 1]);
+  });
+
+  it('waits for the promises of other pools too, and no longer once those are drained', async () => {
+    const promises = new OpenPromises();
+    const other = testBed(() => pendingFor(60_000), { promises });
+    other.submit(0);
+    await advance(100);
+    const bed = testBed(() => OK, { mayCall: () => 'spent', promises });
+    bed.submit(0);
+    await advance(30_000);
+    expect([bed.fatal, bed.sent]).toEqual([[], []]);
+    await other.pool.drain();
+    await advance(1_000);
+    expect(bed.fatal).toHaveLength(1);
   });
 });

@@ -89,6 +89,7 @@ export function testBed(
     maxOutageMs: 600_000,
     events: {
       sent: () => undefined,
+      rejoined: () => undefined,
       answered: (_, result) => events.push(result.kind),
       retrying: (_, code) => events.push(`retrying ${code}`),
       wentDown: () => events.push('open'),

@@ -54,7 +54,7 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
         .join(', '),
     ],
     ['lookups', count(report.lookups.unique), saved(report)],
-    ['credits', count(report.credits), report.cost === undefined ? '' : `about ${moneyText(report.cost)}`],
+    ['credits', count(report.credits), creditsNote(report)],
   ];
   if (report.retries > 0) rows.push(['retries', count(report.retries), '']);
   if (report.throttled.events > 0)
@@ -116,4 +116,9 @@ function leadingErrors({ errors }: Report): string {
     .slice(0, MOST_ERRORS)
     .map(([name, n]) => `${printable(name)} ${count(n)}`)
     .join(', ');
+}
+
+function creditsNote({ creditsAtLeast, cost }: Report): string {
+  const open = creditsAtLeast === undefined ? [] : ['at least: promised answers are still open'];
+  return [...open, ...(cost === undefined ? [] : [`about ${moneyText(cost)}`])].join('; ');
 }

@@ -1,6 +1,7 @@
 /** The part of a report about the providers that a job names: what each was asked, brought and cost. Pure. */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import type { Throttled } from '../../checkpoint/run-totals.ts';
+import { reservedCredits } from '../../checkpoint/promised-totals.ts';
+import type { RunTotals, Throttled } from '../../checkpoint/run-totals.ts';
 import { NEW_PROVIDER, type ProviderState } from '../../checkpoint/provider-state.ts';
 import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 import { costOf, type CreditPrice, type Money } from '../../definition/credit-price.ts';
@@ -32,6 +33,8 @@ export interface ReportedProvider {
   /** Requests by step. */
   readonly calls: Readonly<Record<string, number>>;
   readonly credits: number;
+  /** The same while answers are open whose credits are not named yet: the provider may charge more. Left out otherwise. */
+  readonly creditsAtLeast?: number;
   /** The credits in money; left out without a price. */
   readonly cost?: Money;
   readonly retries: number;
@@ -103,6 +106,7 @@ function figuresOf(
     plan,
     calls,
     credits,
+    ...(isOpen(definition, totals) ? { creditsAtLeast: credits } : {}),
     ...(price === null ? {} : { cost: costOf(credits, price) }),
     retries,
     throttled,
@@ -115,6 +119,11 @@ function figuresOf(
       ]),
     ),
   };
+}
+
+/** Whether promised answers may still cost something. */
+function isOpen({ operations }: JobProvider['definition'], { promised = {} }: RunTotals): boolean {
+  return reservedCredits(Object.entries(promised), (step) => operations[step as Step]?.creditsAtMost ?? 1) > 0;
 }
 
 function stepOf(counts: ProviderCounts, place: number, credits: number, price: CreditPrice | null): ProviderStep {

@@ -73,9 +73,11 @@ export class CallBudget {
   ask(call: CallSize): MayCall {
     const calls = this.#calls.ask(1);
     if (calls !== true) return calls === false ? 'never' : calls;
+    // Its cost is reserved. An answer may even turn out dearer than the limit.
+    if (call.isPoll === true) return true;
     const credits = this.#credits.ask(this.#options.counters.costAtMost(call));
     if (credits !== false) return credits;
-    return this.#credits.left < 1 ? 'never' : 'smaller';
+    return this.#credits.left < 1 ? 'spent' : 'smaller';
   }
 
   /** The claims of a checkpoint that is written now. */
@@ -98,7 +100,7 @@ export class CallBudget {
 }
 
 function perhaps(credits: number): string {
-  return credits === 0 ? '' : `, ${count(credits)} of them perhaps, by answers that never arrived or name no credits`;
+  return credits === 0 ? '' : `, ${count(credits)} of them perhaps, by answers that never arrived, name no credits or are still to come`;
 }
 
 function refused(code: string, message: string, options: { readonly hint: string }): MillraceError {

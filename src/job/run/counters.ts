@@ -1,7 +1,7 @@
 import type { RunTotals } from '../../checkpoint/run-totals.ts';
 import type { PauseCause, ThrottledWait } from '../../limiter/limiter.ts';
 import type { CallSize, PoolEvents, SentCall } from '../../pool/call-pool-options.ts';
-import type { BatchItem } from '../../client/provider-client.ts';
+import { TICKET_LOST, type BatchItem } from '../../client/provider-client.ts';
 import type { CallAnswer } from '../../pool/call.ts';
 import { isObject } from '../../util/is-object.ts';
 import { wasNeverSent } from '../../pool/circuit.ts';
@@ -12,11 +12,12 @@ import type { StoredSlots } from '../../checkpoint/call-slots.ts';
 import { NotableCallLog } from '../../checkpoint/notable-calls.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 import { Meter } from './meter.ts';
+import { PromisedLookups } from './promised-lookups.ts';
 import { addWaits, NO_WAITS, type WaitTotals } from '../../checkpoint/wait-log.ts';
 import type { Step } from '../../steps/registry.ts';
 
 /** Counts calls and their results, over all resumes of a run. No other part counts calls. */
-export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retrying' | 'wentDown' | 'cameBack'> {
+export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answered' | 'retrying' | 'wentDown' | 'cameBack'> {
   readonly calls: Record<string, number>;
   retries: number;
   throttledEvents: number;
@@ -26,6 +27,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   readonly creditsBy: Partial<Record<Step, number>>;
   /** Credits that calls without an answer may have cost, such as those that broke off, and matches whose answer names none. */
   #creditsPerhaps = 0;
+  readonly #promised: PromisedLookups;
   /** By step: keys in flight, and the most credits that a key has cost. */
   readonly #inFlight = new Map<Step, { keys: number; creditsEach: number }>();
   readonly #requestSizes: Map<string, SizeCounts>;
@@ -75,6 +77,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.#waitedMs = from?.throttled.waitedMs ?? 0;
     this.credits = from?.credits ?? 0;
     this.creditsBy = { ...from?.creditsBy };
+    this.#promised = new PromisedLookups(from?.promised);
     const sizes = { ...from?.requestSizes, ...(from?.verifyRequests === undefined ? {} : { verify: from.verifyRequests }) };
     this.#requestSizes = new Map(
       Object.entries(sizes).map(([step, { size, most, tooLarge }]) => [step, { kept: { size, most }, tooLarge }]),
@@ -125,20 +128,33 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     return sum;
   }
 
-  /** Credits that the run has spent, or may have spent: also those of calls in flight. */
+  /** Lookups that were promised for later; undefined where none was. */
+  get promised(): RunTotals['promised'] {
+    return this.#promised.toJSON();
+  }
+
+  /** Credits that the run has spent, or may have spent: also those of calls in flight and of answers that are promised for later. */
   get creditsAtMost(): number {
-    let sum = this.credits + this.#creditsPerhaps;
+    let sum = this.credits + this.#creditsPerhaps + this.#promised.reserved((step) => this.#dearest(step));
     for (const { keys, creditsEach } of this.#inFlight.values()) sum += keys * creditsEach;
     return sum;
   }
 
-  /** The most credits that a call costs, by what the service has charged so far; at first one a key. */
-  costAtMost({ step, keys }: CallSize): number {
-    return keys * (this.#inFlight.get(step)?.creditsEach ?? this.#creditsEach[step] ?? 1);
+  /** The most credits that a call costs, by what the service has charged so far; at first one a key. Those of a poll are reserved. */
+  costAtMost({ step, keys, isPoll }: CallSize): number {
+    return isPoll === true ? 0 : keys * this.#dearest(step);
   }
 
-  sent({ step, keys }: CallSize): void {
-    this.#flying(step).keys += keys;
+  #dearest(step: Step): number {
+    return this.#inFlight.get(step)?.creditsEach ?? this.#creditsEach[step] ?? 1;
+  }
+
+  rejoined({ step, keys }: CallSize, charged: number): void {
+    this.#promised.rejoined(step, keys, charged);
+  }
+
+  sent({ step, keys, isPoll }: CallSize): void {
+    if (isPoll !== true) this.#flying(step).keys += keys;
     this.calls[step] = (this.calls[step] ?? 0) + 1;
     this.callsNow++;
     if (step === 'verify') {
@@ -150,9 +166,9 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   }
 
   answered(call: SentCall, result: CallAnswer<unknown>): void {
-    const { step, keys } = call;
+    const { step } = call;
     this.#notable.answered(call, result);
-    this.#charge(step, keys, result);
+    this.#charge(call, result);
     if (result.meta.isSample === true) this.isSample = true;
     if (step === 'verify') this.#verify.inFlight--;
     // Without a connection nothing was sent: it cost nothing, and `limits.maxCalls` must not end a job that waits for its service.
@@ -167,16 +183,27 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     return flying;
   }
 
-  #charge(step: Step, keys: number, result: CallAnswer<unknown>): void {
+  #charge(call: SentCall, result: CallAnswer<unknown>): void {
+    const { step, keys, isPoll = false, charged = 0 } = call;
     const { credits, status } = result.meta;
     const flying = this.#flying(step);
-    flying.keys -= keys;
-    flying.creditsEach = Math.max(flying.creditsEach, credits / keys);
+    if (!isPoll) flying.keys -= keys;
+    flying.creditsEach = Math.max(flying.creditsEach, (charged + credits) / keys);
     this.credits = exact(this.credits + credits);
     this.creditsBy[step] = exact((this.creditsBy[step] ?? 0) + credits);
+    this.#promise(call, result);
     // Without an answer the service may have charged all the same, and an answer that is repeated for its key names no credits.
-    if (status === 0 && !wasNeverSent(result)) this.#creditsPerhaps += keys * flying.creditsEach;
-    else if (result.meta.namesNoCredits === true) this.#creditsPerhaps += matchesOf(result) * flying.creditsEach;
+    if (status === 0 && !isPoll && !wasNeverSent(result)) this.#creditsPerhaps += keys * flying.creditsEach;
+    else if (result.meta.namesNoCredits === true) this.#creditsPerhaps += Math.max(0, matchesOf(result) * flying.creditsEach - charged);
+  }
+
+  /** Reserves what a promise may cost until its answer comes. A lost ticket says nothing of its cost, which stays reserved. */
+  #promise({ step, keys, isPoll = false, charged = 0 }: SentCall, result: CallAnswer<unknown>): void {
+    const { credits, status } = result.meta;
+    if (result.kind === 'pending') {
+      if (isPoll) this.#promised.charged(step, credits);
+      else this.#promised.promised(step, keys, credits);
+    } else if (isPoll && status > 0 && endsPromise(result)) this.#promised.answered(step, keys, charged);
   }
 
   #notSent(step: Step): void {
@@ -236,6 +263,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
       waits: addWaits([this.#waitsBefore, this.waitsNow()]),
       beyondPlan: this.#beyondPlanBefore + Math.round(this.beyondPlanNow()),
       credits: this.credits,
+      ...(this.promised === undefined ? {} : { promised: this.promised }),
       latency: this.latency.toJSON(),
       activeMs: this.activeMs,
       notable: this.#notable.toJSON(),
@@ -255,6 +283,11 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
       ...(Object.keys(others).length === 0 ? {} : { requestSizes: others }),
     };
   }
+}
+
+/** Whether an answer to a poll says what the lookup has cost. */
+function endsPromise(result: CallAnswer<unknown>): boolean {
+  return ['ok', 'miss', 'suppressed'].includes(result.kind) || (result.kind === 'rejected' && result.code !== TICKET_LOST);
 }
 
 /** Lookups of a call that were answered with something to pay for. */

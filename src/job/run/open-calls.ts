@@ -9,6 +9,7 @@ import type { SharedQuota } from '../../limiter/rules/shared/shared-quota.ts';
 import { AUTO_BOUNDS } from '../../pool/adaptive-concurrency.ts';
 import { CallPool } from '../../pool/call-pool.ts';
 import type { CallSize, MayCall } from '../../pool/call-pool-options.ts';
+import type { OpenPromises } from '../../pool/open-promises.ts';
 import type { Notices } from '../progress/notices.ts';
 import type { CallBudget } from './call-budget.ts';
 import type { Counters } from './counters.ts';
@@ -43,6 +44,8 @@ interface CallsOptions {
   readonly notices: Notices;
   /** Whether a call may be sent as far as the ledger is concerned; a promise: ask again then. @throws StorageError */
   readonly mayCall: () => true | Promise<void>;
+  /** See `CallPoolOptions`. */
+  readonly promises?: OpenPromises;
   /** Whether the service has answered an earlier run of this job. */
   readonly hasAnswered: boolean;
   /** Every lookup has failed in an earlier run. */
@@ -58,7 +61,7 @@ interface CallsOptions {
 }
 
 /** The counters of a run; with providers also the counters of one of them. */
-export type CallCounters = Pick<Counters, 'throttled' | 'sent' | 'answered' | 'retrying' | 'wentDown' | 'cameBack'>;
+export type CallCounters = Pick<Counters, 'throttled' | 'sent' | 'rejoined' | 'answered' | 'retrying' | 'wentDown' | 'cameBack'>;
 
 /** A quota, and the calls that are counted against it. */
 export interface ChannelOptions {
@@ -154,6 +157,7 @@ function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnecti
     mayCall,
     renewKey: (version) => renewKey(access.apiKey, version, notices),
     limitReached: (call) => budget.reached(call),
+    ...(options.promises === undefined ? {} : { promises: options.promises }),
     hasAnswered: options.hasAnswered,
     isRetryRun: options.isRetry,
     unfitIsAnswer: options.unfitIsAnswer,
@@ -161,6 +165,7 @@ function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnecti
     maxOutageMs: limits.maxOutageMs,
     events: {
       sent: (call) => counters.sent(call),
+      rejoined: (call, charged) => counters.rejoined(call, charged),
       answered: (call, result) => {
         counters.answered(call, result);
         if (result.meta.isSample === true) onSampleData();

@@ -40,7 +40,7 @@ export function openCounters(
     // Calls and credits that the last run had claimed, and may have spent before it was killed.
     uncounted: {
       calls: Math.max(0, checkpoint.callsAtMost - counters.allCalls),
-      credits: Math.max(0, checkpoint.creditsAtMost - counters.credits),
+      credits: Math.max(0, checkpoint.creditsAtMost - counters.creditsAtMost),
     },
     record: destination.saveCheckpoint === null ? null : saveTotals,
   });

@@ -7,6 +7,7 @@ import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { spentText, withSpent } from '../../checkpoint/spent-totals.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { readRecords } from '../../formats/read-records.ts';
+import { OpenPromises } from '../../pool/open-promises.ts';
 import { loadKeys } from '../../processor/load-keys.ts';
 import { answersPending, openSteps, stopSteps, type Steps } from '../../processor/open-steps.ts';
 import { RecordProcessor } from '../../processor/process-record.ts';
@@ -115,6 +116,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
         isRetry: retry !== null,
         isTrustedElsewhere: options.isTrustedElsewhere,
         abort: signals.abort,
+        promises: new OpenPromises(),
         onSettled: () => loop.flushIfIdle(),
         saveTotals: () => saved.saveTotals(),
       }),

@@ -90,7 +90,7 @@ function ownSetup(provider: JobProvider, run: RunOfProviders): OwnSetup {
     counters,
     uncounted: {
       calls: Math.max(0, state.callsAtMost - counters.allCalls),
-      credits: Math.max(0, state.creditsAtMost - counters.credits),
+      credits: Math.max(0, state.creditsAtMost - counters.creditsAtMost),
     },
     record: saveTotals,
   });
@@ -152,6 +152,10 @@ function both(run: Counters, own: Counters, watch: ShapeWatch): CallCounters {
     sent: (call) => {
       run.sent(call);
       own.sent(call);
+    },
+    rejoined: (call, charged) => {
+      run.rejoined(call, charged);
+      own.rejoined(call, charged);
     },
     answered: (call, result) => {
       run.answered(call, result);

@@ -7,6 +7,7 @@ import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts'
 import type { RunLedger } from '../../ledger/run-ledger.ts';
 import type { SavedQuota } from '../../limiter/saved-quota.ts';
 import { MissQuarantine } from '../../lookup/miss-quarantine.ts';
+import type { OpenPromises } from '../../pool/open-promises.ts';
 import type { StepProvider, Steps } from '../../processor/open-steps.ts';
 import type { LookupScopes } from '../../processor/scopes.ts';
 import { idempotencyKey, keySeed } from '../lifecycle/idempotency-keys.ts';
@@ -62,6 +63,7 @@ export interface RunContext {
   readonly isRetry: boolean;
   readonly isTrustedElsewhere: TrustedElsewhere | null;
   readonly abort: AbortSignal;
+  readonly promises: OpenPromises;
   /** A lookup was settled: requests that are not full may have to go now. */
   readonly onSettled: () => void;
   /** Writes a checkpoint with the totals of now. */
@@ -117,6 +119,7 @@ export class RunProvider {
       notices,
       // A shared ledger forbids new calls while it cannot be reached.
       mayCall: () => shared.ledger.mayCall(),
+      promises: shared.promises,
       // Faults of a service that has answered this job before are outages, not a wrong address.
       hasAnswered: known.answered,
       isRetry: shared.isRetry,

@@ -96,7 +96,7 @@ export class RunProviders {
   }
 
   /** The credits of the providers that the job names. */
-  get spending(): Readonly<Record<string, Pick<Counters, 'credits' | 'creditsBy'>>> {
+  get spending(): Readonly<Record<string, Pick<Counters, 'credits' | 'creditsBy' | 'promised'>>> {
     return Object.fromEntries(this.#named.map(({ name, counters }) => [name, counters]));
   }
 

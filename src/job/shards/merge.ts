@@ -13,6 +13,7 @@ import { PERIODS_MS } from '../../util/periods.ts';
 import type { JobPaths } from '../lifecycle/paths.ts';
 import { newCheckpoint } from '../lifecycle/new-checkpoint.ts';
 import { addNotableCalls, NO_NOTABLE_CALLS } from '../../checkpoint/notable-calls.ts';
+import { joinPromised } from '../../checkpoint/promised-totals.ts';
 import { addRunLogs, NO_RUNS } from '../../checkpoint/run-log.ts';
 import { addWaits } from '../../checkpoint/wait-log.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
@@ -110,6 +111,14 @@ function addTotals(shards: readonly RunTotals[], before: RunTotals | undefined, 
     waits: addWaits(all.map(({ waits }) => waits)),
     beyondPlan: sum(({ beyondPlan }) => beyondPlan),
     credits: sum(({ credits }) => credits),
+    ...(all.some(({ promised }) => promised !== undefined)
+      ? {
+          promised: joinPromised(
+            all.map(({ promised }) => promised),
+            (one, other) => one + other,
+          ),
+        }
+      : {}),
     ...addRequests(all),
     ...(all.some(({ isSample }) => isSample === true) ? { isSample: true as const } : {}),
     latency: addCounts(all.map(({ latency }) => latency)),

@@ -4,7 +4,7 @@ import type { CallOptions } from '../../client/attempt-client.ts';
 import type { Answer, QuotaReader } from '../../client/answer.ts';
 import { ASK_AGAIN_MS, formOf404, retryAfter, type ClassifyOptions, type Unsuccessful } from '../../client/classify.ts';
 import { oneLine } from '../../client/problem.ts';
-import type { LookupOptions, PendingAnswer } from '../../client/provider-client.ts';
+import { TICKET_LOST, type LookupOptions, type PendingAnswer } from '../../client/provider-client.ts';
 import type { Redactor } from '../../client/redactor.ts';
 import type { RotatingKey } from '../../client/rotating-key.ts';
 import type { Transport } from '../../client/transport.ts';
@@ -343,7 +343,7 @@ function ofPoll<J extends Exclude<Judgement, { kind: 'pending' }>>(judgement: J,
   if (judgement.kind === 'miss') return { kind: 'miss', meta: judgement.meta };
   if (!hasOwnRequest) return judgement;
   if (judgement.kind === 'wrong_address' && judgement.meta.status === 404)
-    return { kind: 'rejected', code: 'ticket_lost', detail: judgement.detail, meta: judgement.meta };
+    return { kind: 'rejected', code: TICKET_LOST, detail: judgement.detail, meta: judgement.meta };
   if (judgement.kind === 'retryable' && judgement.code === 'http_204') return { kind: 'miss', meta: judgement.meta };
   return judgement;
 }

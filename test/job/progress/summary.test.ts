@@ -74,6 +74,12 @@ To ask again for the failed ones, and for nothing else: millrace retry, with the
     expect(text).toMatch(/^records +0$/m);
   });
 
+  it('says that credits are "at least" while promised answers are open', () => {
+    expect(summaryTable({ ...FULL, creditsAtLeast: 9_999 }, PATHS)).toMatch(/^credits +9,999  at least: promised answers are still open$/m);
+    const cost = { amount: 12, currency: 'EUR' };
+    expect(summaryTable({ ...FULL, creditsAtLeast: 9_999, cost }, PATHS)).toMatch(/ {2}at least: promised answers are still open; about /);
+  });
+
   it('names no files for rows that went to standard output', () => {
     expect(summaryTable(FULL, null)).not.toMatch(/Result:|Report:|Errors:/);
   });

@@ -32,7 +32,12 @@ describe('a call budget', () => {
 
   it('permits nothing once all calls are sent or all credits may be spent', () => {
     expect(budgetOf({ calls: 5, sent: 5 }).ask(ONE)).toBe('never');
-    expect(budgetOf({ credits: 10, charged: 6, lost: 4 }).ask(ONE)).toBe('never');
+    expect(budgetOf({ credits: 10, charged: 6, lost: 4 }).ask(ONE)).toBe('spent');
+  });
+
+  it('permits a poll whatever the credits are, because they are reserved, and none over the limit of calls', () => {
+    expect(budgetOf({ credits: 10, charged: 12 }).ask({ ...ONE, isPoll: true })).toBe(true);
+    expect(budgetOf({ calls: 5, sent: 5 }).ask({ ...ONE, isPoll: true })).toBe('never');
   });
 });
 
@@ -60,7 +65,7 @@ describe('the error of a used-up call budget', () => {
     expect(budgetOf({ credits: 500, charged: 490, lost: 4, uncounted: { calls: 0, credits: 6 } }).reached(ONE)).toMatchObject({
       message:
         'limits.maxCredits is reached: 500 of 500 credits are spent, 10 of them perhaps, ' +
-        'by answers that never arrived or name no credits',
+        'by answers that never arrived, name no credits or are still to come',
     });
   });
 

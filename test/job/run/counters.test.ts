@@ -142,6 +142,40 @@ describe('Counters', () => {
     ]).toEqual([1, 1, 9, 10, 12, 12, 0]);
   });
 
+  it('reserve what a promised answer may cost until it comes, over resumes, and what a lost ticket may have cost for good', () => {
+    const each = { enrich: 3 };
+    const one = { step: 'enrich', keys: 1, origin: null, attempt: 1, slowestMs: 0 } as const;
+    const poll = { ...one, isPoll: true } as const;
+    const meta = { status: 202, headers: {}, quota: null, requestId: null, credits: 0, latencyMs: 5 } as const;
+    const promise = (credits: number) => ({ kind: 'pending', ticket: 't', afterMs: 1, longestMs: 9, meta: { ...meta, credits } }) as const;
+    const lost = { kind: 'rejected', code: 'ticket_lost', detail: '', meta: { ...meta, status: 404 } } as const;
+    const first = new Counters(null, () => 0, null, each);
+    for (const credits of [0, 1, 0]) {
+      first.sent(one);
+      first.answered(one, promise(credits));
+    }
+    expect([first.credits, first.creditsAtMost]).toEqual([1, 9]);
+    first.sent(poll);
+    expect([first.costAtMost(poll), first.creditsAtMost]).toEqual([0, 9]);
+    first.answered(poll, answerOf({ status: 500 }));
+    expect(first.creditsAtMost).toBe(9);
+    const saved = JSON.parse(JSON.stringify(first.totals(LOOKUPS))) as ReturnType<Counters['totals']>;
+    const next = new Counters(saved, () => 0, null, each);
+    expect(next.creditsAtMost).toBe(9);
+    next.rejoined(one, 0);
+    next.rejoined(one, 1);
+    expect(next.creditsAtMost).toBe(9);
+    next.answered(poll, answerOf({ status: 200, credits: 2 }));
+    next.answered({ ...poll, charged: 1 }, { kind: 'miss', meta: { ...meta, status: 200 } });
+    expect([next.credits, next.creditsAtMost]).toEqual([3, 6]);
+    next.rejoined(one, 0);
+    next.answered(poll, lost);
+    expect([next.credits, next.creditsAtMost]).toEqual([3, 6]);
+    // A promise to another job's run is reserved by the run that asks for its answer.
+    next.rejoined(one, 0);
+    expect(next.creditsAtMost).toBe(9);
+  });
+
   it('count a call without an answer as charged, and a refused one as free', () => {
     const counters = new Counters(null, () => 0);
     const one = { step: 'enrich', keys: 1, origin: null, attempt: 1, slowestMs: 0 } as const;

@@ -92,9 +92,12 @@ const CAUSES: Readonly<Record<PauseCause, string>> = {
 };
 
 export function costTable({ report }: PageData): string {
-  const { credits, cost, calls, lookups, duplicateLookups, retries, throttled, verifyRequests, previous } = report;
+  const { credits, creditsAtLeast, cost, calls, lookups, duplicateLookups, retries, throttled, verifyRequests, previous } = report;
   const rows = [
     ['Credits, as the service says', figure('credits', count(credits))],
+    ...(creditsAtLeast === undefined
+      ? []
+      : [['at least, because promised answers are still open', figure('creditsAtLeast', count(creditsAtLeast))]]),
     ...(cost === undefined ? [] : [['in money, about', figure('cost.amount', moneyText(cost))]]),
     ...(previous === null ? [] : [['Credits of the last run', figure('previous.credits', count(previous.credits))]]),
     ['Requests', count(sumOf(calls))],

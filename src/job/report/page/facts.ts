@@ -20,7 +20,7 @@ const TITLES = { people: 'People', companies: 'Companies' } as const;
 
 /** The figures that tell whether the night was good, each beside the last run. */
 export function tiles({ report }: PageData): string {
-  const { records, deliverableRate, recordsPerSecond, credits, cost, previous } = report;
+  const { records, deliverableRate, recordsPerSecond, credits, creditsAtLeast, cost, previous } = report;
   const all: Tile[] = [
     {
       name: 'Records',
@@ -37,7 +37,7 @@ export function tiles({ report }: PageData): string {
       more: before(previous, ({ records }) => count(records.failed)),
     },
     {
-      name: 'Credits',
+      name: creditsAtLeast === undefined ? 'Credits' : 'Credits at least',
       value: inline('credits', count(credits)),
       more: cost === undefined ? before(previous, ({ credits }) => count(credits)) : `about ${moneyText(cost)}`,
     },

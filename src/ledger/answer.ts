@@ -29,6 +29,11 @@ export function hasTicket(text: string): boolean {
   return typeof (JSON.parse(text) as readonly unknown[])[3] === 'string';
 }
 
+/** An open lookup with this note; null without one. */
+export function asking(note: string | null): LedgerAnswer | null {
+  return note === null ? null : { kind: 'asking', text: note };
+}
+
 /** The note of an answer that is open, or failed while it was; null without one. */
 export function noteOf(answer: LedgerAnswer): string | null {
   if (answer.kind === 'asking') return answer.text;

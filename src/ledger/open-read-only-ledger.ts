@@ -1,8 +1,10 @@
 import { statSync } from 'node:fs';
 import type { LedgerLocation } from '../definition/ledger-location.ts';
+import { asking } from './answer.ts';
 import { Ledger } from './ledger.ts';
 import { openRunLedger, type RunLedgerOptions } from './open-run-ledger.ts';
 import type { ReadOnlyLedger } from './read-only-ledger.ts';
+import type { RunLedger } from './run-ledger.ts';
 
 /** Opens a ledger for reading; null when it does not exist. @param place for S3 and Redis, `path` is a file that ends with the command */
 export async function openReadOnlyLedger(place: LedgerLocation, options: RunLedgerOptions): Promise<ReadOnlyLedger | null> {
@@ -12,7 +14,7 @@ export async function openReadOnlyLedger(place: LedgerLocation, options: RunLedg
       const ledger = Ledger.open({ ...options, path: place.path, readOnly: true });
       return {
         scope: (...names) => ledger.scope(...names),
-        look: (scope, key) => ledger.look(scope, key),
+        look: (scope, key) => ledger.look(scope, key) ?? asking(ledger.promised(scope, key)),
         fetch: null,
         close: async () => ledger.close(),
       };
@@ -21,7 +23,7 @@ export async function openReadOnlyLedger(place: LedgerLocation, options: RunLedg
       const ledger = await openRunLedger(place, options);
       return {
         scope: (...names) => ledger.scope(...names),
-        look: (scope, key) => ledger.get(scope, key),
+        look: (scope, key) => ledger.get(scope, key) ?? asking(promisedIn(ledger, scope, key)),
         fetch: null,
         close: () => ledger.close(),
       };
@@ -33,4 +35,13 @@ export async function openReadOnlyLedger(place: LedgerLocation, options: RunLedg
     default:
       return place satisfies never;
   }
+}
+
+/** The note of a promise to another run; null without one. A ledger in S3 has no claims, so that asking changes nothing. */
+function promisedIn(ledger: RunLedger, scope: number, key: string): string | null {
+  let note: string | null = null;
+  ledger.ask(scope, key, (_answer, _seed, promised = null) => {
+    note = promised;
+  });
+  return note;
 }

@@ -93,9 +93,11 @@ test('plan says that a run would end at a limit that is reached, and what the ru
     const { stdout } = await folder.run(['plan', ...job, ...more]);
     return stdout.slice(stdout.indexOf('millrace run')).trimEnd();
   };
-  expect(await said()).toMatch(/would start$/);
+  expect(await said()).toMatch(/would start, and end with 77: limits.maxCalls leaves 5 requests of \d+ that are needed$/);
   for (let run = 0; run < 2; run++)
     expect(await folder.run(['run', ...job])).toMatchObject({ code: 77, stderr: expect.stringContaining(reached) });
   expect(await said()).toMatch(new RegExp(`would end with 77: ${reached}$`));
-  expect(JSON.parse((await folder.run(['plan', ...job, '--json'])).stdout)).toMatchObject({ ends: { exitCode: 77, reason: reached } });
+  expect(JSON.parse((await folder.run(['plan', ...job, '--json'])).stdout)).toMatchObject({
+    ends: { exitCode: 77, code: 'max_calls', reason: reached, chance: 'certain', when: 'at_once' },
+  });
 });

@@ -20,6 +20,8 @@ export interface ProvidersForecast {
   readonly orders: Readonly<Partial<Record<Step, OrderForecast>>>;
   /** At most, over all providers. */
   readonly requests: Readonly<Record<Step | 'total', number>>;
+  /** At least, over all providers. */
+  readonly polls: number;
   readonly credits: CreditForecast;
   /** The times of the slowest provider: all are asked at the same time. */
   readonly times: PlanTimes;
@@ -58,6 +60,7 @@ export async function forecastProviders(
     providers: Object.fromEntries(forecasts),
     orders,
     requests: { ...requests, total: Object.values(requests).reduce((sum, count) => sum + count, 0) },
+    polls: all.reduce((sum, { polls = 0 }) => sum + polls, 0),
     credits: {
       ...credits,
       // Each provider has its own.

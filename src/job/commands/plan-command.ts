@@ -17,6 +17,7 @@ import { forecastProviders, type ProvidersForecast } from './forecast-providers.
 import { creditsText, forecastCredits, ledgerMatchRates, type CreditForecast } from './plan-credits.ts';
 import { KeySet } from './key-set.ts';
 import { PlanCounting } from './plan-counting.ts';
+import { laterEnd, neededOfProviders, neededOfService } from './plan-limits.ts';
 import { earlyEnd, type EarlyEnd } from './plan-stops.ts';
 import { providerPlanLines } from './plan-provider-text.ts';
 import { paidLookups, requestsOf } from './plan-counts.ts';
@@ -57,13 +58,17 @@ interface RunForecast {
   readonly surplus: { readonly records: number; readonly file: string; readonly line: number } | null;
   /** Records whose address cell holds more than an address, as in `mailto:` or `Jo <...>`. */
   readonly cleaned: number;
-  readonly lookups: { readonly unique: number; readonly fromLedger: number };
+  /** `promised`: lookups whose answer a provider has promised, so that they are only polled. Left out without any. */
+  readonly lookups: { readonly unique: number; readonly fromLedger: number; readonly promised?: number };
+  /** Without polls. */
   readonly requests: Readonly<Record<Step | 'total', number>>;
+  /** Requests for answers that come later, at least. Left out where all answers come at once. */
+  readonly polls?: number;
   readonly credits: CreditForecast;
   readonly rpm: number | null;
   readonly seconds: PlanTimes['seconds'];
   readonly secondsWithBurst: PlanTimes['secondsWithBurst'];
-  /** The reason why a run would end before its first request; left out without one. */
+  /** The limit or quota that would end a run early; left out where none would. */
   readonly ends?: EarlyEnd;
   /** Whether a run would have an API key. */
   readonly apiKey: ApiKeyState['state'];
@@ -137,11 +142,29 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
     const rpm = ownRpm(pace, start.checkpoint);
     const counts = finished ? {} : counting.counts;
     const forecast = service !== null ? null : await forecastProviders(job, start.checkpoint, counts, options.matchRate);
-    const { unique, fromLedger } = counting;
+    const { unique, fromLedger, promised } = counting;
+    const polls = forecast?.polls ?? 0;
     const paid = paidLookups(counts);
     const requests = forecast?.requests ?? requestsOf(paid, start.checkpoint.totals.verifyRequests ?? null);
-    const asked = service !== null ? null : firstAsked(job, requests);
-    const ends = requests.total === 0 ? null : earlyEnd(job, start.checkpoint, asked, Date.now());
+    const asked = forecast === null ? null : firstAsked(job, forecast);
+    const credits = finished
+      ? NO_CREDITS
+      : (forecast?.credits ??
+        forecastCredits(
+          paid,
+          options.matchRate === null && ledger !== null ? await ledgerMatchRates(job, origin) : {},
+          options.matchRate,
+          service?.creditPrice ?? null,
+        ));
+    const needed =
+      forecast === null
+        ? neededOfService(job, start.checkpoint, {
+            // Verdicts on addresses that enrich has yet to find are an estimate.
+            calls: { atMost: requests.total, expected: paid.verifyFound === 0 ? requests.total : null },
+            credits,
+          })
+        : neededOfProviders(job, start.checkpoint, forecast.providers);
+    const ends = requests.total + polls === 0 ? null : (earlyEnd(job, start.checkpoint, asked, Date.now()) ?? laterEnd(needed));
     return {
       job: job.name,
       shard: shard === null ? null : shardName(shard),
@@ -155,18 +178,10 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
       invalid: counting.invalid,
       surplus: surplusOf(counting, manifest),
       cleaned: counting.cleaned,
-      lookups: { unique, fromLedger },
+      lookups: { unique, fromLedger, ...(promised === 0 ? {} : { promised }) },
       requests,
-      credits: finished
-        ? NO_CREDITS
-        : forecast !== null
-          ? forecast.credits
-          : forecastCredits(
-              paid,
-              options.matchRate === null && ledger !== null ? await ledgerMatchRates(job, origin) : {},
-              options.matchRate,
-              service?.creditPrice ?? null,
-            ),
+      ...(polls === 0 ? {} : { polls }),
+      credits,
       rpm,
       ...(forecast?.times ??
         planTimes(requests.total, rpm, start.checkpoint.shard === null || pace.isShared, ownWindows(pace, start.checkpoint))),
@@ -210,19 +225,25 @@ async function howItWouldStart(
 }
 
 /** The first provider of each step that has something to ask. */
-function firstAsked({ waterfalls, steps }: CompiledJob, requests: RunForecast['requests']): readonly string[] {
-  return steps.flatMap((step) => (requests[step] > 0 ? (waterfalls[step]?.from.slice(0, 1) ?? []) : []));
+function firstAsked({ waterfalls, steps }: CompiledJob, { requests, providers }: ProvidersForecast): readonly string[] {
+  return steps.flatMap((step) => {
+    const first = waterfalls[step]?.from.slice(0, 1) ?? [];
+    const polls = first.reduce((sum, name) => sum + (providers[name]?.steps[step]?.polls ?? 0), 0);
+    return requests[step] + polls > 0 ? first : [];
+  });
 }
 
 function describeStart({ start, heldBy, ends }: RunForecast): string {
   if (heldBy !== null)
     return `would wait: process ${heldBy.pid} on ${printable(heldBy.host)} has been running this job since ${heldBy.since}`;
-  if (ends !== undefined) return `would end with ${ends.exitCode}: ${printable(ends.reason)}`;
+  if (ends?.when === 'at_once') return `would end with ${ends.exitCode}: ${printable(ends.reason)}`;
+  const end =
+    ends === undefined ? '' : `, and ${ends.chance === 'possible' ? 'may ' : ''}end with ${ends.exitCode}: ${printable(ends.reason)}`;
   return start === 'finished'
     ? 'has nothing to do: the job is finished'
     : start === 'resume'
-      ? 'would resume where it stopped'
-      : 'would start';
+      ? `would resume where it stopped${end}`
+      : `would start${end}`;
 }
 
 function describe(
@@ -259,7 +280,13 @@ function describe(
         ]),
     ['unique lookups', `${atMost}${count(lookups.unique)}`],
     ['already in the ledger', count(lookups.fromLedger)],
+    ...(lookups.promised === undefined
+      ? []
+      : [['already promised', `${count(lookups.promised)}: they are asked about, and not paid for again`] satisfies [string, string]]),
     ['requests needed', `${atMost}${count(requests.total)} (${steps.map((step) => `${step} ${count(requests[step])}`).join(', ')})`],
+    ...(plan.polls === undefined
+      ? []
+      : [['polls', `at least ${count(plan.polls)}: one for each answer that comes later`] satisfies [string, string]]),
     ['credits', creditsText(providers === undefined ? plan.credits : { ...plan.credits, from: null }, limits.maxCredits)],
     [
       'time',
@@ -276,8 +303,8 @@ function describe(
 }
 
 /** All providers are asked at the same time. */
-function timeOf({ requests, seconds }: Pick<RunForecast, 'requests' | 'seconds'>): string {
-  if (requests.total === 0) return 'none: nothing is left to ask for';
+function timeOf({ requests, polls = 0, seconds }: Pick<RunForecast, 'requests' | 'polls' | 'seconds'>): string {
+  if (requests.total + polls === 0) return 'none: nothing is left to ask for';
   return seconds === null
     ? 'no limit: as fast as the providers answer'
     : `${duration(seconds * 1_000)}: of the provider that takes longest`;

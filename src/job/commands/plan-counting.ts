@@ -5,7 +5,7 @@
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { InputRecord } from '../../formats/input-record.ts';
-import type { LedgerAnswer } from '../../ledger/answer.ts';
+import { hasTicket, type LedgerAnswer } from '../../ledger/answer.ts';
 import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
 import type { KeysOf, RecordKeys } from '../../processor/lookup-keys.ts';
 import { fill, hasAll, ofOne, type SourcedRecord } from '../../processor/merge-records.ts';
@@ -16,6 +16,13 @@ import { providerScopes } from '../lifecycle/provider-scopes.ts';
 import { readKeptRecord } from './kept-record.ts';
 import type { Seen } from './key-set.ts';
 import { bits, countOpen, countRecord, type Asked, type Places, type PlanCounts } from './plan-counts.ts';
+
+/** A lookup in the ledger. */
+interface Known {
+  readonly answer: LedgerAnswer | null;
+  /** The answer is promised: it is asked for, and not paid for again. */
+  readonly isPromised: boolean;
+}
 
 /** A record after a step, as far as the ledger knows. */
 interface Walked {
@@ -43,6 +50,8 @@ export class PlanCounting {
   cleaned = 0;
   unique = 0;
   fromLedger = 0;
+  /** Lookups whose answer a provider has promised. */
+  promised = 0;
   readonly #job: CompiledJob;
   readonly #keysOf: KeysOf;
   readonly #seen: Seen;
@@ -82,6 +91,7 @@ export class PlanCounting {
         scopes: rule.from.flatMap((name) => scopes.get(name) ?? []),
         known: providers.map(() => 0),
         settling: providers.map(() => 0),
+        promised: providers.map(() => 0),
         open: providers.map(() => new Map()),
         records: new Map(),
       });
@@ -151,10 +161,15 @@ export class PlanCounting {
   /** By step. */
   get counts(): PlanCounts {
     return Object.fromEntries(
-      [...this.#steps].map(([step, { known, settling, open, records }]) => [
+      [...this.#steps].map(([step, { known, settling, promised, open, records }]) => [
         step,
         {
-          places: open.map((buckets, place) => ({ known: known[place] ?? 0, settling: settling[place] ?? 0, open: [...buckets.values()] })),
+          places: open.map((buckets, place) => ({
+            known: known[place] ?? 0,
+            settling: settling[place] ?? 0,
+            promised: promised[place] ?? 0,
+            open: [...buckets.values()],
+          })),
           records: [...records.values()],
         },
       ]),
@@ -184,13 +199,13 @@ export class PlanCounting {
     let settled: Places = 0;
     for (const [place, lookup] of lookups.entries()) {
       if (lookup === null) continue;
-      const answer = this.#look(lookup);
+      const { answer, isPromised } = this.#look(lookup);
       const record = await this.#recordOf(asked, place, answer, needsRecord);
       const settles = answer?.kind === 'suppressed' || (record !== null && this.#settles(asked, record));
       if (answer === null) unknown |= bits(place);
       if (settles) settled |= bits(place);
       if (isOver) continue;
-      const isNew = this.#count(asked, place, lookup, answer, walked.unknown);
+      const isNew = this.#count(asked, place, lookup, { answer, isPromised }, walked.unknown);
       if (isNew && answer !== null && settles) asked.settling[place]! += 1;
       if (answer === null) {
         walked = { ...walked, unknown: walked.unknown | bits(place), isNew: walked.isNew || isNew };
@@ -224,12 +239,15 @@ export class PlanCounting {
   }
 
   /** True the first time that a lookup is counted. */
-  #count(asked: Asked, place: number, { scope, key }: LedgerLookup, answer: LedgerAnswer | null, after: Places): boolean {
+  #count(asked: Asked, place: number, { scope, key }: LedgerLookup, { answer, isPromised }: Known, after: Places): boolean {
     // Without a ledger there are no scopes, and each provider has its own lookups all the same.
     const where = scope < 0 ? asked.rule.from[place] : scope;
     if (!this.#seen.add(`${asked.step} ${where} ${key}`)) return false;
     this.unique++;
-    if (answer === null) countOpen(asked, place, after, null);
+    if (isPromised) {
+      this.promised++;
+      asked.promised[place]! += 1;
+    } else if (answer === null) countOpen(asked, place, after, null);
     else {
       this.fromLedger++;
       asked.known[place]! += 1;
@@ -242,10 +260,10 @@ export class PlanCounting {
     return this.#seen.add(`${step} of ${lookups.map((lookup) => (lookup === null ? '' : `${lookup.scope} ${lookup.key}`)).join('\n')}`);
   }
 
-  #look({ scope, key }: LedgerLookup): LedgerAnswer | null {
+  /** A lookup that a stopped run was asking for has no answer yet. */
+  #look({ scope, key }: LedgerLookup): Known {
     const known = this.#ledger?.look(scope, key) ?? null;
-    // A lookup that a stopped run was asking for has no answer yet.
-    return known?.kind === 'asking' ? null : known;
+    return known?.kind === 'asking' ? { answer: null, isPromised: hasTicket(known.text) } : { answer: known, isPromised: false };
   }
 
   /** The records that the ledger has of a person, by any provider. */
@@ -254,7 +272,7 @@ export class PlanCounting {
     if (asked === undefined) return [];
     const people: Readonly<Record<string, unknown>>[] = [];
     for (const [place, lookup] of (this.#lookups(step, { keys, person: null }) ?? []).entries()) {
-      const person = lookup === null ? null : await this.#recordOf(asked, place, this.#look(lookup), true);
+      const person = lookup === null ? null : await this.#recordOf(asked, place, this.#look(lookup).answer, true);
       if (person !== null) people.push(person);
     }
     return people;

@@ -34,6 +34,8 @@ export interface PlaceCounts {
   readonly known: number;
   /** Known answers that settle their record, of all known answers that could. */
   readonly settling: number;
+  /** Lookups whose answer the provider has promised: they are polled, and not paid for again. */
+  readonly promised: number;
   readonly open: readonly OpenLookups[];
 }
 
@@ -51,6 +53,7 @@ export interface Asked {
   readonly scopes: readonly LookupScopes[];
   readonly known: number[];
   readonly settling: number[];
+  readonly promised: number[];
   readonly open: Map<string, { after: Places; found: Places | null; lookups: number }>[];
   readonly records: Map<string, { unknown: Places; settled: Places; found: Places | null; records: number }>;
 }

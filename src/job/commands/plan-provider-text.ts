@@ -47,8 +47,8 @@ function cellsOf({ matchRate, lookups, requests, credits }: PlaceForecast): stri
   ];
 }
 
-function inWords({ requests, credits, cost, seconds, secondsWithBurst }: ProviderForecast, maxCredits: number | null): string {
-  if (requests.atMost === 0) return 'nothing is left to ask for';
+function inWords({ requests, polls = 0, credits, cost, seconds, secondsWithBurst }: ProviderForecast, maxCredits: number | null): string {
+  if (requests.atMost + polls === 0) return 'nothing is left to ask for';
   const price =
     credits.expected === null
       ? `at most ${count(credits.atMost)} credits`
@@ -60,7 +60,8 @@ function inWords({ requests, credits, cost, seconds, secondsWithBurst }: Provide
         ? duration(seconds * 1_000)
         : `${duration(secondsWithBurst * 1_000)} when its quota is full, else ${duration(seconds * 1_000)}`;
   const stops = maxCredits !== null && (credits.expected ?? credits.atMost) > maxCredits ? `; its maxCredits is ${count(maxCredits)}` : '';
-  return `${price}${cost === null ? '' : `; about ${moneyText(cost)}`}; ${time}${stops}`;
+  const later = polls === 0 ? '' : `; at least ${count(polls)} polls`;
+  return `${price}${cost === null ? '' : `; about ${moneyText(cost)}`}${later}; ${time}${stops}`;
 }
 
 function orderText(step: Step, { given, cheapest, cost, unit, unrated }: OrderForecast): string {

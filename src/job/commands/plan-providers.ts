@@ -8,7 +8,7 @@ import type { OpenLookups, PlaceCounts, Places, PlanCounts } from './plan-counts
 import type { Step } from '../../steps/registry.ts';
 
 /** `atMost`: when no earlier provider settles a record. `expected`: by the match rates, null where one is missing. */
-interface Range {
+export interface Range {
   readonly atMost: number;
   readonly expected: number | null;
 }
@@ -19,8 +19,12 @@ export interface PlaceForecast {
   /** Lookups that are paid for. */
   readonly lookups: Range;
   readonly fromLedger: number;
+  /** Lookups whose answer is promised already. Left out without any. */
+  readonly promised?: number;
   /** With batches: as if each of them were full. */
   readonly requests: Range;
+  /** Requests for answers that come later, at least: one for each lookup that is asked or promised. Left out where answers come at once. */
+  readonly polls?: number;
   /** The share of lookups that match (of verdicts that settle an address), 0 to 1. Null without an answer so far. */
   readonly matchRate: number | null;
   readonly credits: Range;
@@ -29,6 +33,7 @@ export interface PlaceForecast {
 export interface ProviderForecast {
   readonly steps: Readonly<Partial<Record<Step, PlaceForecast>>>;
   readonly requests: Range;
+  readonly polls?: number;
   readonly credits: Range;
   /** `credits.expected` in money; null without a price, or without `expected`. */
   readonly cost: Money | null;
@@ -104,17 +109,27 @@ export function placeForecast(provider: JobProvider, step: Step, place: number, 
   }
   const each = atMost === 0 ? 0 : creditsEach(provider, step, rate);
   const whole = expected === null ? null : Math.round(expected);
+  const polls = pollsOf(provider, step, counts, whole);
   return {
     place: place + 1,
     lookups: { atMost, expected: whole },
     fromLedger: counts.known,
+    ...(counts.promised === 0 ? {} : { promised: counts.promised }),
     requests: { atMost: requestsOf(provider, step, atMost), expected: whole === null ? null : requestsOf(provider, step, whole) },
+    ...(polls === 0 ? {} : { polls }),
     matchRate: rate,
     credits: {
       atMost: atMost * (provider.definition.operations[step]?.creditsAtMost ?? 0),
       expected: expected === null || each === null ? null : Math.round(expected * each),
     },
   };
+}
+
+/** A promise is asked about once at least. @param expected lookups; null where only those that are certainly asked are known */
+function pollsOf({ definition }: JobProvider, step: Step, { promised, open }: PlaceCounts, expected: number | null): number {
+  if ((definition.operations[step]?.poll ?? null) === null) return promised;
+  const certain = open.reduce((sum, { after, found, lookups }) => sum + (after === 0 && found === null ? lookups : 0), 0);
+  return promised + (expected ?? certain);
 }
 
 function requestsOf(provider: JobProvider, step: Step, lookups: number): number {
@@ -140,10 +155,14 @@ export function providerForecast(
   }
   const all = Object.values(steps);
   const credits = sumOf(all.map((one) => one.credits));
-  const requests = Object.fromEntries(Object.entries(steps).map(([step, one]) => [step, one.requests.expected ?? one.requests.atMost]));
+  const requests = Object.fromEntries(
+    Object.entries(steps).map(([step, one]) => [step, (one.requests.expected ?? one.requests.atMost) + (one.polls ?? 0)]),
+  );
+  const polls = all.reduce((sum, one) => sum + (one.polls ?? 0), 0);
   return {
     steps,
     requests: sumOf(all.map((one) => one.requests)),
+    ...(polls === 0 ? {} : { polls }),
     credits,
     cost: provider.creditPrice === null || credits.expected === null ? null : costOf(credits.expected, provider.creditPrice),
     ...timesOf(requests),

@@ -1,10 +1,10 @@
 import { RetryingRedis } from '../../redis/retry.ts';
-import type { LedgerAnswer } from '../answer.ts';
+import { asking, type LedgerAnswer } from '../answer.ts';
 import { Ledger } from '../ledger.ts';
 import type { RunLedgerOptions } from '../open-run-ledger.ts';
 import type { SharedAnswer } from '../options.ts';
 import type { LedgerLookup, ReadOnlyLedger } from '../read-only-ledger.ts';
-import { digestOf, LEDGER_RIGHTS, mayUse, RedisNames, unpackAnswer, type Rights } from './redis-keys.ts';
+import { digestOf, LEDGER_RIGHTS, mayUse, promiseIn, RedisNames, unpackAnswer, type Rights } from './redis-keys.ts';
 
 const MAX_OUTAGE_MS = 30_000;
 const ASKED_AT_ONCE = 512;
@@ -40,7 +40,7 @@ export class RedisReadOnlyLedger implements ReadOnlyLedger {
   }
 
   look(scope: number, key: string): LedgerAnswer | null {
-    return this.#file.get(scope, key);
+    return this.#file.get(scope, key) ?? asking(this.#file.promised(scope, key));
   }
 
   readonly fetch = async (lookups: readonly LedgerLookup[]): Promise<void> => {
@@ -55,11 +55,16 @@ export class RedisReadOnlyLedger implements ReadOnlyLedger {
 
   async #fetchSome(some: readonly LedgerLookup[]): Promise<void> {
     const named = some.map(({ scope, key }) => ({ scope, key, names: this.#scopes.get(scope) ?? (['', '', ''] as const) }));
-    const values = await this.#redis.ask((client) => client.mget(named.map(({ names, key }) => this.#names.answer(digestOf(names, key)))));
+    const digests = named.map(({ names, key }) => digestOf(names, key));
+    const values = await this.#redis.ask((client) =>
+      client.mget(digests.flatMap((digest) => [this.#names.answer(digest), this.#names.claim(digest)])),
+    );
     for (const [i, { scope, key, names }] of named.entries()) {
-      const found = unpackAnswer(values[i] ?? '');
-      if (found === null || found.key !== key || !found.scope.every((part, at) => part === names[at])) continue;
-      if (mayUse(found, this.#rights)) this.#file.adopt({ scope, key, answer: found.answer }, found);
+      const found = unpackAnswer(values[2 * i] ?? '');
+      const open = promiseIn(values[2 * i + 1] ?? '')?.promise ?? null;
+      const isMeant = (one: SharedAnswer): boolean => one.key === key && one.scope.every((part, at) => part === names[at]);
+      if (found !== null && isMeant(found) && mayUse(found, this.#rights)) this.#file.adopt({ scope, key, answer: found.answer }, found);
+      else if (open !== null && isMeant(open)) this.#file.take([open], () => undefined);
     }
   }
 }

@@ -230,7 +230,7 @@ describe('the forecast of a waterfall', () => {
   });
 });
 
-it('a lookup that a stopped run was asking for counts as one to ask, not as an answer of the ledger', async () => {
+it('a lookup that a stopped run was asking for counts as one to ask, and as one to poll where its answer is promised', async () => {
   const job = {
     steps: ['enrich'],
     namesProviders: false,
@@ -239,7 +239,8 @@ it('a lookup that a stopped run was asking for counts as one to ask, not as an a
     options: eachStep(() => ({ by: ['email'], minLikelihood: 0, required: [], when: 'always', patienceMs: 0 })),
   } as unknown as CompiledJob;
   const answers: Record<string, LedgerAnswer> = {
-    'a@example.com': { kind: 'asking', text: '["a",1,1,"ticket"]' },
+    'a@example.com': { kind: 'asking', text: '["a",1,1]' },
+    'p@example.com': { kind: 'asking', text: '["p",1,1,"ticket"]' },
     'b@example.com': { kind: 'miss' },
   };
   const ledger = { scope: () => 1, look: (_scope: number, key: string) => answers[key] ?? null, fetch: null, close: async () => undefined };
@@ -253,5 +254,6 @@ it('a lookup that a stopped run was asking for counts as one to ask, not as an a
     ledger,
   );
   for (const email of Object.keys(answers)) await counting.add(record(email));
-  expect([counting.unique, counting.fromLedger, paidLookups(counting.counts).asked.enrich]).toEqual([2, 1, 1]);
+  expect([counting.unique, counting.fromLedger, counting.promised]).toEqual([3, 1, 1]);
+  expect([paidLookups(counting.counts).asked.enrich, counting.counts.enrich?.places[0]?.promised]).toEqual([1, 1]);
 });

@@ -15,7 +15,17 @@ export const KEYS: Readonly<Record<string, string>> = Object.fromEntries(
   ['MILLRACE', 'MILLRACE_DATA', 'MILLRACE_BATCH', 'MILLRACE_LATE'].map((name) => [`${name}_API_KEY`, API_KEY]),
 );
 
-export const INPUTS = ['people.csv', 'paid.csv', 'verify.csv', 'late.csv', 'halved.csv', 'slow.csv', 'batch.yaml', 'late.yaml'] as const;
+export const INPUTS = [
+  'people.csv',
+  'paid.csv',
+  'verify.csv',
+  'late.csv',
+  'halved.csv',
+  'slow.csv',
+  'usual.csv',
+  'batch.yaml',
+  'late.yaml',
+] as const;
 
 export const outputOf = ({ format = 'csv' }: Pick<GoldenJob, 'format'>): string => `out.${format}`;
 

@@ -57,6 +57,31 @@ const refusingAt =
 const rowsIn = (checkpoint: string): number =>
   checkpoint === '' ? 0 : (JSON.parse(checkpoint) as { mark: { tally: { total: number } } }).mark.tally.total;
 
+/** Lookups of the waterfall that come to the vendor which answers later. */
+const PROMISES = 12;
+
+/**
+ * Some promises name no credits. Once there has been a poll with each ticket, polls are never answered, nor any request after them. Before
+ * that, the answer to each further poll comes still later: so an answer is there at the next poll, however old its promise is by then.
+ */
+function secondPolls(): Fault {
+  const polled = new Set<string>();
+  let isOver = false;
+  return ({ call, body }) => {
+    if (isOver) return 'hold';
+    if (call.includes('POST http://late.golden.example/') && /"email":"[n-z]/.test(body)) {
+      const { email } = JSON.parse(body) as { email: string };
+      return { status: 202, body: { ticket: `ticket-of-${email}` } };
+    }
+    if (!call.includes('GET http://late.golden.example/')) return null;
+    isOver = polled.size === PROMISES;
+    const isFirst = !polled.has(call);
+    polled.add(call);
+    return isOver ? 'hold' : isFirst ? null : { status: 202, body: {} };
+  };
+}
+
+const usual = goldenJob('state-usual', 'usual.csv', ['enrich']);
 const rows = goldenJob('state-rows', 'people.csv', ['enrich', 'company', 'reveal']);
 const all = goldenJob('state-all-steps', 'people.csv', ['enrich', 'verify', 'company', 'reveal']);
 const verify = goldenJob('state-verify', 'verify.csv', ['verify'], { verify: { patienceMs: 604_800_000 } });
@@ -161,6 +186,17 @@ export const GOLDEN_STATES: readonly GoldenState[] = [
     },
     next: [{ args: RETRY, code: 0 }],
   },
+  {
+    name: 'killed-with-named-promises',
+    job: providers,
+    ended: {
+      ...kill,
+      fault: secondPolls(),
+      isDue: ({ held, answers }) => held > 0 && answers.includes('ticket-of-'),
+    },
+    next: FINISHES,
+  },
+  { name: 'finished-with-usual-misses', job: usual, before: [{ args: ['run', '--limit', '2'] }], ended: null, next: FINISHES },
   {
     name: 'killed-with-batches',
     job: batches,

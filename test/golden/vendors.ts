@@ -216,7 +216,9 @@ function lookedUp(asked: Body): { readonly key: string; readonly refusal: Reply 
   } = asked as Readonly<Record<string, string | undefined>>;
   const place = company_domain ?? domain ?? company ?? '';
   const key = email ?? profile ?? phone ?? (name === undefined ? place : `${name} of ${place}`);
-  const word = /^(?:https:.*\/)?(miss|gone|refused|bad)/.exec(key)?.[1];
+  const word = /^(?:https:.*\/)?(miss|gone|refused|bad|nobody)/.exec(key)?.[1];
+  // A miss that names no code, as a gateway's 404 does.
+  if (word === 'nobody') return { key, refusal: { status: 404, body: { message: 'nobody is known' } } };
   if (word === 'miss') return { key, refusal: problem(404, 'no_match') };
   if (word === 'gone') return { key, refusal: problem(451, 'suppressed_person') };
   return { key, refusal: word === undefined ? null : problem(422, 'validation_failed') };

@@ -87,7 +87,7 @@ await describeWith('redis', 'claims in Redis', (facts) => {
     const first = await site.open();
     const tickets = { 'ada@works.example': 'job-1', '+4930123': 'job/ada@works.example', 'bo@works.example': 'job-2' };
     const client = new Redis(uri);
-    onTestFinished(() => void client.disconnect());
+    onTestFinished(() => client.disconnect());
     for (const [key, ticket] of Object.entries(tickets)) {
       expect(await ask(first, key).answered).toBeNull();
       first.put([{ scope: scopeOf(first), key, answer: { kind: 'asking', text: JSON.stringify([key, 1, 1, ticket, START]) } }]);
@@ -114,7 +114,7 @@ await describeWith('redis', 'claims in Redis', (facts) => {
     const uri = await freeDatabase(facts);
     const ledger = await redisSite(uri).open();
     const client = new Redis(uri);
-    onTestFinished(() => void client.disconnect());
+    onTestFinished(() => client.disconnect());
     expect(await ask(ledger, 'k').answered).toBeNull();
     const [claim = ''] = await client.keys('*:c:*');
     const note = '["part",1,1,"ticket",1700000000000]';

@@ -59,8 +59,8 @@ test('jobs lists finished, stopped, running and damaged jobs, the one that was a
     { state: 'unreadable', checkpoint: 'broken.csv.checkpoint.json' },
   ]);
   const table = (await folder.run(['jobs'])).stdout.split('\n');
-  expect(table[0]).toMatch(/^job +state +active +rows +failed +credits +output$/);
-  expect(table[3]).toMatch(/^done +finished +\d+ s ago +3 +0 +2 +deep\/er\/done\.csv$/);
+  expect(table[0]).toMatch(/^job +state +active +rows +people +failed +credits +output$/);
+  expect(table[3]).toMatch(/^done +finished +\d+ s ago +3 +66\.7 % +0 +2 +deep\/er\/done\.csv$/);
   run.kill('SIGKILL');
   await run.ended;
   expect((await folder.run(['jobs', 'nowhere'])).code).toBe(65);

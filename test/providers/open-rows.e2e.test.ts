@@ -128,6 +128,7 @@ test.each(WAYS)(
     begin?.(second);
     expect((await command(folder, 'run')).code).toBe(0);
     expect((await command(folder, 'status')).stdout).toMatch(/^open +\d+ +lack a field/m);
+    expect((await folder.run(['jobs'])).stdout).toMatch(/ failed +open +credits /);
     const before = await reportOf(folder, output);
     const lines = await openLines(folder, output);
     expect(before).toMatchObject({ records: { total: RECORDS, matched: RECORDS, failed: 0 }, open: lines.length });

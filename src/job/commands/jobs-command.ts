@@ -53,9 +53,11 @@ export async function jobsCommand(folder: string, { json, room }: { readonly jso
   return EXIT.ok;
 }
 
-/** The match rate of a kind has a column where a job has the kind. */
+type TableColumn = [name: string, cell: (job: ListedJob) => string];
+
+/** The match rate of a kind has a column where a job has the kind, and open rows where a job has some. */
 function tableOf(jobs: readonly ListedJob[], now: number): string[][] {
-  const columns: readonly (readonly [name: string, cell: (job: ListedJob) => string])[] = [
+  const columns: readonly TableColumn[] = [
     ['job', ({ job }) => job],
     ['state', ({ state, exitCode }) => (state === 'finished' && exitCode !== 0 ? `finished (${exitCode})` : state)],
     ['active', ({ updatedAt }) => (updatedAt === null ? '' : `${duration(Math.max(0, now - Date.parse(updatedAt)))} ago`)],
@@ -63,18 +65,14 @@ function tableOf(jobs: readonly ListedJob[], now: number): string[][] {
     ...rateColumn('people', jobs, ({ peopleMatched }) => peopleMatched),
     ...rateColumn('companies', jobs, ({ companiesMatched }) => companiesMatched),
     ['failed', ({ failed }) => count(failed)],
-    ['open', ({ open }) => count(open)],
+    ...(jobs.some(({ open }) => open > 0) ? [['open', ({ open }) => count(open)] satisfies TableColumn] : []),
     ['credits', ({ credits }) => count(credits)],
     ['output', ({ output }) => output],
   ];
   return [columns.map(([name]) => name), ...jobs.map((job) => columns.map(([, cell]) => cell(job)))];
 }
 
-function rateColumn(
-  name: string,
-  jobs: readonly ListedJob[],
-  rateOf: (job: ListedJob) => number | null,
-): [name: string, cell: (job: ListedJob) => string][] {
+function rateColumn(name: string, jobs: readonly ListedJob[], rateOf: (job: ListedJob) => number | null): TableColumn[] {
   const cell = (job: ListedJob): string => {
     const rate = rateOf(job);
     return rate === null ? '' : percent(rate);

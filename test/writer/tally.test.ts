@@ -120,8 +120,9 @@ describe('Tallying', () => {
         ),
         verdict: fc.option(fc.constantFrom('risky', 'unknown')),
         isOpen: fc.boolean(),
+        isCompany: fc.boolean(),
       })
-      .map(({ outcome, contributions, verdict: said, isOpen }): Parameters<Tallying['add']>[0] => {
+      .map(({ outcome, contributions, verdict: said, isOpen, isCompany }): Parameters<Tallying['add']>[0] => {
         const seen = new Set<string>();
         const own = contributions
           .toSorted((one, other) => (one.step < other.step ? -1 : 1))
@@ -133,6 +134,7 @@ describe('Tallying', () => {
         return {
           ...(said === null ? { ...verdict(''), verify: null } : verdict(said)),
           outcome,
+          isCompany,
           lookups: own.filter(({ kind }) => kind !== 'unavailable').length,
           contributions: own,
           ...(isOpen ? { open: [{ step: 'enrich', key: 'k', missing: ['title'] }] } : {}),

@@ -13,6 +13,7 @@ import { resumeStates, ROW_FILES, sizeOf, type RowFile } from '../../writer/row-
 import type { ResumeState } from '../../storage/storage.ts';
 import { changedSince, freezeJobInput, readsStandardInput, spooledBytes } from './frozen-input.ts';
 import { CHECKPOINT_SUFFIX } from '../../definition/compile-job.ts';
+import { lostAnswers, refuseLostFolder } from './lost-files.ts';
 import { growingFiles, type JobPaths } from './paths.ts';
 import { beforeRetry, firstMark, resumeRetry } from './retry-start.ts';
 import { isSamePlace } from '../../util/files/same-place.ts';
@@ -163,8 +164,12 @@ export async function resume(job: CompiledJob, paths: JobPaths, found: Checkpoin
       hint: `Put the input back as it was to resume. ${FRESH_HINT}`,
     });
   const checkpoint = { ...found, manifest, limit: job.limits.limit };
+  await refuseLostFolder(paths, found);
   const flaw = await unfinishedFlaw(paths, found);
-  if (flaw === null) return { ...go(checkpoint), resumed: true };
+  if (flaw === null) {
+    const lost = await lostAnswers(job, paths, found);
+    return { ...go(checkpoint), resumed: true, ...(lost === null ? {} : { notice: lost }) };
+  }
   const notice = `${flaw}: its rows are written again, ${await fromWhat(job, paths)}`;
   return { ...go({ ...checkpoint, mark: firstMark(found) }), notice };
 }

@@ -17,7 +17,14 @@ const WAIT_MS = 60_000;
 export async function suppressCommand(path: string, batches: AsyncIterable<readonly string[]>): Promise<{ invalid: number }> {
   let store: Store | null = null;
   try {
-    let total: Omit<SuppressCount, 'invalid'> & { invalid: number } = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: 0 };
+    let total: Omit<SuppressCount, 'invalid'> & { invalid: number } = {
+      suppressed: 0,
+      people: 0,
+      signals: 0,
+      deliveries: 0,
+      shared: 0,
+      invalid: 0,
+    };
     for await (const emails of batches) {
       if (store === null) {
         store = openExistingStore(path, WAIT_MS);
@@ -29,6 +36,7 @@ export async function suppressCommand(path: string, batches: AsyncIterable<reado
         people: total.people + found.people,
         signals: total.signals + found.signals,
         deliveries: total.deliveries + found.deliveries,
+        shared: total.shared + found.shared,
         invalid: total.invalid + found.invalid.length,
       };
     }
@@ -37,7 +45,13 @@ export async function suppressCommand(path: string, batches: AsyncIterable<reado
         'millrace: the store is in use: what was erased is out of every answer, and leaves ' +
           'the log file beside the store when the store is closed or written to next.\n',
       );
-    process.stdout.write(`${JSON.stringify(total)}\n`);
+    const { shared, ...counts } = total;
+    if (shared > 0)
+      process.stderr.write(
+        `millrace: ${shared} of the addresses ${shared === 1 ? 'was' : 'were each'} of several people with different names: ` +
+          'all of these people are erased\n',
+      );
+    process.stdout.write(`${JSON.stringify(shared > 0 ? { ...counts, shared } : counts)}\n`);
     return { invalid: total.invalid };
   } catch (error) {
     throw storeFailure(error, path);

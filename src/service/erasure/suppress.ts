@@ -26,6 +26,8 @@ export interface SuppressCount {
   readonly signals: number;
   /** The number of addresses whose delivery events were erased. */
   readonly deliveries: number;
+  /** The number of given addresses that people of different names had: all of them are erased. */
+  readonly shared: number;
   /** The given texts that are not an address. */
   readonly invalid: readonly string[];
 }
@@ -62,7 +64,7 @@ export function eraseAddresses(store: Store, emails: Iterable<string>, log: LogE
   const eraseByDigest = digestSignalEraser(store);
   const atMs = nowMs ?? Math.max(Date.now(), newestResponse(store)());
   const digests = new Map<string, Uint8Array>();
-  const count = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: [] as string[] };
+  const count = { suppressed: 0, people: 0, signals: 0, deliveries: 0, shared: 0, invalid: [] as string[] };
   for (const address of emails) {
     const email = normaliseEmail(address);
     if (email === null) {
@@ -70,7 +72,9 @@ export function eraseAddresses(store: Store, emails: Iterable<string>, log: LogE
       continue;
     }
     if (!digests.has(nameOf(suppressionKey(email))) && !isKnown({ emails: [email] })) count.suppressed++;
-    const { people, signals, deliveries, traces } = erase(find(email));
+    const person = find(email);
+    if (isShared(email, person)) count.shared++;
+    const { people, signals, deliveries, traces } = erase(person);
     count.people += people;
     count.signals += signals;
     count.deliveries += deliveries;
@@ -83,6 +87,15 @@ export function eraseAddresses(store: Store, emails: Iterable<string>, log: LogE
   log([...digests.values()], atMs);
   beginErasure(store, [...digests.values()], atMs);
   return count;
+}
+
+/** Whether two of the people with this address have names without a common word. */
+function isShared(email: string, { rows }: SamePerson): boolean {
+  const names = rows
+    .filter(({ person }) => addressesOf(person).includes(email))
+    .map((row) => row.names.flatMap(words))
+    .filter((name) => name.length > 0);
+  return names.some((one, at) => names.slice(0, at).some((other) => !one.some((word) => other.includes(word))));
 }
 
 function nameOf(digest: Uint8Array): string {

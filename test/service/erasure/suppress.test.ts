@@ -60,6 +60,25 @@ describe('the people of an erasure', () => {
     store.close();
   });
 
+  it('an erasure says that people of different names share the address that was given', async () => {
+    const store = await emptyStore();
+    const home = { personal_emails: ['ours@home.example'] };
+    loadPeople(
+      store,
+      [
+        { id: 'pe_1', name: 'Ann Example', email: 'a@acme.example', ...home },
+        { id: 'pe_2', name: 'Bob Sample', email: 'b@acme.example', ...home },
+        { id: 'pe_3', name: 'Cy Other', email: 'c@acme.example', personal_emails: ['mine@home.example'] },
+        { id: 'pe_4', name: 'Other, Cyrus', email: 'c@works.example', personal_emails: ['mine@home.example'] },
+      ],
+      'crm',
+    );
+    expect(suppress(store, ['mine@home.example'], 7)).toMatchObject({ people: 2, shared: 0 });
+    expect(suppress(store, ['ours@home.example'], 7)).toMatchObject({ people: 2, shared: 1 });
+    expect(['a@acme.example', 'b@acme.example'].map((email) => found(store, email))).toEqual([undefined, undefined]);
+    store.close();
+  });
+
   it('an erasure reaches no colleagues by a shared function address, unless that address was given', async () => {
     const store = await emptyStore();
     loadPeople(

@@ -29,3 +29,14 @@ it('a company has the words of both its names, whichever is a prefix of the othe
     { numRuns: 2_000 },
   );
 });
+
+it('a department or a country with 0 open roles is not hiring, and neither is one of a signal with 0 openings', () => {
+  const hiring = (by_department: object, by_country: object): readonly number[] =>
+    companyTerms({ hiring: { by_department, by_country } }, NO_SIGNALS);
+  expect(hiring({ engineering: 3, sales: 0 }, { DE: 0, FR: 1 })).toEqual(hiring({ engineering: 3 }, { FR: 1 }));
+  expect(hiring({ engineering: 3, sales: 1 }, { FR: 1 })).not.toEqual(hiring({ engineering: 3 }, { FR: 1 }));
+  const signal = { titles: ['Account Executive'], departments: ['sales'], locations: ['DE'] };
+  const ofSignal = (openings: number): readonly number[] => companyTerms({}, { ...NO_SIGNALS, hiring: [{ ...signal, openings }] });
+  expect(ofSignal(0)).toEqual(companyTerms({}, NO_SIGNALS));
+  expect(ofSignal(2).length).toBeGreaterThan(ofSignal(0).length);
+});

@@ -39,7 +39,7 @@ function project(name: string, isolate: boolean, include: readonly string[]): Te
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/services/bundle.ts', 'test/services/services.ts'],
+    globalSetup: ['test/services/folder-in-memory.ts', 'test/services/bundle.ts', 'test/services/services.ts'],
     // Two cores are enough for seven: most of the time of a file is waiting for leases, outages and servers.
     maxWorkers: 7,
     sequence: { sequencer: LongestFirst },

@@ -1,7 +1,6 @@
 /** The meaning of a cell in each format: the key that a record has by it. */
 import { describe, expect, it } from 'vitest';
 import { loadKeys } from '../../src/processor/load-keys.ts';
-import type { RecordKeys } from '../../src/processor/lookup-keys.ts';
 import { parquetFile } from '../formats/parquet/written.ts';
 import { scratchReader } from '../formats/helpers.ts';
 import { compiled, LEAST } from '../definition/support.ts';
@@ -46,7 +45,7 @@ async function keyOf(content: string | Buffer, format: string, country = 'de'): 
   const [record] = await read(content, `in.${format}`, { personColumns: ['phone', 'country'] });
   const keysOf = await loadKeys(job, { columns: [...COLUMNS], files: [] } as never);
   const keys = record === undefined ? 'no_key' : keysOf(record);
-  return typeof keys === 'string' ? null : ((keys as RecordKeys).lookups.enrich?.[0]?.key ?? null);
+  return typeof keys === 'string' ? null : (keys.lookups.enrich?.[0]?.key ?? null);
 }
 
 describe.each(Object.keys(FORMATS))('a cell of %s', (format) => {

@@ -70,7 +70,7 @@ const BODY = ',"body":';
 
 /** A body that is no JSON, as earlier versions wrote it: bare. */
 function earlierText(line: string): unknown {
-  const [head = '', body] = [line.slice(0, line.indexOf(BODY)), line.slice(line.indexOf(BODY) + BODY.length, -1)];
+  const [head, body] = [line.slice(0, line.indexOf(BODY)), line.slice(line.indexOf(BODY) + BODY.length, -1)];
   const kept = parseJson(`${head}}`);
   return isObject(kept) && line.includes(BODY) ? { ...kept, body } : undefined;
 }

@@ -102,9 +102,7 @@ test('more shards than a window permits requests are refused, unless they share 
     ...job,
     namesProviders: true,
     providers: job.providers.map((provider) => ({ ...provider, name: 'slow', ...more })),
-    waterfalls: Object.fromEntries(
-      Object.entries(job.waterfalls).map(([step, rule]) => [step, { ...rule, from: ['slow'] }]),
-    ) as CompiledJob['waterfalls'],
+    waterfalls: Object.fromEntries(Object.entries(job.waterfalls).map(([step, rule]) => [step, { ...rule, from: ['slow'] }])),
   });
   const refusal = (more: Partial<JobProvider>, of: number): unknown => refusalOf(() => refuseUnsharable(withProvider(more), of));
   expect(refusal({ windows: [SECOND, { limit: 600, periodMs: 60_000 }] }, 9)).toMatchObject({

@@ -17,7 +17,7 @@ import { judge, readSaid, type Judgement, type Said } from './judge.ts';
 import type { LookupInput } from './lookup-text.ts';
 import { mapRecord, undecidedRecord, type MappedRecord } from './map-record.ts';
 import { CONTRADICTION, isAboutAnother, matchItems } from './match-items.ts';
-import { evaluate, inWords, NotTaken, Refusal } from './refusal.ts';
+import { evaluate, inWords, laterBatch, NotTaken, Refusal } from './refusal.ts';
 import { storedAnswer, storedMiss } from './stored-answer.ts';
 import type { RequestTemplate } from './request-template.ts';
 import { UnknownTickets } from './unknown-tickets.ts';
@@ -137,9 +137,7 @@ export class OperationClient<T> {
       ({ meta } = 'input' in said ? said.answer : said);
       if (!('input' in said)) return this.#settled(said, exchanged.keyVersion);
       const judgement = await judge(batch.answers, said, exchanged.options, this.#context.watch);
-      // Paid for, and without a ticket: another attempt would pay again.
-      if (judgement.kind === 'pending')
-        throw new Refusal('bad_shape', `operations.${name}.batch: the answer comes later, and only a lookup by itself is asked for again`);
+      if (judgement.kind === 'pending') throw laterBatch(name);
       if (judgement.kind !== 'match' && judgement.kind !== 'undecided') return this.#settled(judgement, exchanged.keyVersion);
       const listed = await evaluate(batch.items, said.input);
       const found = await matchItems(batch, listOf(batch.items, listed), lookups);
@@ -280,7 +278,7 @@ export class OperationClient<T> {
   }
 
   async #item(body: unknown, whole: Said, lookup: LookupInput, options: ClassifyOptions): Promise<CallResult<T>> {
-    const { batch, credits } = this.operation;
+    const { batch, credits, name, poll } = this.operation;
     let { meta } = whole.answer;
     meta = { ...meta, credits: 0 };
     try {
@@ -293,6 +291,7 @@ export class OperationClient<T> {
       if (credits !== null) said = await this.#withCredits(said, credits);
       ({ meta } = said.answer);
       const judgement = await this.#judged(said, { ...options, lookup: true }, text);
+      if (judgement.kind === 'pending' && (poll?.ticket ?? null) !== null) throw laterBatch(name);
       if (judgement.kind === 'pending')
         return { kind: 'retryable', code: 'pending', detail: 'the answer comes later', retryAfterMs: null, meta };
       const result = await this.#taken(judgement, said, lookup, text);

@@ -30,6 +30,11 @@ export class NotTaken extends Refusal {
   }
 }
 
+/** A promise to a request for several lookups, or to one of them. It is paid for, and another request would pay again. */
+export function laterBatch(operation: string): Refusal {
+  return new Refusal('bad_shape', `operations.${operation}.batch: the answer comes later, and only a lookup by itself is asked for again`);
+}
+
 /** Undefined when the mapping finds nothing. @throws Refusal `bad_mapping` */
 export async function evaluate(mapping: Mapping, input: unknown): Promise<unknown> {
   try {

@@ -167,6 +167,19 @@ describe('an item', () => {
     expect(result).toMatchObject({ value: [{}, { value: { stored } }, {}] });
   });
 
+  it('an item with the promise of a later answer fails, because the lookup by itself would be paid again', async () => {
+    const answers = { pending: 'status = 202' };
+    const items = [
+      { who: 0, code: 202, ticket: 't' },
+      { who: 1, code: 200, name: 'B' },
+    ];
+    const later = { kind: 'rejected', code: 'bad_shape', detail: expect.stringContaining('the answer comes later') };
+    const result = await callWith(list(...items), { batch, answers, poll: { ticket: 'body.ticket' } });
+    expect(result).toMatchObject({ kind: 'ok', value: [later, named('B'), null] });
+    // Without a ticket the same request asks again, and pays nothing.
+    expect(await callWith(list(...items), { batch, answers })).toMatchObject({ value: [{ kind: 'retryable' }, named('B'), null] });
+  });
+
   it('belongs to the lookup with its id or its key, in any order and any case', async () => {
     const items = [
       { who: 'C@X.example', code: 200, name: 'C' },

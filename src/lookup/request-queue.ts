@@ -2,6 +2,9 @@ import { LookupQueue, type LookupGroup } from './lookup-queue.ts';
 import type { RequestPace } from './step-context.ts';
 import type { SizeChange } from './request-size.ts';
 
+/** How long lookups wait for a full request, milliseconds, where their order fixes no request. */
+export const LONGEST_FILL_MS = 2_000;
+
 interface RequestQueueOptions {
   /** Lookups in a full request. */
   readonly batch: number;
@@ -17,6 +20,7 @@ interface RequestQueueOptions {
 /**
  * Cuts waiting lookups into requests. Where their order decides the requests and the size changes, nothing is sent until all requests in
  * flight are answered and a checkpoint has the new size. A resume would otherwise fill other requests, under other Idempotency-Keys.
+ * Elsewhere lookups that have waited for `LONGEST_FILL_MS` go as they are, once no request of the step is in flight.
  */
 export class RequestQueue {
   readonly #options: RequestQueueOptions;
@@ -26,6 +30,9 @@ export class RequestQueue {
   #news: SizeChange = null;
   #isKeeping = false;
   #isStopped = false;
+  /** Runs out when lookups have waited long enough for a full request. */
+  #fillTimer: NodeJS.Timeout | null = null;
+  #isOverdue = false;
 
   constructor(options: RequestQueueOptions) {
     this.#options = options;
@@ -95,16 +102,25 @@ export class RequestQueue {
   /** Forgets the waiting lookups. */
   clear(): void {
     this.#lookups = new LookupQueue();
+    this.#endWait();
   }
 
   /** Sends nothing more; the run's last checkpoint has the current size. */
   stop(): void {
     this.#isStopped = true;
+    this.#endWait();
     const isDone = this.#inFlight === 0 && this.size === 0;
     if (this.#news !== null || isDone) this.#options.pace?.note(isDone);
   }
 
   sendNext(): void {
+    if (this.#isOverdue && this.#inFlight === 0) this.#lookups.close();
+    this.#sendAll();
+    if (this.size === 0) this.#endWait();
+    else this.#wait();
+  }
+
+  #sendAll(): void {
     const { batch, pace, send } = this.#options;
     // Without waiting lookups no checkpoint is needed: the run may be ending, and its last checkpoint has the size.
     if (this.#news !== null && this.size > 0) this.#keep();
@@ -113,8 +129,23 @@ export class RequestQueue {
       const { waiting, isClosed } = next;
       const lookups = pace?.sizes.next(waiting, isClosed) ?? (waiting >= batch ? batch : isClosed ? waiting : 0);
       if (lookups === 0) return;
+      this.#endWait();
       send(this.#lookups.take(lookups));
     }
+  }
+
+  #wait(): void {
+    if (this.#options.isOrdered || this.#isStopped || this.#isOverdue) return;
+    this.#fillTimer ??= setTimeout(() => {
+      this.#isOverdue = true;
+      this.sendNext();
+    }, LONGEST_FILL_MS);
+  }
+
+  #endWait(): void {
+    if (this.#fillTimer !== null) clearTimeout(this.#fillTimer);
+    this.#fillTimer = null;
+    this.#isOverdue = false;
   }
 
   #hear(news: SizeChange): void {

@@ -1,8 +1,9 @@
 import * as fc from '../support/fast-check.ts';
-import { expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { LookupGroup } from '../../src/lookup/lookup-queue.ts';
-import { RequestQueue } from '../../src/lookup/request-queue.ts';
+import { LONGEST_FILL_MS, RequestQueue } from '../../src/lookup/request-queue.ts';
 import { RequestSize, type KeptSize } from '../../src/lookup/request-size.ts';
+import { stopTime } from '../limiter/virtual.ts';
 
 const LIMIT_MS = 30_000;
 
@@ -103,4 +104,62 @@ it('a resume sends what was in flight at a kill in the same requests, whatever t
       },
     ),
   );
+});
+
+describe('a request that is not full', () => {
+  afterEach(() => vi.useRealTimers());
+
+  function make(isOrdered: boolean): { readonly queue: RequestQueue; readonly sent: string[] } {
+    stopTime();
+    const sent: string[] = [];
+    const send = ({ keys }: LookupGroup): void => {
+      queue.left();
+      sent.push(keys.join(' '));
+    };
+    const queue = new RequestQueue({ batch: 3, isOrdered, pace: null, send, onKept: () => undefined });
+    return { queue, sent };
+  }
+
+  it('goes 2 s after its first lookup, where order fixes no request, however lookups trickle in', () => {
+    const { queue, sent } = make(false);
+    queue.add('a');
+    vi.advanceTimersByTime(LONGEST_FILL_MS - 1);
+    queue.add('b');
+    expect(sent).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(sent).toEqual(['a b']);
+    queue.ended(2, null);
+    queue.add('c');
+    vi.advanceTimersByTime(LONGEST_FILL_MS);
+    expect(sent).toEqual(['a b', 'c']);
+  });
+
+  it('waits for a request in flight, and for nothing else', () => {
+    const { queue, sent } = make(false);
+    for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
+    vi.advanceTimersByTime(10 * LONGEST_FILL_MS);
+    expect(sent).toEqual(['a b c']);
+    queue.add('e');
+    queue.ended(3, null);
+    queue.sendNext();
+    expect(sent).toEqual(['a b c', 'd e']);
+  });
+
+  it('goes only when it is flushed, where order fixes it', () => {
+    const { queue, sent } = make(true);
+    queue.add('a');
+    vi.advanceTimersByTime(10 * LONGEST_FILL_MS);
+    expect(sent).toEqual([]);
+    queue.flush();
+    expect(sent).toEqual(['a']);
+  });
+
+  it('leaves no timer behind once it is sent, dropped or stopped', () => {
+    for (const end of ['flush', 'clear', 'stop'] as const) {
+      const { queue } = make(false);
+      queue.add('a');
+      queue[end]();
+      expect(vi.getTimerCount()).toBe(0);
+    }
+  });
 });

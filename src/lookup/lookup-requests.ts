@@ -33,6 +33,7 @@ export class LookupRequests<L extends StepLookup, R> {
   /** Requests of the run before. */
   readonly #rejoined = new RejoinedGroups<PartNote, null>();
   #calls = 0;
+  #promisedCalls = 0;
   #isGivenUp = false;
 
   constructor(context: StepContext, form: LookupForm<L, R>, answers: LookupAnswers<L, R>) {
@@ -68,6 +69,11 @@ export class LookupRequests<L extends StepLookup, R> {
   /** Calls that are in flight or waiting, also for a checkpoint. */
   get calls(): number {
     return this.#calls + (this.#queue?.isKeeping === true ? 1 : 0);
+  }
+
+  /** Calls among them whose answers a provider has promised for later. */
+  get promised(): number {
+    return this.#promisedCalls;
   }
 
   /** Lookups waiting for a request to fill up. */
@@ -110,6 +116,7 @@ export class LookupRequests<L extends StepLookup, R> {
     this.polls?.clear();
     this.#rejoined.takeAll();
     this.#calls = 0;
+    this.#promisedCalls = 0;
   }
 
   /** Polls nothing more; the run's last checkpoint has the current size. */
@@ -188,12 +195,26 @@ export class LookupRequests<L extends StepLookup, R> {
     request: Pick<SentRequest, 'keys' | 'origin' | 'idempotencyKey' | 'ticket' | 'promise' | 'send' | 'promised'>,
     settle: (ended: EndedRequest) => void,
   ): void {
-    this.#calls++;
+    const { step } = this.#form;
+    const { pool, onSettled } = this.#context;
     const lateAttempts = this.#queue?.lateAttempts(request.keys) ?? 1;
-    submitRequest(this.#context.pool, { ...request, step: this.#form.step, lateAttempts, limitMs: this.#limitMs }, (ended) => {
-      if (!this.#isGivenUp) this.#calls--;
+    let isPromised = request.ticket !== null;
+    this.#calls++;
+    if (isPromised) this.#promisedCalls++;
+    const promised: SentRequest['promised'] = (...promise) => {
+      request.promised(...promise);
+      if (isPromised || this.#isGivenUp) return;
+      isPromised = true;
+      this.#promisedCalls++;
+      onSettled();
+    };
+    submitRequest(pool, { ...request, step, lateAttempts, limitMs: this.#limitMs, promised }, (ended) => {
+      if (!this.#isGivenUp) {
+        this.#calls--;
+        if (isPromised) this.#promisedCalls--;
+      }
       settle(ended);
-      this.#context.onSettled();
+      onSettled();
     });
   }
 

@@ -35,7 +35,17 @@ export class LookupStep<L extends StepLookup, R> {
 
   /** Calls that are in flight or waiting, answers that are being read, and lookups that wait for other runs. */
   get callsPending(): number {
-    return this.#requests.calls + this.#answers.reading + this.#asking;
+    return this.callsInFlight + this.#asking;
+  }
+
+  /** The same without lookups that wait for other runs: those runs may wait for a partial request of this one. */
+  get callsInFlight(): number {
+    return this.#requests.calls + this.#answers.reading;
+  }
+
+  /** Calls in flight whose answers a provider has promised for later. */
+  get callsPromised(): number {
+    return this.#requests.promised;
   }
 
   /** Whether requests carry several lookups, and their order decides which request a lookup is in. */

@@ -175,9 +175,8 @@ export class MissQuarantine {
   }
 
   /**
-   * The ledger has a match of this service. Then refusals are no reason to doubt it: a repeated list has only those left, because each run
-   * asks them again.
-   * Misses still are, because they would be believed for good.
+   * The ledger has a match of this service, so that refusals no longer cast doubt on it: a run over the same list asks for nothing else.
+   * Misses still do, because the ledger keeps them.
    */
   confirmByLedger(): void {
     if (this.#trusted || this.#isKnownToLedger) return;

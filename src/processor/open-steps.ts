@@ -44,6 +44,9 @@ export interface WatchedStep {
   readonly provider: string;
   readonly step: {
     readonly callsPending: number;
+    /** See `LookupStep`. */
+    readonly callsInFlight: number;
+    readonly callsPromised: number;
     /** Lookups that wait for a request to fill up. */
     readonly lookupsWaiting: number;
     readonly answersPending: LookupsPending | null;
@@ -91,14 +94,16 @@ export function callsPending({ watched }: Steps): number {
   return watched.reduce((sum, { step }) => sum + step.callsPending, 0);
 }
 
-/** Lookups that wait for a request to fill up. */
-export function lookupsWaiting({ watched }: Steps): number {
-  return watched.reduce((sum, { step }) => sum + step.lookupsWaiting, 0);
+/** Calls whose answers providers have promised for later. */
+export function callsPromised({ watched }: Steps): number {
+  return watched.reduce((sum, { step }) => sum + step.callsPromised, 0);
 }
 
-/** Sends what waits, in full requests or not. */
-export function flushSteps({ watched }: Steps): void {
-  for (const { step } of watched) step.flush();
+/** Sends the partial requests of the steps that `isDue` names. Returns whether there were any. */
+export function flushSteps({ watched }: Steps, isDue: (step: WatchedStep['step']) => boolean): boolean {
+  const due = watched.filter(({ step }) => step.lookupsWaiting > 0 && isDue(step));
+  for (const { step } of due) step.flush();
+  return due.length > 0;
 }
 
 /** Parts of requests of the run before that are still incomplete. */

@@ -169,7 +169,7 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
     this.#saidUnstated = true;
     this.#reporter.detail(
       'throttled_unstated',
-      'the service refuses requests and does not say for how long: each time nothing is sent for 5 s at most, then fewer at once',
+      'the service refuses requests without naming a wait. After a refusal nothing is sent for up to 5 s, then fewer requests at once',
     );
   }
 }

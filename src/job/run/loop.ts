@@ -3,7 +3,7 @@ import type { InputRecord } from '../../formats/input-record.ts';
 import type { RunLedger } from '../../ledger/run-ledger.ts';
 import type { CallPool } from '../../pool/call-pool.ts';
 import type { MissQuarantine } from '../../lookup/miss-quarantine.ts';
-import { callsPending, flushSteps, giveUpOnMissing, groupsIncomplete, lookupsWaiting, type Steps } from '../../processor/open-steps.ts';
+import { callsPending, callsPromised, flushSteps, giveUpOnMissing, groupsIncomplete, type Steps } from '../../processor/open-steps.ts';
 import type { RecordProcessor } from '../../processor/process-record.ts';
 import type { RecordResult } from '../../processor/result.ts';
 import { ReorderBuffer } from '../../util/reorder-buffer.ts';
@@ -94,21 +94,34 @@ export class RecordLoop {
   }
 
   /**
-   * Prevents a deadlock: when the reader waits and no call is in flight, nothing else could complete a partial request. Sends such a
-   * request, else releases the quarantine, else gives up waiting for the missing records of a retry. Called when a lookup is settled.
+   * Prevents a deadlock: while the reader waits, nothing else may complete a partial request. Sends such requests, else releases the
+   * quarantine, else gives up waiting for the missing records of a retry. Called when a lookup is settled.
    */
   flushIfIdle(): void {
-    if (this.#isFlushing) return;
+    if (this.#isFlushing || this.#wake === null) return;
     this.#isFlushing = true;
     const { state, steps, quarantine, isServiceInDoubt } = this.#parts;
+    // A full window does not wait for the time at which a 404 is asked about once more.
+    if (!this.#hasReadAll && !state.isStopping) quarantine.askAgainNow();
     // Answers that leave the quarantine may give verify something to ask, and so on, until a call is in flight again.
-    while (this.#wake !== null && !state.isStopping && !isServiceInDoubt() && this.#callsInFlight === 0) {
-      if (lookupsWaiting(steps) > 0) flushSteps(steps);
-      else if (quarantine.size > 0) quarantine.release();
+    while (this.#wake !== null && !state.isStopping && !isServiceInDoubt()) {
+      if (this.#flush()) continue;
+      if (this.#callsInFlight > 0) break;
+      if (quarantine.size > 0) quarantine.release();
       else if (groupsIncomplete(steps) > 0) giveUpOnMissing(steps);
       else break;
     }
     this.#isFlushing = false;
+  }
+
+  /**
+   * Sends partial requests. A full window waits for nothing but the step's own calls. After the last record other calls may still fill the
+   * request, except those that a provider answers later. Returns whether any request was sent.
+   */
+  #flush(): boolean {
+    const { steps } = this.#parts;
+    const isQuiet = this.#callsInFlight === callsPromised(steps);
+    return flushSteps(steps, ({ callsInFlight }) => isQuiet || (!this.#hasReadAll && callsInFlight === 0));
   }
 
   /** Own calls in flight. Lookups of other runs do not count: those runs may wait for a partial request of this one. */
@@ -182,8 +195,6 @@ export class RecordLoop {
   #windowMoves(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
-      // A full window does not wait for the time at which a 404 is asked about once more.
-      if (!this.#hasReadAll) this.#parts.quarantine.askAgainNow();
       this.flushIfIdle();
     });
   }

@@ -71,7 +71,7 @@ export function watchRun(waits: Waits, { channels, joining, claimed, pending, un
         ? null
         : {
             reason: 'no_requests',
-            what: 'a row that needs a request: the ledger answers those being read, or they are invalid',
+            what: 'a row that needs a request: the rows of now have no valid key, are in the ledger, or share a request that is not full',
             untilMs: null,
           },
   ].map((source) => waits.watch(source));

@@ -75,8 +75,8 @@ describe('Notices', () => {
     expect(said).toEqual([
       'info throttled: the service asks to wait 10 s: nothing is sent until then',
       `info throttled: the service refused a request: nothing is sent for 20 s, waiting for ${usedUp.what}`,
-      'detail throttled_unstated: the service refuses requests and does not say for how long: each time nothing is sent for 5 s at most, ' +
-        'then fewer at once',
+      'detail throttled_unstated: the service refuses requests without naming a wait. After a refusal nothing is sent for up to 5 s, ' +
+        'then fewer requests at once',
     ]);
   });
 

@@ -10,7 +10,7 @@ import type { Runner } from './runner.ts';
 const run = promisify(execFile);
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache/millrace-clients/go');
 /** Built packages and tools, for all checkouts of a user. `npm ci` empties node_modules, and building them takes a minute of a core. */
-const BUILDS = join(tmpdir(), `millrace-go-builds-${process.getuid?.() ?? 'all'}`);
+const BUILDS = join(process.env['KEPT_TMPDIR'] ?? tmpdir(), `millrace-go-builds-${process.getuid?.() ?? 'all'}`);
 
 /** The first minor version of Go that has iterators. */
 const LEAST_MINOR = 23;

@@ -3,6 +3,7 @@
  * files, which cost a seventh of their processor time on a disk.
  */
 import { accessSync, constants, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const IN_MEMORY = '/dev/shm';
@@ -15,6 +16,8 @@ export default function makeFolderInMemory(): (() => void) | undefined {
   if (process.env['TMPDIR'] !== undefined || !hasRoom()) return undefined;
   removeLeftOvers();
   const folder = mkdtempSync(join(IN_MEMORY, `millrace-tests-${process.pid}-`));
+  // Caches that the next run needs stay on the disk.
+  process.env['KEPT_TMPDIR'] = tmpdir();
   process.env['TMPDIR'] = folder;
   return () => {
     delete process.env['TMPDIR'];

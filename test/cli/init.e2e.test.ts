@@ -24,7 +24,10 @@ test.each([
   const before = await folder.read(file);
   expect(before).toContain('# A job of Millrace.');
   if (!/[*?[\]{}]/.test(name)) {
-    expect(await folder.run(['run', `./${file}`, '--progress', 'none'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await folder.run(['run', `./${file}`, '--progress', 'none'])).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^warning: sample data: [^\n]*\n$/),
+    });
     expect(await folder.run(['init', name])).toMatchObject({ code: 65, stderr: expect.stringContaining('was left as it is') });
   }
   expect(await folder.read(file)).toBe(before);

@@ -33,7 +33,6 @@ export class LookupRequests<L extends StepLookup, R> {
   /** Requests of the run before. */
   readonly #rejoined = new RejoinedGroups<PartNote, null>();
   #calls = 0;
-  #promisedCalls = 0;
   #isGivenUp = false;
 
   constructor(context: StepContext, form: LookupForm<L, R>, answers: LookupAnswers<L, R>) {
@@ -69,11 +68,6 @@ export class LookupRequests<L extends StepLookup, R> {
   /** Calls that are in flight or waiting, also for a checkpoint. */
   get calls(): number {
     return this.#calls + (this.#queue?.isKeeping === true ? 1 : 0);
-  }
-
-  /** Calls among them whose answers a provider has promised for later. */
-  get promised(): number {
-    return this.#promisedCalls;
   }
 
   /** Lookups waiting for a request to fill up. */
@@ -116,7 +110,6 @@ export class LookupRequests<L extends StepLookup, R> {
     this.polls?.clear();
     this.#rejoined.takeAll();
     this.#calls = 0;
-    this.#promisedCalls = 0;
   }
 
   /** Polls nothing more; the run's last checkpoint has the current size. */
@@ -198,21 +191,9 @@ export class LookupRequests<L extends StepLookup, R> {
     const { step } = this.#form;
     const { pool, onSettled } = this.#context;
     const lateAttempts = this.#queue?.lateAttempts(request.keys) ?? 1;
-    let isPromised = request.ticket !== null;
     this.#calls++;
-    if (isPromised) this.#promisedCalls++;
-    const promised: SentRequest['promised'] = (...promise) => {
-      request.promised(...promise);
-      if (isPromised || this.#isGivenUp) return;
-      isPromised = true;
-      this.#promisedCalls++;
-      onSettled();
-    };
-    submitRequest(pool, { ...request, step, lateAttempts, limitMs: this.#limitMs, promised }, (ended) => {
-      if (!this.#isGivenUp) {
-        this.#calls--;
-        if (isPromised) this.#promisedCalls--;
-      }
+    submitRequest(pool, { ...request, step, lateAttempts, limitMs: this.#limitMs }, (ended) => {
+      if (!this.#isGivenUp) this.#calls--;
       settle(ended);
       onSettled();
     });

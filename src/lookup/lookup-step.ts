@@ -43,11 +43,6 @@ export class LookupStep<L extends StepLookup, R> {
     return this.#requests.calls + this.#answers.reading;
   }
 
-  /** Calls in flight whose answers a provider has promised for later. */
-  get callsPromised(): number {
-    return this.#requests.promised;
-  }
-
   /** Whether requests carry several lookups, and their order decides which request a lookup is in. */
   get isOrdered(): boolean {
     return this.#form.strategy.isOrdered && this.#form.size > 1;

@@ -15,7 +15,7 @@ export interface StepContext {
    * absent or null for this run's own
    */
   readonly idempotencyKey: (body: string, seed?: string | null) => string;
-  /** A lookup was answered, promised for later, or is shared with another run: requests that are not full may have to go now. */
+  /** A lookup was answered, or is shared with another run: requests that are not full may have to go now. */
   readonly onSettled: () => void;
   /** Ends the run: an answer of the ledger could not be delivered. */
   readonly onFatal: (error: unknown) => void;

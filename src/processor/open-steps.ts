@@ -46,7 +46,6 @@ export interface WatchedStep {
     readonly callsPending: number;
     /** See `LookupStep`. */
     readonly callsInFlight: number;
-    readonly callsPromised: number;
     /** Lookups that wait for a request to fill up. */
     readonly lookupsWaiting: number;
     readonly answersPending: LookupsPending | null;
@@ -92,11 +91,6 @@ export function openStep(
 /** Calls that are in flight or waiting, and lookups that wait for other runs. */
 export function callsPending({ watched }: Steps): number {
   return watched.reduce((sum, { step }) => sum + step.callsPending, 0);
-}
-
-/** Calls whose answers providers have promised for later. */
-export function callsPromised({ watched }: Steps): number {
-  return watched.reduce((sum, { step }) => sum + step.callsPromised, 0);
 }
 
 /** Sends the partial requests of the steps that `isDue` names. Returns whether there were any. */

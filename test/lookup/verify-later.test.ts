@@ -33,18 +33,6 @@ describe('a verify request that is answered later', () => {
     expect(bench.kept.flat().map(({ again }) => again)).toEqual([true, true]);
   });
 
-  it('counts as promised from its first ticket to its answer, and other partial requests may go when it comes', () => {
-    const { bench, step, ask } = makeStep({ batch: 2 });
-    for (const address of ['a@example.com', 'b@example.com']) ask(address);
-    expect([step.callsInFlight, step.callsPromised, bench.progress]).toEqual([1, 0, 0]);
-    bench.next().promise('t1');
-    bench.next().promise('t2');
-    expect([step.callsInFlight, step.callsPromised, bench.progress]).toEqual([1, 1, 1]);
-    const call = bench.next();
-    call.settle(verdicts(emailsIn(call.body)));
-    expect([step.callsInFlight, step.callsPromised, bench.progress]).toEqual([0, 0, 2]);
-  });
-
   it('keeps its ticket for a retry when asking for its answer fails in the end: a new request would be paid again', () => {
     const { bench, ask } = makeStep({ batch: 2 });
     const got = [ask('a@example.com'), ask('b@example.com')];

@@ -36,7 +36,9 @@ test.each([
   await Promise.all([writePeople(folder, RECORDS), writeJob(folder, job)]);
   const { code, stderr } = await run(folder, job);
   expect(code).toBe(78);
-  expect(stderr).toMatch(/^millrace: vendor: the last 1\d\d answers were not as .*\.yaml says: .*record\.title.*expected text, got /m);
+  expect(stderr).toMatch(
+    /^millrace: vendor: the last 1\d\d lookups were not answered as .*\.yaml says: .*record\.title.*expected text, got /m,
+  );
   const { outcomes, errors } = (await checkpoint(folder)).mark.tally;
   expect(outcomes.matched).toBe(GOOD);
   expect(errors).toEqual({ 'enrich:bad_shape': outcomes.failed });
@@ -61,7 +63,7 @@ test('answers that are text and no JSON are no outage, are paid for twice at mos
   const { code, stderr } = await run(folder, job);
   expect([code, stderr]).toEqual([
     78,
-    expect.stringMatching(/^millrace: vendor: the last 1\d\d answers were not as .*: the answer is not JSON/m),
+    expect.stringMatching(/^millrace: vendor: the last 1\d\d lookups were not answered as .*: the answer is not JSON/m),
   ]);
   expect((await checkpoint(folder)).mark.tally.outcomes.matched).toBe(GOOD);
   expect(Math.max(...vendor.paidFor.values())).toBeLessThanOrEqual(2);
@@ -83,7 +85,7 @@ test('verdicts that change in batches stop the job after two requests', async ()
   await Promise.all([writePeople(folder, RECORDS), writeJob(folder, job)]);
   const { code, stderr } = await run(folder, job);
   expect(code).toBe(78);
-  expect(stderr).toMatch(/^millrace: vendor: the last 1\d\d answers were not as .*\.yaml says: .*record\.result.*expected text/m);
+  expect(stderr).toMatch(/^millrace: vendor: the last 1\d\d lookups were not answered as .*\.yaml says: .*record\.result.*expected text/m);
   // Four good requests, and no more addresses than make a hundred without a verdict.
   expect(vendor.counts.lookups).toBeLessThanOrEqual(4 * 25 + 100 + 25);
 });

@@ -3,7 +3,7 @@ import type { InputRecord } from '../../formats/input-record.ts';
 import type { RunLedger } from '../../ledger/run-ledger.ts';
 import type { CallPool } from '../../pool/call-pool.ts';
 import type { MissQuarantine } from '../../lookup/miss-quarantine.ts';
-import { callsPending, callsPromised, flushSteps, giveUpOnMissing, groupsIncomplete, type Steps } from '../../processor/open-steps.ts';
+import { callsPending, flushSteps, giveUpOnMissing, groupsIncomplete, type Steps } from '../../processor/open-steps.ts';
 import type { RecordProcessor } from '../../processor/process-record.ts';
 import type { RecordResult } from '../../processor/result.ts';
 import { ReorderBuffer } from '../../util/reorder-buffer.ts';
@@ -116,11 +116,11 @@ export class RecordLoop {
 
   /**
    * Sends partial requests. A full window waits for nothing but the step's own calls. After the last record other calls may still fill the
-   * request, except those that a provider answers later. Returns whether any request was sent.
+   * request, also promised ones: their time must not decide which lookups go together. Returns whether any request was sent.
    */
   #flush(): boolean {
     const { steps } = this.#parts;
-    const isQuiet = this.#callsInFlight === callsPromised(steps);
+    const isQuiet = this.#callsInFlight === 0;
     return flushSteps(steps, ({ callsInFlight }) => isQuiet || (!this.#hasReadAll && callsInFlight === 0));
   }
 

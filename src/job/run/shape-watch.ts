@@ -5,8 +5,10 @@ import { ConfigError } from '../../util/errors.ts';
 
 /** A run stops after this many lookups whose answers are not as the definition says, without a match between them. */
 const CHANGED_AFTER = 100;
-/** Ten answers that are unfit as a whole end a run, however many lookups each was for: fewer may be another server's. */
-const MOST_OF_ONE = CHANGED_AFTER / 10;
+/** One answer that is unfit as a whole ends no run, however many lookups it was for: it may be another server's. */
+const MOST_OF_ONE = CHANGED_AFTER / 2;
+/** The same of one that is no JSON: a gateway may send a few of those in a row. */
+const MOST_OF_ONE_UNREADABLE = CHANGED_AFTER / 10;
 
 /** Codes of lookups of which the definition makes no request. */
 const UNSENT: ReadonlySet<string> = new Set(['bad_mapping', 'bad_request']);
@@ -36,7 +38,7 @@ export class ShapeWatch {
   answered({ keys }: { readonly keys: number }, result: CallAnswer<unknown>): void {
     if (result.kind === 'ok' && Array.isArray(result.value)) {
       for (const item of result.value as readonly BatchItem[]) if (item !== null) this.#count(item, 1);
-    } else this.#count(result, Math.min(keys, MOST_OF_ONE));
+    } else this.#count(result, Math.min(keys, 'code' in result && result.code === 'bad_body' ? MOST_OF_ONE_UNREADABLE : MOST_OF_ONE));
   }
 
   #count(result: CallAnswer<unknown>, lookups: number): void {

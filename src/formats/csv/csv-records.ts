@@ -8,9 +8,11 @@ import type { Encoding, InputManifest, InputRecord, KeyColumn, PersonColumn } fr
 
 /** The reason for a bad record whose cells after the first 4 MiB were not read. */
 export const TOO_LONG = 'longer than 4 MiB';
+/** The reason for a bad record whose quote is still open after 1 MiB, or at the end of the file. */
+export const UNCLOSED = 'a quote is not closed';
 
 const NOT_READABLE = {
-  unclosed: 'a quote is not closed',
+  unclosed: UNCLOSED,
   overlong: TOO_LONG,
 } as const;
 

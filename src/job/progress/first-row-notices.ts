@@ -11,6 +11,8 @@ export interface FirstRowNotices {
   readonly surplus: (row: Row) => void;
   /** A row over 4 MiB: the rest of it is lost. */
   readonly tooLong: (row: Row) => void;
+  /** A quote is still open after 1 MiB: what looks like rows behind it may be the text of one cell. */
+  readonly unclosed: (row: Row) => void;
   /** The row's address was cleaned, because its cell holds more than an address. */
   readonly cleaned: (row: Row) => void;
 }
@@ -37,6 +39,11 @@ export function firstRowNotices({
     tooLong: once(
       'long_row',
       'is longer than 4 MiB: it is invalid (bad_row) and keeps the cells that fit; the others are empty in the output',
+      '',
+    ),
+    unclosed: once(
+      'open_quote',
+      'has a quote that is not closed within 1 MiB: it is invalid (bad_row), and each line after it is read and asked for as a row',
       '',
     ),
     cleaned: once(

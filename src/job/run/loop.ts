@@ -1,4 +1,4 @@
-import { TOO_LONG } from '../../formats/csv/csv-records.ts';
+import { TOO_LONG, UNCLOSED } from '../../formats/csv/csv-records.ts';
 import type { InputRecord } from '../../formats/input-record.ts';
 import type { RunLedger } from '../../ledger/run-ledger.ts';
 import type { CallPool } from '../../pool/call-pool.ts';
@@ -155,6 +155,7 @@ export class RecordLoop {
     this.lastStarted = record.end;
     if (record.surplus) notices.surplus(record);
     if (record.bad === TOO_LONG) notices.tooLong(record);
+    if (record.bad === UNCLOSED) notices.unclosed(record);
     this.#startTimes.started(number, this.#results.released, performance.now());
     let bytes = recordBytes(record);
     this.#windowBytes += bytes;

@@ -20,7 +20,8 @@ export const RUN_FLAG_NOTES: Readonly<Record<string, { expected: string; default
   fresh: {
     expected: 'true or false',
     default: 'false',
-    description: 'Start over instead of resuming; the ledger is kept, so nothing is paid twice.',
+    description:
+      'Start over instead of resuming. Answers in the ledger are used again; failed lookups and unknown verdicts are asked again.',
   },
   date: {
     expected: "a day written YYYY-MM-DD, or the name of a Kubernetes Job that ends in its day or its CronJob's minute",

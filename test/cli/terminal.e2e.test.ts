@@ -18,7 +18,7 @@ async function onTerminal(sizes: string, more: Record<string, string> = {}): Pro
   const { folder, service, args } = await makeWorld(LEADS);
   service.latencyMs = 60;
   const command = [process.execPath, BUNDLE, ...args({ steps: 'enrich', concurrency: '2', progress: 'auto' })];
-  const env = { ...process.env, TERM: 'xterm', NODE_OPTIONS: SEMI_SPACES, MILLRACE_API_KEY: API_KEY, ...more };
+  const env = { ...process.env, CI: '', TERM: 'xterm', NODE_OPTIONS: SEMI_SPACES, MILLRACE_API_KEY: API_KEY, ...more };
   const child = spawn('python3', [DRIVER, sizes, ...command], { cwd: folder.path, env, stdio: ['ignore', 'pipe', 'inherit'] });
   let raw = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (raw += text));

@@ -1,4 +1,5 @@
 /** `millrace run` and `millrace retry`: which kind of run, and who watches it. */
+import { refuseMissingFolder } from '../lifecycle/output-folder.ts';
 import type { CompiledJob, RunOptions } from '../../definition/compiled-job.ts';
 import { EXIT, MillraceError, UsageError, type ExitCode } from '../../util/errors.ts';
 import { otelSettings } from '../../telemetry/otel-environment.ts';
@@ -34,6 +35,7 @@ export interface CommandContext extends RunContext {
 export async function runCommand(job: CompiledJob, options: RunOptions, context: CommandContext): Promise<ExitCode> {
   return watched(job, options, context, (reporter) => {
     if (job.output.uri === '-') return runToStandardOutput(job, options, context, reporter);
+    refuseMissingFolder(job);
     if (options.shard === null)
       return runToFile(job, options, context, reporter, { command: 'run', decide: decideStart, isTrustedElsewhere: null });
     return runShard(job, options.shard, options, context.signals, reporter, (part, decide, isTrustedElsewhere) =>

@@ -3,7 +3,7 @@ import { previewRows } from '../commands/preview.ts';
 import type { Reporter } from './reporter.ts';
 import { ownRpm } from '../shards/shard-job.ts';
 import { paintFor, plain } from './colours.ts';
-import { LiveLines, sizeOf, type Terminal } from './live-lines.ts';
+import { LiveLines, mayRedraw, sizeOf, type Terminal } from './live-lines.ts';
 import { progressLine, progressLines } from './progress-lines.ts';
 import { snapshots } from './snapshot.ts';
 import { summaryTable } from './summary.ts';
@@ -18,7 +18,7 @@ const PLAIN_COLUMNS = 170;
 
 /** A progress bar for people. @param env decides on colours */
 export function barReporter(job: CompiledJob, out: Terminal, env: NodeJS.ProcessEnv): Reporter {
-  const live = out.isTTY === true;
+  const live = mayRedraw(out, env);
   const lines = new LiveLines(out);
   const paint = paintFor(out, env);
   let timer: NodeJS.Timeout | null = null;

@@ -46,6 +46,15 @@ describe('the bar', () => {
   });
   afterEach(() => vi.useRealTimers());
 
+  it.each([[{ TERM: 'dumb' }], [{ CI: 'true' }]])('writes whole lines where %j says that none can be drawn again', (env) => {
+    const reporter = barReporter(job, terminal({ isTTY: true, columns: 80 }), env);
+    reporter.start(running());
+    vi.advanceTimersByTime(20_000);
+    expect(written.length).toBeGreaterThan(1);
+    expect(written.join('')).not.toMatch(/\u001b\[\d*[AJ]|\r/);
+    reporter.stop();
+  });
+
   it.each([20, 40, 80, 200, 0, undefined])('redraws in place and never fills a terminal of %s columns', (columns) => {
     const reporter = barReporter(job, terminal({ isTTY: true, ...(columns === undefined ? {} : { columns }) }), {});
     reporter.start(running());

@@ -148,7 +148,7 @@ export function inputError(error: unknown, uri: string): MillraceError {
       return new StorageError(
         'input_read_failed',
         `Reading ${uri} failed (${said}).`,
-        options('Run the same command again once S3 answers: it resumes. For a server of your own, check AWS_ENDPOINT_URL.'),
+        options(`${waitFor(error)}; then run the same command: it resumes.`),
       );
     case 'credentials':
     case 'region':
@@ -198,11 +198,7 @@ export function objectError(error: unknown, uri: string): Error {
     case 'unsupported':
       return new S3Failure(`S3 refused it (${saidBy(error)})`, 'Check the bucket, AWS_ENDPOINT_URL and AWS_REGION', error);
     case 'passing':
-      return new S3Failure(
-        `S3 did not answer (${saidBy(error)})`,
-        'Wait until S3 answers; for a server of your own, check AWS_ENDPOINT_URL',
-        error,
-      );
+      return new S3Failure(`S3 did not answer (${saidBy(error)})`, waitFor(error), error);
     default:
       return fault satisfies never;
   }
@@ -221,12 +217,19 @@ export function ledgerError(error: unknown, uri: string, what: 'read' | 'written
     changed: 'See what else writes there',
     refused: 'Check the name, the endpoint and the region',
     unsupported: 'Choose another server',
-    passing: 'Wait until S3 answers',
+    passing: waitFor(error),
   };
   return new StorageError('ledger_failed', `The ledger ${uri} could not be ${what} (${saidBy(error)}).`, {
     hint: `${hint[fault]}; then run the same command: the job resumes.`,
     cause: error,
   });
+}
+
+/** The remedy of a fault that passes, without a full stop. */
+function waitFor(error: unknown): string {
+  if ((error as SdkError).name === 'RequestTimeTooSkewed')
+    return "Set this machine's clock: it differs from that of S3 by more than 15 min";
+  return 'Wait until S3 answers; for a server of your own, check AWS_ENDPOINT_URL';
 }
 
 /** Errors of the account or its configuration, whatever the operation was. */

@@ -39,6 +39,8 @@ export interface RunTotals {
   readonly series?: StoredSlots;
   readonly notable?: NotableCalls;
   readonly runs?: RunLog;
+  /** Credits that answers may have cost which did not arrive or cannot be read. Left out where there were none. */
+  readonly creditsLost?: number;
   /** Lookups whose answers were promised for later. Left out where there was none. */
   readonly promised?: PromisedTotals;
   /** The credits by step: only of a provider that a job names. */

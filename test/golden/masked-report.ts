@@ -6,7 +6,7 @@ const VOLATILE = new Set(['startedAt', 'finishedAt', 'endedAt', 'goesOnAt', 'at'
 const MEASURED = new Set(['latencyMs', 'recordsPerSecond']);
 
 /** Keys that reports have had only since the files were recorded. */
-const LATER = new Set(['people', 'companies']);
+const LATER = new Set(['people', 'companies', 'creditsAtLeast']);
 
 /** Lists whose entries depend on the machine's speed: only the keys of an entry are compared. */
 const BY_SPEED = new Set(['slots', 'slowest', 'mostRetried']);

@@ -119,6 +119,6 @@ function leadingErrors({ errors }: Report): string {
 }
 
 function creditsNote({ creditsAtLeast, cost }: Report): string {
-  const open = creditsAtLeast === undefined ? [] : ['at least: promised answers are still open'];
+  const open = creditsAtLeast === undefined ? [] : ['at least: some answers are still to come, or were lost'];
   return [...open, ...(cost === undefined ? [] : [`about ${moneyText(cost)}`])].join('; ');
 }

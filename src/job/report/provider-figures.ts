@@ -33,7 +33,7 @@ export interface ReportedProvider {
   /** Requests by step. */
   readonly calls: Readonly<Record<string, number>>;
   readonly credits: number;
-  /** The same while answers are open whose credits are not named yet: the provider may charge more. Left out otherwise. */
+  /** The same where answers are still to come, did not arrive or cannot be read: the provider may charge more. Left out otherwise. */
   readonly creditsAtLeast?: number;
   /** The credits in money; left out without a price. */
   readonly cost?: Money;
@@ -106,7 +106,7 @@ function figuresOf(
     plan,
     calls,
     credits,
-    ...(isOpen(definition, totals) ? { creditsAtLeast: credits } : {}),
+    ...(isAtLeast(definition, totals) ? { creditsAtLeast: credits } : {}),
     ...(price === null ? {} : { cost: costOf(credits, price) }),
     retries,
     throttled,
@@ -121,9 +121,9 @@ function figuresOf(
   };
 }
 
-/** Whether promised answers may still cost something. */
-function isOpen({ operations }: JobProvider['definition'], { promised = {} }: RunTotals): boolean {
-  return reservedCredits(Object.entries(promised), (step) => operations[step as Step]?.creditsAtMost ?? 1) > 0;
+/** Whether promised answers may still cost something, or lost ones have cost something. */
+function isAtLeast({ operations }: JobProvider['definition'], { promised = {}, creditsLost = 0 }: RunTotals): boolean {
+  return creditsLost > 0 || reservedCredits(Object.entries(promised), (step) => operations[step as Step]?.creditsAtMost ?? 1) > 0;
 }
 
 function stepOf(counts: ProviderCounts, place: number, credits: number, price: CreditPrice | null): ProviderStep {

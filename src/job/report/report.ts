@@ -59,7 +59,7 @@ export interface Report extends Figures, FiguresByKind {
   readonly verifyRequests?: { readonly addresses: number; readonly tooLarge: number };
   /** Exact over kills, where each answer names its credits. */
   readonly credits: number;
-  /** The same while answers are open whose credits are not named yet: they may cost more. Left out otherwise. */
+  /** The same where answers are still to come, did not arrive or cannot be read: they may cost more. Left out otherwise. */
   readonly creditsAtLeast?: number;
   /** The credits in money; left out without `service.creditPrice`. With providers: the sum of their costs, where it has one currency. */
   readonly cost?: Money;
@@ -135,7 +135,7 @@ export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: numbe
     waits: totals.waits,
     ...verifyRequestsOf(totals),
     credits: totals.credits,
-    ...(Object.values(providers ?? {}).some(({ creditsAtLeast }) => creditsAtLeast !== undefined)
+    ...((totals.creditsLost ?? 0) > 0 || Object.values(providers ?? {}).some(({ creditsAtLeast }) => creditsAtLeast !== undefined)
       ? { creditsAtLeast: totals.credits }
       : {}),
     ...(cost === null ? {} : { cost }),

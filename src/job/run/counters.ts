@@ -27,6 +27,8 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
   readonly creditsBy: Partial<Record<Step, number>>;
   /** Credits that calls without an answer may have cost, such as those that broke off, and matches whose answer names none. */
   #creditsPerhaps = 0;
+  /** The part of answers that did not arrive or cannot be read, over all resumes. */
+  #creditsLost: number;
   readonly #promised: PromisedLookups;
   /** By step: keys in flight, and the most credits that a key has cost. */
   readonly #inFlight = new Map<Step, { keys: number; creditsEach: number }>();
@@ -77,6 +79,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
     this.#waitedMs = from?.throttled.waitedMs ?? 0;
     this.credits = from?.credits ?? 0;
     this.creditsBy = { ...from?.creditsBy };
+    this.#creditsLost = from?.creditsLost ?? 0;
     this.#promised = new PromisedLookups(from?.promised);
     const sizes = { ...from?.requestSizes, ...(from?.verifyRequests === undefined ? {} : { verify: from.verifyRequests }) };
     this.#requestSizes = new Map(
@@ -193,8 +196,16 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
     this.creditsBy[step] = exact((this.creditsBy[step] ?? 0) + credits);
     this.#promise(call, result);
     // Without an answer the service may have charged all the same, and an answer that is repeated for its key names no credits.
-    if (status === 0 && !isPoll && !wasNeverSent(result)) this.#creditsPerhaps += keys * flying.creditsEach;
-    else if (result.meta.namesNoCredits === true) this.#creditsPerhaps += Math.max(0, matchesOf(result) * flying.creditsEach - charged);
+    if (status === 0 && !isPoll && !wasNeverSent(result)) this.#lost(keys * flying.creditsEach);
+    else if (result.meta.namesNoCredits !== true) return;
+    else if (isUnreadable(result) && !isPoll) this.#lost(keys * flying.creditsEach);
+    else this.#creditsPerhaps += Math.max(0, matchesOf(result) * flying.creditsEach - charged);
+  }
+
+  /** Nobody can know what an answer has cost that did not arrive or cannot be read. */
+  #lost(credits: number): void {
+    this.#creditsPerhaps += credits;
+    this.#creditsLost = exact(this.#creditsLost + credits);
   }
 
   /** Reserves what a promise may cost until its answer comes. A lost ticket says nothing of its cost, which stays reserved. */
@@ -264,6 +275,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
       beyondPlan: this.#beyondPlanBefore + Math.round(this.beyondPlanNow()),
       credits: this.credits,
       ...(this.promised === undefined ? {} : { promised: this.promised }),
+      ...(this.#creditsLost === 0 ? {} : { creditsLost: this.#creditsLost }),
       latency: this.latency.toJSON(),
       activeMs: this.activeMs,
       notable: this.#notable.toJSON(),
@@ -288,6 +300,11 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
 /** Whether an answer to a poll says what the lookup has cost. */
 function endsPromise(result: CallAnswer<unknown>): boolean {
   return ['ok', 'miss', 'suppressed'].includes(result.kind) || (result.kind === 'rejected' && result.code !== TICKET_LOST);
+}
+
+/** A success that cannot be used, such as one that broke off: the service may have charged for what it says. */
+function isUnreadable({ kind, meta: { status } }: CallAnswer<unknown>): boolean {
+  return status >= 200 && status < 300 && (kind === 'retryable' || kind === 'rejected');
 }
 
 /** Lookups of a call that were answered with something to pay for. */

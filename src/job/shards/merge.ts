@@ -111,6 +111,7 @@ function addTotals(shards: readonly RunTotals[], before: RunTotals | undefined, 
     waits: addWaits(all.map(({ waits }) => waits)),
     beyondPlan: sum(({ beyondPlan }) => beyondPlan),
     credits: sum(({ credits }) => credits),
+    ...(all.some(({ creditsLost }) => creditsLost !== undefined) ? { creditsLost: sum(({ creditsLost = 0 }) => creditsLost) } : {}),
     ...(all.some(({ promised }) => promised !== undefined)
       ? {
           promised: joinPromised(

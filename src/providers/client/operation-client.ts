@@ -177,8 +177,11 @@ export class OperationClient<T> {
   async #withCredits(said: Said, credits: Mapping): Promise<Said> {
     const { creditsAtMost } = this.operation;
     const told = await credits.evaluate(said.input).catch(() => creditsAtMost);
+    // The answer names none: whether it costs something depends on what it is.
+    if (told === undefined || told === null)
+      return { ...said, answer: { ...said.answer, meta: { ...said.answer.meta, credits: 0, namesNoCredits: true } } };
     const isReadable = typeof told === 'number' && Number.isFinite(told) && told >= 0;
-    const spent = isReadable ? told : told === undefined || told === null ? 0 : creditsAtMost;
+    const spent = isReadable ? told : creditsAtMost;
     const { namesNoCredits: _none, ...meta } = said.answer.meta;
     return { ...said, answer: { ...said.answer, meta: { ...meta, credits: spent } } };
   }

@@ -75,9 +75,13 @@ To ask again for the failed ones, and for nothing else: millrace retry, with the
   });
 
   it('says that credits are "at least" while promised answers are open', () => {
-    expect(summaryTable({ ...FULL, creditsAtLeast: 9_999 }, PATHS)).toMatch(/^credits +9,999  at least: promised answers are still open$/m);
+    expect(summaryTable({ ...FULL, creditsAtLeast: 9_999 }, PATHS)).toMatch(
+      /^credits +9,999  at least: some answers are still to come, or were lost$/m,
+    );
     const cost = { amount: 12, currency: 'EUR' };
-    expect(summaryTable({ ...FULL, creditsAtLeast: 9_999, cost }, PATHS)).toMatch(/ {2}at least: promised answers are still open; about /);
+    expect(summaryTable({ ...FULL, creditsAtLeast: 9_999, cost }, PATHS)).toMatch(
+      / {2}at least: some answers are still to come, or were lost; about /,
+    );
   });
 
   it('names no files for rows that went to standard output', () => {

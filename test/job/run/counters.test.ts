@@ -142,6 +142,24 @@ describe('Counters', () => {
     ]).toEqual([1, 1, 9, 10, 12, 12, 0]);
   });
 
+  it('count a success that cannot be used as spent, each time that it comes, and keep that there was one', () => {
+    const meta = { status: 200, headers: {}, quota: null, requestId: null, credits: 0, namesNoCredits: true, latencyMs: 5 } as const;
+    const one = { step: 'enrich', keys: 2, origin: null, attempt: 1, slowestMs: 0 } as const;
+    const broken: CallResult<unknown> = { kind: 'retryable', code: 'bad_body', detail: 'it broke off', retryAfterMs: null, meta };
+    const counters = new Counters(null, () => 0, null, { enrich: 3 });
+    const totalsAfter = (result: CallResult<unknown>): readonly (number | undefined)[] => {
+      counters.sent(one);
+      counters.answered(one, result);
+      return [counters.credits, counters.creditsAtMost, counters.totals({ lookups: 0, reused: 0 }).creditsLost];
+    };
+    expect(totalsAfter({ ...broken, meta: { ...meta, status: 503 } })).toEqual([0, 0, undefined]);
+    expect(totalsAfter({ ...broken, meta: { ...meta, namesNoCredits: undefined } as never })).toEqual([0, 0, undefined]);
+    expect(totalsAfter(broken)).toEqual([0, 6, 6]);
+    expect(totalsAfter({ kind: 'rejected', code: 'bad_shape', detail: '', meta })).toEqual([0, 12, 12]);
+    const resumed = new Counters(counters.totals({ lookups: 0, reused: 0 }), () => 0);
+    expect(resumed.totals({ lookups: 0, reused: 0 }).creditsLost).toBe(12);
+  });
+
   it('reserve what a promised answer may cost until it comes, over resumes, and what a lost ticket may have cost for good', () => {
     const each = { enrich: 3 };
     const one = { step: 'enrich', keys: 1, origin: null, attempt: 1, slowestMs: 0 } as const;

@@ -72,7 +72,7 @@ async function standingLoop(records: number): Promise<{
     isServiceInDoubt: () => false,
     writer: { write: () => undefined, room: nothing },
     counters: { written: () => undefined },
-    notices: { surplus: () => undefined, tooLong: () => undefined, cleaned: () => undefined },
+    notices: { surplus: () => undefined, tooLong: () => undefined, unclosed: () => undefined, cleaned: () => undefined },
   });
   const run = loop.run();
   await new Promise((resolve) => setImmediate(resolve));

@@ -97,7 +97,12 @@ export function costTable({ report }: PageData): string {
     ['Credits, as the service says', figure('credits', count(credits))],
     ...(creditsAtLeast === undefined
       ? []
-      : [['at least, because promised answers are still open', figure('creditsAtLeast', count(creditsAtLeast))]]),
+      : [
+          [
+            'at least, because some answers are still to come, did not arrive or cannot be read',
+            figure('creditsAtLeast', count(creditsAtLeast)),
+          ],
+        ]),
     ...(cost === undefined ? [] : [['in money, about', figure('cost.amount', moneyText(cost))]]),
     ...(previous === null ? [] : [['Credits of the last run', figure('previous.credits', count(previous.credits))]]),
     ['Requests', count(sumOf(calls))],

@@ -13,7 +13,8 @@ import { lookupsFor, scopeOf, type RecordSoFar } from '../../processor/walk.ts';
 import { specOf, type Step } from '../../steps/registry.ts';
 import { present } from '../../util/assert.ts';
 import { providerScopes } from '../lifecycle/provider-scopes.ts';
-import { readKeptRecord } from './kept-record.ts';
+import { isJudged } from '../../providers/client/is-judged.ts';
+import { ASKED_AGAIN, readKeptRecord } from './kept-record.ts';
 import type { Seen } from './key-set.ts';
 import { bits, countOpen, countRecord, type Asked, type Places, type PlanCounts } from './plan-counts.ts';
 
@@ -23,6 +24,14 @@ interface Known {
   /** The answer is promised: it is asked for, and not paid for again. */
   readonly isPromised: boolean;
 }
+
+/** An answer, and the record of a match; null where the ledger has none that a run would take. */
+interface KeptAnswer {
+  readonly answer: LedgerAnswer | null;
+  readonly record: Readonly<Record<string, unknown>> | null;
+}
+
+const NO_ANSWER: KeptAnswer = { answer: null, record: null };
 
 /** A record after a step, as far as the ledger knows. */
 interface Walked {
@@ -199,8 +208,8 @@ export class PlanCounting {
     let settled: Places = 0;
     for (const [place, lookup] of lookups.entries()) {
       if (lookup === null) continue;
-      const { answer, isPromised } = this.#look(lookup);
-      const record = await this.#recordOf(asked, place, answer, needsRecord);
+      const { isPromised, ...known } = this.#look(lookup);
+      const { answer, record } = await this.#read(asked, place, known.answer, needsRecord);
       const settles = answer?.kind === 'suppressed' || (record !== null && this.#settles(asked, record));
       if (answer === null) unknown |= bits(place);
       if (settles) settled |= bits(place);
@@ -225,17 +234,16 @@ export class PlanCounting {
     return verdicts === null ? hasAll(record, rule.until) : rule.until.includes(String(record[verdicts.field]));
   }
 
-  /** The record of a known match; null without one. It is read only where it matters. */
-  async #recordOf(
-    { step, rule, providers }: Asked,
-    place: number,
-    answer: LedgerAnswer | null,
-    needsRecord: boolean,
-  ): Promise<Readonly<Record<string, unknown>> | null> {
-    if (answer?.kind !== 'hit' && answer?.kind !== 'unsettled') return null;
+  /** An answer of the ledger as a run would take it, with the record of a match. The record is read only where it matters. */
+  async #read({ step, rule, providers }: Asked, place: number, answer: LedgerAnswer | null, needsRecord: boolean): Promise<KeptAnswer> {
+    const text = answer?.kind === 'hit' || answer?.kind === 'unsettled' || answer?.kind === 'miss' ? answer.text : undefined;
+    if (text === undefined) return { answer, record: null };
     const provider = providers[place];
-    if (provider === undefined || (rule.until.length === 0 && !needsRecord)) return {};
-    return readKeptRecord(provider, step, answer.text);
+    const isSettled = answer?.kind !== 'miss' && isJudged(text);
+    if (provider === undefined || (isSettled && rule.until.length === 0 && !needsRecord)) return { answer, record: {} };
+    const record = await readKeptRecord(provider, step, text);
+    if (record === ASKED_AGAIN) return { answer: null, record: null };
+    return { answer: isSettled || record === null ? answer : { kind: 'hit', text }, record };
   }
 
   /** True the first time that a lookup is counted. */
@@ -272,7 +280,7 @@ export class PlanCounting {
     if (asked === undefined) return [];
     const people: Readonly<Record<string, unknown>>[] = [];
     for (const [place, lookup] of (this.#lookups(step, { keys, person: null }) ?? []).entries()) {
-      const person = lookup === null ? null : await this.#recordOf(asked, place, this.#look(lookup).answer, true);
+      const { record: person } = lookup === null ? NO_ANSWER : await this.#read(asked, place, this.#look(lookup).answer, true);
       if (person !== null) people.push(person);
     }
     return people;

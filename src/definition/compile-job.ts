@@ -9,6 +9,7 @@ import { checkDistinct, URI_CHECKS } from './check-uris.ts';
 import type { CompileContext, JobSources } from './compile-context.ts';
 import { missing } from './compile-context.ts';
 import { compileOutput, delimiterOf, warnOfIdleColumns } from './compile-output.ts';
+import { compileWritten } from './condition/compile-condition.ts';
 import { compileConditions } from './conditions.ts';
 import { compileProviders, definitionOf, namesUsed, refuseRules } from './compile-providers.ts';
 import { compileService, serviceWaterfalls } from './compile-service.ts';
@@ -112,11 +113,12 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
       columns: withoutUndefined(raw.input.columns),
       country: raw.input.country?.toUpperCase() ?? null,
       ifMissing: raw.input.ifMissing,
-      where: compileConditions(raw.input.where),
+      where: compileWhere(raw.input.where, steps, context),
     },
     steps,
     providers,
     waterfalls,
+    conditions: compileStepConditions(steps, rules, context),
     namesProviders,
     options,
     output,
@@ -159,6 +161,29 @@ function compileInput(raw: RawJob, context: CompileContext): readonly string[] {
     throw refusal(origin, 'same_file', `${originName(origin)} names the same input twice`, 'Each record is read once: keep one of them.');
   }
   return uris;
+}
+
+function compileWhere(
+  where: RawJob['input']['where'],
+  steps: readonly Step[],
+  { originOf }: CompileContext,
+): CompiledJob['input']['where'] {
+  if (typeof where !== 'string') return compileConditions(where);
+  return compileWritten(where, { name: 'input.where', origin: originOf('input.where'), steps, step: null });
+}
+
+function compileStepConditions(
+  steps: readonly Step[],
+  rules: ReturnType<typeof readSteps>['rules'],
+  { originOf }: CompileContext,
+): CompiledJob['conditions'] {
+  const origin = originOf('steps');
+  return Object.fromEntries(
+    steps.flatMap((step) => {
+      const text = rules[step]?.when;
+      return text === undefined ? [] : [[step, compileWritten(text, { name: `${step}.when`, origin, steps, step })]];
+    }),
+  );
 }
 
 /** The providers that a job names, or its one service as a provider. */

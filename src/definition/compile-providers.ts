@@ -62,11 +62,19 @@ export function compileProviders(
 
 /** Refuses rules of steps in a job with one service. @throws ConfigError, UsageError */
 export function refuseRules(rules: Readonly<Partial<Record<Step, StepRule>>>, context: Pick<ProviderContext, 'originOf'>): void {
-  const [ruled] = Object.keys(rules);
+  // A condition asks nobody.
+  const [ruled] = Object.entries(rules).flatMap(([step, { from, until, fields }]) =>
+    from === undefined && fields !== 'whole' && isUsual(until, step as Step) ? [] : [step],
+  );
   if (ruled !== undefined)
     throw refuse(context, 'steps', 'no_providers', `the step ${ruled} has a rule, and the job names no providers`, {
       hint: 'List them: providers: {millrace: {baseUrl: https://...}, pdl: {use: people-data-labs}}.',
     });
+}
+
+/** Whether a rule has the words of `until` that it has where a job does not say. */
+function isUsual(until: readonly string[], step: Step): boolean {
+  return until.join() === (specOf(step).verdicts?.settling ?? []).join();
 }
 
 /** The names of the keys by which a step asks its providers. */

@@ -4,6 +4,7 @@ import type { ConfiguredColumns } from '../formats/header-aliases.ts';
 import type { Compression, InputFormat } from '../formats/input-record.ts';
 import type { CompiledProvider, QuotaWindow } from '../providers/compiled-provider.ts';
 import type { Alerts } from './alerts.ts';
+import type { WrittenCondition } from './condition/condition.ts';
 import type { Conditions } from './conditions.ts';
 import type { CreditPrice } from './credit-price.ts';
 import type { Notification } from './notification.ts';
@@ -29,7 +30,7 @@ export interface JobInput {
   readonly country: string | null;
   readonly ifMissing: 'fail' | 'succeed';
   /** Records for which one of these does not hold are skipped; null when all are looked up. */
-  readonly where: Conditions | null;
+  readonly where: Conditions | WrittenCondition | null;
 }
 
 /** A provider as a job uses it: its definition with the job's settings. */
@@ -63,6 +64,8 @@ export interface CompiledJob {
   readonly providers: readonly JobProvider[];
   /** One for each step. */
   readonly waterfalls: Waterfalls;
+  /** Steps that only some records have, each with its condition. */
+  readonly conditions: Readonly<Partial<Record<Step, WrittenCondition>>>;
   /**
    * False for the simple form, whose section `service` is the one provider. Then rows, checkpoint and report name no provider.
    */

@@ -1,5 +1,6 @@
 /** `input.where`: the conditions on a record's cells, as a job writes them and as the program reads them. */
 import { z } from 'zod';
+import { MOST } from './condition/parse-condition.ts';
 import { BOUNDS } from './schema-key.ts';
 
 /** A condition on one cell: the values that it may have, or with `isNot` those that it may not have. */
@@ -12,6 +13,9 @@ export interface Condition {
 /** By the name of a column or key. A record is looked up when all of them hold. */
 export type Conditions = Readonly<Record<string, Condition>>;
 
+/** See docs/conditions.md. */
+export const conditionText = z.string().min(1).max(MOST.chars);
+
 const value = z.union([z.string().max(BOUNDS.column), z.boolean(), z.number()]);
 const values = z.union([value, z.array(value).min(1).max(BOUNDS.fields)]);
 
@@ -21,6 +25,7 @@ const condition = z.union([values, z.strictObject({ not: values })]);
 export const conditionsSchema = z
   .record(z.string().min(1).max(BOUNDS.column), condition)
   .refine((columns) => Object.keys(columns).length > 0 && Object.keys(columns).length <= BOUNDS.fields)
+  .or(conditionText)
   .nullable()
   .default(null);
 
@@ -28,7 +33,7 @@ export const conditionsSchema = z
 const EMPTY = 'empty';
 
 /** Null without conditions. */
-export function compileConditions(written: z.output<typeof conditionsSchema>): Conditions | null {
+export function compileConditions(written: Exclude<z.output<typeof conditionsSchema>, string>): Conditions | null {
   if (written === null) return null;
   return Object.fromEntries(
     Object.entries(written).map(([column, one]) => {

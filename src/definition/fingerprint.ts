@@ -37,8 +37,9 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     ...(job.input.columns.country === undefined ? {} : { 'input.columns.country': job.input.columns.country }),
     ...(job.input.country === null ? {} : { 'input.country': job.input.country }),
     'input.ifMissing': job.input.ifMissing,
-    'input.where': job.input.where,
+    'input.where': textOf(job.input.where),
     steps: job.steps,
+    ...Object.fromEntries(Object.entries(job.conditions).map(([step, { text }]) => [`steps.${step}.when`, text])),
     ...(job.namesProviders ? namedProviders(job) : theOneService(job)),
     ...optionsOf(job),
     'output.uri': absolutePlace(job.output.uri),
@@ -57,6 +58,11 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     'ledger.uri': absolutePlace(withoutSecret(job.ledger.uri)),
     'ledger.maxAgeDays': job.ledger.maxAgeDays,
   };
+}
+
+/** A condition by its text: how it is read may change. */
+function textOf(where: CompiledJob['input']['where']): unknown {
+  return where !== null && typeof where['text'] === 'string' ? where['text'] : where;
 }
 
 function optionsOf({ options }: Pick<CompiledJob, 'options'>): Record<string, unknown> {

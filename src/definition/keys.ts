@@ -57,6 +57,7 @@ export function kindOf(schema: z.ZodType): Kind {
       return 'map';
     case 'union': {
       const types = (def.options ?? []).map((option) => definition(unwrapped(option)).type);
+      if (types.includes('record')) return 'map';
       return types.includes('array') ? 'list' : types.includes('boolean') ? 'switch' : 'either';
     }
     default:

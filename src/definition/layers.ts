@@ -164,7 +164,7 @@ function put(layer: Layer, key: JobKey, value: unknown, origin: Origin, originOf
       hintFor(key, value, origin),
     );
   }
-  if (key.kind !== 'map' || value === null) {
+  if (key.kind !== 'map' || value === null || typeof value === 'string') {
     layer.set(key.path, { value: result.data, origin });
     return;
   }

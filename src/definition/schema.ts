@@ -99,7 +99,8 @@ const input = z.strictObject({
     conditionsSchema,
     {
       expected:
-        'a mapping of columns to a value, a list of values, {not: value or list}, or null; the word empty stands for a cell without text',
+        'a mapping of columns to a value, a list of values, {not: value or list}, a condition as a text, or null; the word empty stands ' +
+        'for a cell without text',
       hasJsonEntries: true,
     },
     'Look up only the records for which all of these hold, such as {opted_out: {not: [yes, "true"]}, email: empty}. ' +

@@ -1,5 +1,6 @@
 /** The section `steps` of a job file: what is done to each record, and whom each step asks. */
 import { z } from 'zod';
+import { conditionText } from './conditions.ts';
 import { BOUNDS } from './schema-key.ts';
 import { eachStep, SPECS, STEPS, type Step } from '../steps/registry.ts';
 import type { Verdicts } from '../steps/step-spec.ts';
@@ -14,8 +15,13 @@ const from = z
   .optional()
   .describe('The providers that are asked, one after the other. Default: all that have the step, in the order of providers.');
 
+const when = conditionText
+  .optional()
+  .describe('A condition on the record and on what earlier steps found, such as enrich.company.employees >= 50: docs/conditions.md.');
+
 const recordRule = z.strictObject({
   from,
+  when,
   until: z
     .array(z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}(?:\.[A-Za-z0-9_]{1,64}){0,3}$/))
     .max(MOST_UNTIL)
@@ -36,6 +42,7 @@ const recordRule = z.strictObject({
 const verdictRule = ({ words, settling }: Verdicts): z.ZodObject =>
   z.strictObject({
     from,
+    when,
     until: z
       .array(z.enum(words))
       .min(1)
@@ -61,6 +68,7 @@ export const stepList = z
 
 /** A rule as a job writes it, with defaults. */
 export interface StepRule {
+  readonly when?: string | undefined;
   readonly from?: readonly string[] | undefined;
   readonly until: readonly string[];
   readonly fields?: 'merge' | 'whole';

@@ -11,7 +11,8 @@ import { errorOf, invalid, NO_ANSWERS, SKIPPED, SUPPRESSED, type RecordResult } 
 import type { VerifyLookup } from './verify.ts';
 import { VerifyWaterfall, type VerifyGroups, type VerifyProvider } from './verify-waterfall.ts';
 import { lookupsFor } from './walk.ts';
-import { specOf, type Step } from '../steps/registry.ts';
+import type { StepConditions } from './step-conditions.ts';
+import { specOf, STEPS, type Step } from '../steps/registry.ts';
 
 /** Follows one record through the steps. */
 export interface RecordListener {
@@ -39,6 +40,8 @@ interface RecordInProgress {
   readonly keys: RecordKeys;
   /** The result so far. */
   result: DraftResult;
+  /** Whether the step that decides the outcome has been skipped by its condition. */
+  isUndecided: boolean;
   readonly listener: RecordListener;
 }
 
@@ -58,9 +61,16 @@ export class RecordProcessor {
   readonly #job: CompiledJob;
   readonly #steps: readonly RecordStep[];
   readonly #keysOf: KeysOf;
+  readonly #conditions: StepConditions;
 
-  constructor(job: CompiledJob, steps: Steps, keysOf: KeysOf, groups: VerifyGroups | null = null) {
+  constructor(
+    job: CompiledJob,
+    steps: Steps,
+    keysOf: KeysOf,
+    { groups = null, conditions = {} }: { readonly groups?: VerifyGroups | null; readonly conditions?: StepConditions } = {},
+  ) {
     this.#job = job;
+    this.#conditions = conditions;
     this.#keysOf = keysOf;
     this.#steps = job.steps.flatMap((step) => {
       const at = steps.at[step] ?? [];
@@ -88,7 +98,7 @@ export class RecordProcessor {
       didYouMean: keys.cleanedEmail,
     };
     if (isCompany(keys.lookups[keys.decides] ?? [])) result.isCompany = true;
-    this.#next({ record, number, keys, result, listener }, 0);
+    this.#next({ record, number, keys, result, listener, isUndecided: false }, 0);
   }
 
   /** The record asks nothing; later ones may go on. */
@@ -103,7 +113,7 @@ export class RecordProcessor {
       const one = this.#steps[place] as RecordStep;
       const person = inProgress.result.enrich?.record ?? null;
       const lookups = lookupsFor(one.step, { keys, person }, this.#job);
-      if (lookups === null) {
+      if (lookups === null || !this.#isMeant(inProgress, one.step)) {
         one.skip(number);
         continue;
       }
@@ -117,7 +127,18 @@ export class RecordProcessor {
       });
       return;
     }
-    listener.done(inProgress.result);
+    listener.done(inProgress.isUndecided ? withOutcome(inProgress.result) : inProgress.result);
+  }
+
+  /** Whether the condition of the step holds for the record. */
+  #isMeant(inProgress: RecordInProgress, step: Step): boolean {
+    const holds = this.#conditions[step];
+    if (holds === undefined) return true;
+    const { result, record, keys } = inProgress;
+    if (holds({ record, recordOf: (name) => result[name as Step]?.record ?? null }) === true) return true;
+    result.unmeant = [...(result.unmeant ?? []), step];
+    inProgress.isUndecided ||= keys.decides === step;
+    return false;
   }
 
   /** The steps from this place on are skipped. */
@@ -142,7 +163,7 @@ export class RecordProcessor {
     switch (outcome.kind) {
       case 'hit':
         Object.assign(result, { [step]: outcome.answer });
-        if (inProgress.keys.decides === step) result.outcome = 'matched';
+        if (inProgress.keys.decides === step || inProgress.isUndecided) result.outcome = 'matched';
         this.#noteOpen(result, step, key, outcome.answer.record, contributions);
         return true;
       case 'miss':
@@ -178,6 +199,13 @@ export class RecordProcessor {
 /** Whether lookups are about a company, which has its domain as its key. @param key of the one that is meant; else the first */
 function isCompany(lookups: Lookups, key?: string): boolean {
   return lookups.find((one) => one !== null && (key === undefined || one.key === key))?.by === 'domain';
+}
+
+/** The outcome of a record whose deciding step was skipped: by any other step, and skipped where no step was meant for it. */
+function withOutcome(result: DraftResult): DraftResult {
+  if (result.outcome === 'failed') return result;
+  const isFound = STEPS.some((step) => result[step] !== null);
+  return { ...result, outcome: isFound ? 'matched' : (result.lookups ?? 0) > 0 ? 'no_match' : 'skipped' };
 }
 
 /** Lookups that were asked for a record in one step. */

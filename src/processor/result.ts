@@ -29,6 +29,8 @@ export interface RecordResult extends StepAnswers {
   readonly didYouMean?: string | null;
   /** The record was looked up as a company: by its domain. Left out for a person. */
   readonly isCompany?: boolean;
+  /** Steps that the record skipped by their conditions; left out for none. */
+  readonly unmeant?: readonly Step[];
   /** Lookups that the record needed, paid for or not; left out for 0. */
   readonly lookups?: number;
   /** The ends of all lookups; left out for a job without providers. */

@@ -18,6 +18,8 @@ export interface Tally {
   readonly open?: number;
   /** The part of `outcomes` that is about companies: records that were looked up by their domain. Left out without one. */
   readonly companies?: KindCounts;
+  /** Rows that skipped a step by its condition, by step. Left out without one. */
+  readonly unmeant?: Readonly<Record<string, number>>;
   /** Left out for a job with one service. */
   readonly providers?: ProviderTally;
 }
@@ -48,6 +50,8 @@ export class Tallying {
   #total: number;
   readonly #outcomes: Record<RecordOutcome, number>;
   readonly #verification: NamedCounts;
+  readonly #unmeant: NamedCounts;
+  #hasUnmeant: boolean;
   readonly #errors: NamedCounts;
   readonly #providers: ProviderTallying;
   #lookups: number;
@@ -58,6 +62,8 @@ export class Tallying {
     this.#total = from.total;
     this.#outcomes = { skipped: 0, ...from.outcomes };
     this.#verification = new NamedCounts(from.verification);
+    this.#unmeant = new NamedCounts(from.unmeant ?? {});
+    this.#hasUnmeant = from.unmeant !== undefined;
     this.#errors = new NamedCounts(from.errors);
     this.#lookups = from.lookups ?? 0;
     this.#open = from.open ?? 0;
@@ -68,6 +74,10 @@ export class Tallying {
   add(result: RecordResult): void {
     this.#add(result);
     if (result.contributions !== undefined) this.#providers.add(result.contributions);
+    for (const step of result.unmeant ?? []) {
+      this.#hasUnmeant = true;
+      this.#unmeant.add(step, 1);
+    }
   }
 
   #add(result: RecordResult): void {
@@ -88,7 +98,8 @@ export class Tallying {
       return;
     }
     this.#take(open);
-    this.add(result);
+    this.#add(result);
+    if (result.contributions !== undefined) this.#providers.add(result.contributions);
   }
 
   #countCompany(outcome: RecordOutcome, times: 1 | -1): void {
@@ -117,7 +128,9 @@ export class Tallying {
   }
 
   /** Adds totals that were counted elsewhere. */
-  addAll({ total, outcomes, verification, errors = {}, lookups = 0, open = 0, companies, providers = {} }: Tally): void {
+  addAll({ total, outcomes, verification, errors = {}, lookups = 0, open = 0, companies, unmeant = {}, providers = {} }: Tally): void {
+    this.#hasUnmeant ||= Object.keys(unmeant).length > 0;
+    this.#unmeant.addAll(unmeant);
     this.#providers.addAll(providers);
     this.#open += open;
     this.#companies.matched += companies?.matched ?? 0;
@@ -138,6 +151,7 @@ export class Tallying {
       errors: this.#errors.snapshot(),
       ...(this.#lookups === 0 ? {} : { lookups: this.#lookups }),
       ...(this.#open === 0 ? {} : { open: this.#open }),
+      ...(this.#hasUnmeant ? { unmeant: this.#unmeant.snapshot() } : {}),
       ...(this.#companies.matched + this.#companies.no_match === 0 ? {} : { companies: { ...this.#companies } }),
       ...(this.#providers.isEmpty ? {} : { providers: this.#providers.snapshot() }),
     };

@@ -31,7 +31,7 @@ test('rows that are left out stay as they came, are counted, and cost nothing', 
     .split(/\n(?=Näme|Again)/)
     .slice(1))
     expect(output).toContain(`\n${row.trimEnd()},skipped${','.repeat(13)}\n`);
-  expect(await folder.read('out.csv.report.html')).toContain('left out by input.where');
+  expect(await folder.read('out.csv.report.html')).toContain('left out by input.where or when');
   expect(await folder.read('out.csv.errors.jsonl')).not.toContain('skipped');
 });
 

@@ -10,6 +10,7 @@ test('the smallest job gets its defaults', () => {
   const { fingerprint: _, ...job } = compiled({ flags: LEAST });
   expect(job).toEqual({
     name: 'leads',
+    conditions: {},
     input: {
       uris: ['leads.csv'],
       format: null,

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { parseCondition } from '../../src/definition/condition/parse-condition.ts';
 import { compileConditions, conditionsSchema } from '../../src/definition/conditions.ts';
-import { rowFilter, unknownColumn } from '../../src/processor/row-filter.ts';
+import { unknownColumn } from '../../src/processor/cell-reader.ts';
+import { columnsRead, rowFilter } from '../../src/processor/row-filter.ts';
 import { freeze, put, readAll, scratchFolder } from '../formats/helpers.ts';
 
 const folder = scratchFolder();
@@ -9,7 +11,12 @@ let files = 0;
 /** Whether each record of a file is looked up under these conditions. */
 async function wanted(name: string, content: string, where: unknown): Promise<boolean[]> {
   const manifest = await freeze(await put(folder, `${files++}/${name}`, content));
-  return (await readAll(manifest)).map(rowFilter(manifest, compileConditions(conditionsSchema.parse(where))));
+  return (await readAll(manifest)).map(rowFilter(manifest, compiled(where)));
+}
+
+function compiled(where: unknown): Parameters<typeof rowFilter>[1] {
+  const written = conditionsSchema.parse(where);
+  return typeof written === 'string' ? { text: written, root: parseCondition(written) } : compileConditions(written);
 }
 
 const CSV = 'Opted Out,E-Mail,employees\nYES ,a@x.example,50\ntrue,,51\n,b@x.example,50\nno, \u00a0 ,0\nempty,"c@x.example",50.0\n';
@@ -26,6 +33,10 @@ test.each<[unknown, boolean[]]>([
   [{ employees: 50 }, [true, false, true, false, false]],
   [{ employees: { not: [50, 0] } }, [false, true, false, false, true]],
   [{ opted_out: { not: 'yes' }, email: 'empty' }, [false, true, false, true, false]],
+  ['input."Opted Out" = "yes"', [true, false, false, false, false]],
+  ['not input.opted_out in ["yes", true]', [false, false, true, true, true]],
+  ['input.employees >= 50 and input.email is not empty', [true, false, true, false, true]],
+  ['input.employees = 50', [true, false, true, false, true]],
 ])('where %j holds for the right rows of a table', async (where, expected) => {
   expect(await wanted('in.csv', CSV, where)).toEqual(expected);
 });
@@ -51,8 +62,8 @@ test('a key is meant where no column has its name, in each file by its own heade
 
 test('the first name is reported that no file has', async () => {
   const manifest = await freeze(await put(folder, 'one.csv', CSV));
-  const named = (where: unknown): string | null => unknownColumn(manifest, compileConditions(conditionsSchema.parse(where)));
-  expect([named(null), named({ email: 'empty', 'opted-out': 1 }), named({ optout: 'no' }), named({ domain: 'empty' })]).toEqual([
+  const named = (where: unknown): string | null => unknownColumn(manifest, columnsRead(compiled(where)));
+  expect([named(null), named({ email: 'empty', 'opted-out': 1 }), named({ optout: 'no' }), named('input.domain is empty')]).toEqual([
     null,
     null,
     'optout',

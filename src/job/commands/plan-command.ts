@@ -6,6 +6,7 @@ import { EXIT, type ExitCode } from '../../util/errors.ts';
 import { silentTeller } from '../../ledger/options.ts';
 import { openReadOnlyLedger } from '../../ledger/open-read-only-ledger.ts';
 import { isShared, ledgerLocation } from '../../definition/ledger-location.ts';
+import { stepConditions } from '../../processor/step-conditions.ts';
 import { loadKeys } from '../../processor/load-keys.ts';
 import { readRecords } from '../../formats/read-records.ts';
 import type { InputManifest } from '../../formats/input-record.ts';
@@ -128,7 +129,14 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
     job.ledger.uri === '' ? null : await openReadOnlyLedger(place, { ...ledgerRights(job, start.checkpoint), tell: silentTeller });
   const seen = new KeySet(join(scratch, 'keys'));
   try {
-    const counting = new PlanCounting(job, await loadKeys(job, manifest), start.checkpoint, seen, ledger);
+    const counting = new PlanCounting(
+      job,
+      await loadKeys(job, manifest),
+      start.checkpoint,
+      seen,
+      ledger,
+      stepConditions(job.conditions, manifest),
+    );
     // A retry has as many records as its output has rows.
     const limit = start.checkpoint.retry?.before.result.tally.total ?? job.limits.limit ?? Infinity;
     reading: for await (const batch of readRecords(manifest, start.checkpoint.shard?.from ?? null, signal)) {

@@ -9,6 +9,7 @@ import { hasTicket, type LedgerAnswer } from '../../ledger/answer.ts';
 import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
 import type { KeysOf, RecordKeys } from '../../processor/lookup-keys.ts';
 import { fill, hasAll, ofOne, type SourcedRecord } from '../../processor/merge-records.ts';
+import { stepsRead, type StepConditions } from '../../processor/step-conditions.ts';
 import { lookupsFor, scopeOf, type RecordSoFar } from '../../processor/walk.ts';
 import { specOf, type Step } from '../../steps/registry.ts';
 import { present } from '../../util/assert.ts';
@@ -69,8 +70,21 @@ export class PlanCounting {
   /** The step that may look up what another one finds, and that other one; null without both. */
   readonly #following: { readonly step: Step; readonly of: Step } | null;
 
-  constructor(job: CompiledJob, keysOf: KeysOf, checkpoint: Pick<Checkpoint, 'ledgerKey'>, seen: Seen, ledger: ReadOnlyLedger | null) {
+  readonly #conditions: StepConditions;
+  /** Steps whose results conditions read. */
+  readonly #stepsRead: ReadonlySet<string>;
+
+  constructor(
+    job: CompiledJob,
+    keysOf: KeysOf,
+    checkpoint: Pick<Checkpoint, 'ledgerKey'>,
+    seen: Seen,
+    ledger: ReadOnlyLedger | null,
+    conditions: StepConditions = {},
+  ) {
     this.#job = job;
+    this.#conditions = conditions;
+    this.#stepsRead = stepsRead(job.conditions);
     this.#keysOf = keysOf;
     this.#seen = seen;
     this.#ledger = ledger;
@@ -140,7 +154,7 @@ export class PlanCounting {
     else if (typeof keys === 'string') this.invalid++;
     else {
       if (keys.cleanedEmail !== null) this.cleaned++;
-      await this.#follow(keys);
+      await this.#follow(keys, record);
     }
   }
 
@@ -149,19 +163,23 @@ export class PlanCounting {
   }
 
   /** Takes a record through the steps. */
-  async #follow(keys: RecordKeys): Promise<void> {
+  async #follow(keys: RecordKeys, record: InputRecord): Promise<void> {
+    const results = new Map<string, Readonly<Record<string, unknown>> | null | undefined>();
     const following = this.#following;
     const hasOwnKey = following !== null && keys.lookups[following.step] !== undefined;
     const needsPerson = following !== null && (!hasOwnKey || this.#job.options[following.step].when === 'unverified');
     let before = NOTHING;
     for (const step of this.#job.steps) {
+      // An unknown condition counts as true.
+      if (this.#conditions[step]?.({ record, recordOf: (name) => (results.has(name) ? results.get(name) : null) }) === false) continue;
       const lookups = this.#lookups(step, { keys, person: knownPerson(before) });
       if (lookups === null) {
         // A lookup without an answer counts as if it may find an address, which no other record has.
         if (step === following?.step && before.unknown !== 0 && before.isNew && !hasOwnKey) this.#countFound(step, before.unknown);
         continue;
       }
-      const walked = await this.#walk(step, lookups, step === following?.of && needsPerson);
+      const walked = await this.#walk(step, lookups, (step === following?.of && needsPerson) || this.#stepsRead.has(step));
+      results.set(step, walked.unknown === 0 ? (walked.found?.record ?? null) : undefined);
       if (walked.ends) return;
       if (step === following?.of) before = walked;
     }

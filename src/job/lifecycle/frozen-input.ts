@@ -1,12 +1,14 @@
 /** The job's input, found and frozen, and where standard input is kept while the job needs it. */
 import { rename, rm, stat } from 'node:fs/promises';
 import { removeFile, type Fence } from '../../storage/fence.ts';
-import { InputError, StorageError } from '../../util/errors.ts';
+import { ConfigError, InputError, StorageError } from '../../util/errors.ts';
 import { describeChange, freezeInput } from '../../reader/freeze.ts';
 import { spool } from '../../sources/stdin-spool.ts';
 import { KEY_COLUMNS, listNames, meantColumn, PERSON_COLUMNS } from '../../formats/header-aliases.ts';
 import type { InputManifest, KeyColumn, PersonColumn } from '../../formats/input-record.ts';
-import { unknownColumn } from '../../processor/row-filter.ts';
+import { pathsIn } from '../../definition/condition/condition.ts';
+import { unknownColumn } from '../../processor/cell-reader.ts';
+import { columnsRead } from '../../processor/row-filter.ts';
 import { resultColumnNames } from '../../writer/result-columns.ts';
 import { ownFiles, type JobPaths } from './paths.ts';
 import { personColumnsOf } from '../../definition/step-options.ts';
@@ -62,7 +64,17 @@ function checkColumns(job: CompiledJob, manifest: InputManifest): void {
       },
     );
   }
-  const unknown = format === 'jsonl' ? null : unknownColumn(manifest, input.where);
+  for (const [step, { root }] of format === 'jsonl' ? [] : Object.entries(job.conditions)) {
+    const names = pathsIn(root).flatMap(({ path: [first, ...name] }) => (first === 'input' ? [name.join('.')] : []));
+    const missing = unknownColumn(manifest, names);
+    if (missing === null) continue;
+    throw new ConfigError(
+      'bad_condition',
+      `${step}.when names input.${missing}, and the input has no such column${meantColumn(missing, columns)} It has ${listNames(columns)}.`,
+      { hint: 'Write the name of a column, in quotes where it has spaces: input."Job Title".' },
+    );
+  }
+  const unknown = format === 'jsonl' ? null : unknownColumn(manifest, columnsRead(input.where));
   if (unknown !== null) {
     throw new InputError(
       'input_no_columns',

@@ -40,7 +40,13 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
     ]),
     ...(records.skipped === undefined
       ? []
-      : [['  skipped', count(records.skipped), `${share(records.skipped)} by input.where`.trim()] satisfies [string, string, string]]),
+      : [
+          ['  skipped', count(records.skipped), `${share(records.skipped)} by input.where or when`.trim()] satisfies [
+            string,
+            string,
+            string,
+          ],
+        ]),
     ...(report.open === undefined ? [] : [['open', count(report.open), OPEN_MEANS] satisfies [string, string, string]]),
     ...Object.entries(report.verification).map(([name, n]): [string, string, string] => [`  ${printable(name)}`, count(n), share(n)]),
     ...kindRates(report).flatMap(({ kind, rate: share }) => rate('match rate', share, `of the ${kind} that were answered`)),
@@ -53,6 +59,11 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
         .map(([step, n]) => `${step} ${count(n)}`)
         .join(', '),
     ],
+    ...Object.entries(report.skippedSteps ?? {}).map(([step, { when }]): [string, string, string] => [
+      `${step} skipped`,
+      count(when),
+      'by its condition',
+    ]),
     ['lookups', count(report.lookups.unique), saved(report)],
     ['credits', count(report.credits), creditsNote(report)],
   ];

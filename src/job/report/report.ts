@@ -41,7 +41,7 @@ export interface Report extends Figures, FiguresByKind {
   readonly exitReasons?: readonly string[];
   /** Running time over all resumes, milliseconds. */
   readonly activeMs: number;
-  /** `skipped` is left out without `input.where`. */
+  /** `skipped` is left out without `input.where`, unless every step was skipped by its condition. */
   readonly records: Readonly<Record<'total' | Exclude<RecordOutcome, 'skipped'>, number>> & { readonly skipped?: number };
   readonly verification: Readonly<Record<string, number>>;
   /** Rows of the errors file by `<step>:<code>`. */
@@ -99,6 +99,8 @@ export interface Report extends Figures, FiguresByKind {
   readonly providers?: ReportedProviders;
   /** Answers came from sample data: they say nothing about real people. Left out otherwise. */
   readonly sampleData?: true;
+  /** Rows that skipped a step, by step and reason: `when` is its condition. Left out without a condition that did not hold. */
+  readonly skippedSteps?: Readonly<Record<string, { readonly when: number }>>;
   /** Rows that lack a field because a provider was skipped or failed. Left out while there is none. */
   readonly open?: number;
 }
@@ -164,6 +166,9 @@ export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: numbe
     duplicateLookups: Math.max(0, (tally.lookups ?? 0) - totals.lookups.unique),
     ...(providers === null ? {} : { providers }),
     ...(totals.isSample === true ? { sampleData: true as const } : {}),
+    ...(tally.unmeant === undefined
+      ? {}
+      : { skippedSteps: Object.fromEntries(Object.entries(tally.unmeant).map(([step, rows]) => [step, { when: rows }])) }),
     ...(tally.open === undefined ? {} : { open: tally.open }),
     ...figuresByKind({ records, ...(tally.companies === undefined ? {} : { companies: tally.companies }) }),
   };
@@ -177,7 +182,7 @@ function costFor(credits: number, job: ReportedJob, providers: ReportedProviders
 
 function recordsOf({ fingerprint }: Checkpoint, { total, outcomes }: Tally): Report['records'] {
   const { skipped = 0, ...others } = outcomes;
-  return { total, ...others, ...((fingerprint['input.where'] ?? null) === null ? {} : { skipped }) };
+  return { total, ...others, ...((fingerprint['input.where'] ?? null) === null && skipped === 0 ? {} : { skipped }) };
 }
 
 /** The service and the steps of the run. A status may be asked for with other flags. */

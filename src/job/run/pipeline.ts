@@ -8,6 +8,7 @@ import { spentText, withSpent } from '../../checkpoint/spent-totals.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { readRecords } from '../../formats/read-records.ts';
 import { OpenPromises } from '../../pool/open-promises.ts';
+import { stepConditions, type StepConditions } from '../../processor/step-conditions.ts';
 import { loadKeys } from '../../processor/load-keys.ts';
 import { answersPending, openSteps, stopSteps, type Steps } from '../../processor/open-steps.ts';
 import { RecordProcessor } from '../../processor/process-record.ts';
@@ -88,6 +89,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     const { mark, manifest } = options.checkpoint;
     const records = retry?.records(mark.position, state.stopping) ?? readRecords(manifest, mark.position, state.stopping);
     const keysOf = await loadKeys(job, manifest);
+    const conditions = stepConditions(job.conditions, manifest);
 
     // Ledger
     const rights = ledgerRights(job, options.checkpoint);
@@ -132,7 +134,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
       providers.all.map((provider) => provider.forSteps()),
     );
     providers.watch(steps);
-    const processor = openProcessor(options, steps, keysOf);
+    const processor = openProcessor(options, steps, keysOf, conditions);
 
     // Writer
     const writer = opened.adopt(await destination.openWriter(), (part) => part.close());
@@ -249,8 +251,9 @@ function openProcessor(
   { job, checkpoint, retry }: PipelineOptions,
   steps: Steps,
   keysOf: Awaited<ReturnType<typeof loadKeys>>,
+  conditions: StepConditions,
 ): Pick<RecordProcessor, 'process'> {
-  if (retry === null) return new RecordProcessor(job, steps, keysOf);
+  if (retry === null) return new RecordProcessor(job, steps, keysOf, { conditions });
   const groups = { rows: RETRY_GROUP_ROWS, before: checkpoint.mark.position?.finished?.rows ?? 0 };
-  return new RetryProcessor(new RecordProcessor(job, steps, keysOf, groups), job.steps, retry.rowOf);
+  return new RetryProcessor(new RecordProcessor(job, steps, keysOf, { groups, conditions }), job.steps, retry.rowOf);
 }

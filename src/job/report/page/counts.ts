@@ -13,7 +13,7 @@ const OUTCOMES = [
   ['invalid', 'nothing to look up, or not readable'],
   ['suppressed', 'asked to be removed'],
   ['failed', 'gave up after retries, or refused'],
-  ['skipped', 'left out by input.where'],
+  ['skipped', 'left out by input.where or when'],
 ] as const;
 
 export function legendKey(name: string): string {

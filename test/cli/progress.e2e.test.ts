@@ -85,7 +85,7 @@ async function watch(folder: Folder, args: readonly string[], pattern: RegExp, e
   const line = [process.execPath, BUNDLE, ...args].map((word) => `'${word}'`).join(' ');
   const terminal = spawn('script', ['-qec', line, '/dev/null'], {
     cwd: folder.path,
-    env: { ...process.env, MILLRACE_API_KEY: API_KEY },
+    env: { ...process.env, CI: '', TERM: 'xterm', MILLRACE_API_KEY: API_KEY },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let seen = '';

@@ -24,7 +24,11 @@ async function world(latencyMs: number, concurrency: number): Promise<{ folder: 
 test(`a job through the definitions that ship, killed and resumed, gives the bytes of a calm one (SEED=${SEED})`, async () => {
   const calm = await world(0, 3);
   const names = Object.keys(calm.vendors);
-  expect(await calm.folder.start(RUN, { env: keys(...names) }).ended).toMatchObject({ code: 0, stderr: '' });
+  expect(await calm.folder.start(RUN, { env: keys(...names) }).ended).toMatchObject({
+    code: 0,
+    // These vendors know much that a CSV does not show.
+    stderr: expect.stringMatching(/^warning: the providers find fields that are in no column: [^\n]*\n$/),
+  });
   const { tally, totals } = await resultOf(calm.folder);
   for (const vendor of Object.values(calm.vendors)) {
     expect([vendor.counts.refused429, vendor.counts.refusedOther]).toEqual([0, 0]);

@@ -64,7 +64,8 @@ export async function expectMended(
   const durable = await durableLookups(folder.at(ledger));
   const before = new Map(service.asked);
   const again = await folder.run(args, options);
-  expect([again.code, again.stderr]).toEqual([0, '']);
+  // Answers that did not reach the disk are asked for again, which the run says.
+  expect([again.code, again.stderr.replace(/^warning: the ledger .* has \d+ of the \d+ lookups of this job: .*\n/, '')]).toEqual([0, '']);
   const askedAgain = [...service.asked].filter(([name, times]) => times > (before.get(name) ?? 0)).map(([name]) => name);
   expect(askedAgain.filter((name) => durable.has(name))).toEqual([]);
   expect(await resultOf(folder, output)).toEqual(expected);

@@ -35,7 +35,7 @@ test('a job against the embedded service with all faults switched on adds up', a
   expect(ended).toMatchObject({
     code: 0,
     stderr: expect.stringMatching(
-      /^warning: .* has more fields than the header.*\n(?:warning: .* has more than an address in its e-mail cell: .*\n)?$/,
+      /^warning: .* more fields than the header.*\nwarning: sample data: .*\n(?:warning: .* more than an address in its .*\n)?$/,
     ),
   });
   const found = await addsUp(folder, 400, input);

@@ -2,7 +2,7 @@
  * Gives the run a temporary folder in memory, where the system has one that is large enough. Tests write and sync thousands of small
  * files, which cost a seventh of their processor time on a disk.
  */
-import { accessSync, constants, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import { accessSync, chmodSync, constants, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -16,6 +16,8 @@ export default function makeFolderInMemory(): (() => void) | undefined {
   if (process.env['TMPDIR'] !== undefined || !hasRoom()) return undefined;
   removeLeftOvers();
   const folder = mkdtempSync(join(IN_MEMORY, `millrace-tests-${process.pid}-`));
+  // Tests that give up the rights of the superuser list it on the way to their own folders.
+  chmodSync(folder, 0o755);
   // Caches that the next run needs stay on the disk.
   process.env['KEPT_TMPDIR'] = tmpdir();
   process.env['TMPDIR'] = folder;

@@ -235,6 +235,7 @@ it('a lookup that a stopped run was asking for counts as one to ask, and as one 
     steps: ['enrich'],
     namesProviders: false,
     providers: [{ name: 'service', definition: BUILT_IN, baseUrl: 'https://service.test', domainField: 'domain' }],
+    conditions: {},
     waterfalls: { enrich: { from: ['service'], keys: [['email']], until: [], fields: 'whole' } },
     options: eachStep(() => ({ by: ['email'], minLikelihood: 0, required: [], when: 'always', patienceMs: 0 })),
   } as unknown as CompiledJob;

@@ -143,6 +143,7 @@ describe('the store', () => {
       people: 1,
       signals: 1,
       deliveries: 0,
+      shared: 0,
       invalid: ['not an address'],
     });
     const returned = [

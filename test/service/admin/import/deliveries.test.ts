@@ -190,6 +190,7 @@ describe('delivery events', () => {
       people: 1,
       signals: 0,
       deliveries: 3,
+      shared: 0,
       invalid: [],
     });
     expect((await deliveries(store, rows)).counts.rejected).toEqual({ suppressed: 3 });

@@ -79,10 +79,7 @@ export class CallPool {
     this.#waitBudget = new WaitBudget(maxWaitMs);
   }
 
-  /**
-   * The current outage: its length, and the time until the next probe (0 while one is out); null without an outage. `lastLookups`: see
-   * `Outage.lastLookups`.
-   */
+  /** The current outage; null without one. `probeInMs`: 0 while a probe is out. `lastLookups`: see `Outage`. */
   get outage(): { readonly forMs: number; readonly probeInMs: number; readonly lastLookups: string | null } | null {
     const { open, forMs, probeInMs, lastLookups } = this.#outage;
     return open ? { forMs, probeInMs, lastLookups } : null;

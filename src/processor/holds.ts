@@ -1,4 +1,5 @@
 /** Whether a condition holds for a record: compiled once, asked for each record. Pure. */
+import { comparable } from '../definition/conditions.ts';
 import type { Comparison, Condition, Operand, PathOperand } from '../definition/condition/condition.ts';
 
 /** The value of a column, or of a result's field: null where it is absent, undefined where it is unknown. */
@@ -77,8 +78,6 @@ function textOf(value: string | readonly string[]): string {
   return typeof value === 'string' ? value : value.join(';');
 }
 
-const plain = (text: string): string => text.trim().toLowerCase();
-
 /** Numbers, also with commas between thousands. */
 const NUMBER = /^[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?$/;
 
@@ -90,7 +89,7 @@ function numberIn(text: string): number | null {
 function compare(operator: Comparison, left: ConditionValue, right: ConditionValue): Truth {
   if (left === undefined || right === undefined) return null;
   if (left === null || right === null || isAbsent(left) || isAbsent(right)) return false;
-  const [one, other] = [plain(textOf(left)), plain(textOf(right))];
+  const [one, other] = [comparable(textOf(left)), comparable(textOf(right))];
   const [first, second] = [numberIn(one), numberIn(other)];
   return first === null || second === null ? isSo(operator, one, other) : isSo(operator, first, second);
 }
@@ -118,6 +117,6 @@ function isSo<T extends string | number>(operator: Comparison, one: T, other: T)
 function contains(value: ConditionValue, part: ConditionValue): Truth {
   if (value === undefined || part === undefined) return null;
   if (value === null || part === null || isAbsent(part)) return false;
-  const wanted = plain(textOf(part));
-  return typeof value === 'string' ? plain(value).includes(wanted) : value.some((one) => plain(one) === wanted);
+  const wanted = comparable(textOf(part));
+  return typeof value === 'string' ? comparable(value).includes(wanted) : value.some((one) => comparable(one) === wanted);
 }

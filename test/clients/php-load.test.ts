@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -44,6 +44,15 @@ function addressOf(server: { address(): AddressInfo | string | null }, scheme: s
   return `${scheme}://localhost:${(server.address() as AddressInfo).port}`;
 }
 
+async function listen(server: Server): Promise<void> {
+  server.listen(0, 'localhost');
+  await once(server, 'listening');
+  cleanUp(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+}
+
 it('200 calls run twenty at a time', async ({ skip }) => {
   if (!isThere) skip();
   const waiting: ServerResponse[] = [];
@@ -53,12 +62,7 @@ it('200 calls run twenty at a time', async ({ skip }) => {
     if (waiting.push(response) < 20) return;
     for (const one of waiting.splice(0)) one.setHeader('content-type', 'application/json').end('{"name":"Acme"}');
   });
-  server.listen(0, 'localhost');
-  await once(server, 'listening');
-  cleanUp(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  await listen(server);
   const code = `
 $client = new Millrace\\Client(timeout: 20.0, maxAttempts: 1);
 $calls = array_fill(0, 200, fn () => $client->company('acme.example')->name);
@@ -73,12 +77,7 @@ it('SSL_CERT_FILE names the certificates that are trusted', async ({ skip }) => 
     request.resume();
     response.setHeader('content-type', 'application/json').end('{"name":"Acme"}');
   });
-  server.listen(0, 'localhost');
-  await once(server, 'listening');
-  cleanUp(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  await listen(server);
   const code = `
 $client = new Millrace\\Client(timeout: 20.0, maxAttempts: 1);
 try {

@@ -10,11 +10,13 @@ import { StorageError } from '../../util/errors.ts';
  * or a volume that is not mounted: a run would pay for an output that nobody finds.
  * @throws StorageError 74
  */
-export function refuseMissingFolder({ output }: Pick<CompiledJob, 'output'>): void {
+export function refuseMissingFolder({ output, checkpoint }: Pick<CompiledJob, 'output' | 'checkpoint'>): void {
   if (output.uri === '-' || isS3Uri(output.uri)) return;
   const folder = dirname(resolve(output.uri));
   const wanted = undatedPart(folder, output.earlier[0]);
   if (existsSync(wanted) || isInside(wanted, process.cwd())) return;
+  // A job under way knows whether the folder had its rows.
+  if (!isS3Uri(checkpoint.uri) && existsSync(checkpoint.uri)) return;
   throw new StorageError(
     'output_folder',
     `the folder ${wanted} of the output does not exist; the nearest that does is ${nearest(wanted)}`,

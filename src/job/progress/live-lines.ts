@@ -15,11 +15,6 @@ export function sizeOf({ columns = 0, rows = 0 }: Terminal): { readonly columns:
   return { columns: columns > 0 ? columns : USUAL.columns, rows: rows > 0 ? rows : USUAL.rows };
 }
 
-/** Whether lines can be drawn again in place: a dumb terminal and the log of a build server show the codes for that. */
-export function mayRedraw({ isTTY }: Pick<Terminal, 'isTTY'>, env: NodeJS.ProcessEnv): boolean {
-  return isTTY === true && env['TERM'] !== 'dumb' && env['CI'] !== 'true';
-}
-
 export class LiveLines {
   readonly #out: Terminal;
   /** The lengths of the lines on the screen. */

@@ -247,10 +247,7 @@ export class OperationClient<T> {
     return { kind: 'pending', ticket, afterMs: Math.max(poll.everyMs, askedMs ?? 0), longestMs: poll.longestMs, meta };
   }
 
-  /**
-   * A 404 to a poll that may come from a gateway: the promise stays open, and is asked for once more, however old it is. Null for any other
-   * answer.
-   */
+  /** Asks once more for a promise, however old, after a 404 that may come from a gateway. Null for any other answer. */
   #doubted(
     judgement: Judgement,
     { answer }: Said,

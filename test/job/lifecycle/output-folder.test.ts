@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -18,6 +18,17 @@ test('a mistyped folder is no new folder: the nearest one that exists is named, 
       message: `the folder ${join(folder, 'leadz/new')} of the output does not exist; the nearest that does is ${folder}`,
     }),
   );
+});
+
+test('a job under way decides for itself what a folder that is gone means', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'output-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const checkpoint = join(folder, 'state.json');
+  const output = join(folder, 'gone/out.csv');
+  const job = compiled({ flags: { ...LEAST, output, checkpoint } });
+  expect(() => refuseMissingFolder(job)).toThrow('does not exist');
+  writeFileSync(checkpoint, '{}');
+  refuseMissingFolder(job);
 });
 
 test('a folder inside the working directory, a dated one, an existing one, S3 and standard output are fine', () => {

@@ -99,7 +99,7 @@ async function importKind(
   const nowMs = Date.now();
   const { columns, shape, asOfMs } = settings;
   const mapper = rowMapperOf(kind, columns);
-  const progress = new ImportProgress(process.stderr);
+  const progress = new ImportProgress(process.stderr, process.env);
   for (const uri of uris) {
     for await (const file of normalisedFiles({ kind, uri, shape, columns, asOfMs, nowMs }, signal)) {
       checkHeader(file, mapper, columns);

@@ -1,5 +1,6 @@
 /** The progress of an import: a bar on a terminal, a log line every ten seconds elsewhere. */
 import { count, duration, printable } from '../../../util/display.ts';
+import { mayRedraw } from '../../../util/may-redraw.ts';
 
 /** Where progress is shown. */
 interface Out {
@@ -19,17 +20,17 @@ const ERASE_LINE = '\r\u001b[K';
 export class ImportProgress {
   readonly #out: Out;
   readonly #now: () => number;
-  readonly #everyMs: number;
+  readonly #isLive: boolean;
   #file: string | null = null;
   #begunMs = 0;
   #shownMs = 0;
   #isDrawn = false;
 
-  /** @param now milliseconds of a monotonic clock */
-  constructor(out: Out, now: () => number = () => performance.now()) {
+  /** @param now milliseconds of a monotonic clock @param env decides whether a bar can be drawn again */
+  constructor(out: Out, env: NodeJS.ProcessEnv, now: () => number = () => performance.now()) {
     this.#out = out;
     this.#now = now;
-    this.#everyMs = out.isTTY === true ? REDRAW_MS : LINE_MS;
+    this.#isLive = mayRedraw(out, env);
   }
 
   /**
@@ -43,11 +44,11 @@ export class ImportProgress {
       this.#file = file;
       this.#begunMs = this.#shownMs = nowMs;
     }
-    if (nowMs - this.#shownMs < this.#everyMs) return;
+    if (nowMs - this.#shownMs < (this.#isLive ? REDRAW_MS : LINE_MS)) return;
     this.#shownMs = nowMs;
     const text = describe(rows, share, nowMs - this.#begunMs);
     const name = printable(file.length > MAX_NAME ? `…${file.slice(1 - MAX_NAME)}` : file);
-    if (this.#out.isTTY !== true) {
+    if (!this.#isLive) {
       this.#out.write(`millrace: ${name}: ${text}\n`);
       return;
     }

@@ -1,11 +1,14 @@
 import { expect, it } from 'vitest';
 import { ImportProgress } from '../../../../src/service/admin/import/import-progress.ts';
 
-function shown(isTTY: boolean): { progress: ImportProgress; pass: (ms: number) => void; written: () => string[] } {
+function shown(
+  isTTY: boolean,
+  env: NodeJS.ProcessEnv = {},
+): { progress: ImportProgress; pass: (ms: number) => void; written: () => string[] } {
   const lines: string[] = [];
   let nowMs = 0;
   const out = { isTTY, columns: 80, write: (text: string) => lines.push(text) };
-  return { progress: new ImportProgress(out, () => nowMs), pass: (ms) => (nowMs += ms), written: () => lines.splice(0) };
+  return { progress: new ImportProgress(out, env, () => nowMs), pass: (ms) => (nowMs += ms), written: () => lines.splice(0) };
 }
 
 it('a terminal shows a bar with the part of the file, rows, rate and time left, on one line that the end removes', () => {
@@ -24,8 +27,12 @@ it('a terminal shows a bar with the part of the file, rows, rate and time left, 
   expect(written().at(-1)).toBe('\r\u001b[K');
 });
 
-it('elsewhere a line appears every ten seconds, and none in a short import', () => {
-  const { progress, pass, written } = shown(false);
+it.each([
+  [false, {}],
+  [true, { TERM: 'dumb' }],
+  [true, { CI: 'true' }],
+])('elsewhere a line appears every ten seconds, and none in a short import', (isTTY, env) => {
+  const { progress, pass, written } = shown(isTTY, env);
   progress.update('crm.csv.gz', 10, null);
   pass(9_999);
   progress.update('crm.csv.gz', 20, null);

@@ -9,8 +9,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { largeSet, type LargeSet } from '../fixtures/generate/large.ts';
+import { largeSet } from '../fixtures/generate/large.ts';
 import { machine, runToEnd } from './support/processes.ts';
+import { richContacts } from './support/rich-contacts.ts';
 
 const contacts = Number(process.argv[2] ?? 200_000);
 const richRows = Number(process.argv[3] ?? 100_000);
@@ -41,13 +42,6 @@ function* jsonLines(records: Iterable<object>): Generator<string> {
 function* table(records: Iterable<Readonly<Record<string, unknown>>>): Generator<string> {
   yield `${COLUMNS.join(',')}\n`;
   for (const record of records) yield `${COLUMNS.map((column) => (typeof record[column] === 'string' ? record[column] : '')).join(',')}\n`;
-}
-
-/** Contacts with their whole company, as an enriched file has them. */
-function* rich(set: LargeSet): Generator<object> {
-  const companies = new Map<unknown, object>();
-  for (const company of set.companies()) companies.set(company['domain'], company);
-  for (const { company_domain: domain, ...contact } of set.contacts()) yield { ...contact, company: companies.get(domain) ?? { domain } };
 }
 
 /** Runs an import, and watches the size of its write-ahead log. */
@@ -88,7 +82,7 @@ try {
     );
   }
   process.stdout.write('\n| | rows | seconds | CPU seconds | rows a CPU second | log MiB |\n|---|---:|---:|---:|---:|---:|\n');
-  await write('rich.jsonl', jsonLines(rich(largeSet(richRows))));
+  await write('rich.jsonl', jsonLines(richContacts(largeSet(richRows))));
   for (const what of ['rich rows, new', 'rich rows, again']) {
     const { seconds, cpuSeconds, logMiB } = await runImport('rich.sqlite', 'contacts', 'rich.jsonl');
     process.stdout.write(

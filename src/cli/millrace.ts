@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /* The command. An old Node must get as far as the message below, so this file is plain and imports only what is as plain. */
+import { giveWay } from './give-way.ts';
 import { restartArguments } from './heap.ts';
 import { oldNodeMessage } from './node-version.ts';
 
@@ -9,6 +10,7 @@ if (complaint !== null) {
   process.stderr.write(complaint);
   process.exitCode = 78;
 } else {
+  giveWay(process.argv[2]);
   if (restart !== null && process.execve) {
     try {
       process.execve(process.execPath, restart);

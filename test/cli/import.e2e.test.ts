@@ -1,7 +1,8 @@
 /** Files as they come out of CRMs and spreadsheets. */
 import { writeFile } from 'node:fs/promises';
+import { constants, getPriority } from 'node:os';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Ended, Folder } from '../support/cli.ts';
+import { CLI, type Ended, Folder } from '../support/cli.ts';
 import { CRM } from './crm-file.ts';
 
 let folder: Folder;
@@ -55,6 +56,19 @@ it.each([
   expect((await folder.run(['import', '--store', 'there.sqlite', 'empty.csv'])).code).toBe(0);
   expect((await folder.run(['import', '--store', 'there.sqlite', ...flags])).code).toBe(65);
   expect(await folder.files()).toContain('there.sqlite');
+});
+
+it('an import lets a service on the same machine have the processor first', async () => {
+  const { child, ended, says } = folder.start(['import', '--store', 'slow.sqlite', '--contacts', '-'], {
+    keepStdin: true,
+    program: [process.execPath, CLI],
+    env: { NODE_OPTIONS: '' },
+  });
+  child.stdin?.write('email,odd\n');
+  await expect.poll(() => getPriority(child.pid)).toBe(constants.priority.PRIORITY_LOW);
+  child.stdin?.end('ada@acme.example,1\n');
+  await says('columns without a meaning');
+  expect((await ended).code).toBe(0);
 });
 
 it('an import names, for each field with dropped values, the line of the first one and the values it takes', async () => {

@@ -20,12 +20,13 @@
  * Calls and credits return to the balance, and all that came with them is undone. After 429 and 503 the quota returns too.
  * Leave: never. `commit` then waits for what the refund itself has to write.
  *
- * Lines of a batch job do not come as requests: `Reservation` (reservation.ts) charges them.
+ * Lines of a batch job do not come as requests: `KeyRing.reserve` charges them.
  */
 import { ERRORS, settlesRequest, ServiceError } from '../http/problem.ts';
 import type { Journal } from '../store/journal.ts';
 import type { ActiveKey, KeyRing } from './key-ring.ts';
-import type { QuotaDecision, QuotaLedger } from './token-bucket.ts';
+import type { DurableQuota } from './durable-quota.ts';
+import type { QuotaDecision } from './token-bucket.ts';
 import { storeDamaged, storeUnwritable } from './store-refusals.ts';
 
 type ChargeState = 'open' | 'booked' | 'committed' | 'refunded';
@@ -33,7 +34,7 @@ type ChargeState = 'open' | 'booked' | 'committed' | 'refunded';
 /** Where balances, quotas and writes are. One for all charges. */
 export interface Books {
   readonly keys: Pick<KeyRing, 'affordsCalls' | 'affordsCredits' | 'book' | 'isCounted' | 'hasUnwritten' | 'hasUnwrittenCharge'>;
-  readonly quota: QuotaLedger;
+  readonly quota: Pick<DurableQuota, 'take' | 'owe' | 'giveBack' | 'peek'>;
   readonly journal: Pick<Journal, 'written' | 'failure' | 'isDiskUnusable'>;
   /** Monotonic, milliseconds. */
   readonly clock: () => number;
@@ -224,19 +225,14 @@ export class Charge {
     if (key === null) return null;
     const isPaid = this.#mustCommit || keys.hasUnwrittenCharge(key.id);
     const stored = this.#stored;
-    if (isPaid || this.#isUnwritten(key)) {
+    if (isPaid || keys.hasUnwritten(key.id)) {
       return journal.written().then((isWritten) => {
         const isLost = stored?.isLost() === true;
-        if (isWritten) return isLost || this.#isUnwritten(key) ? storeDamaged() : null;
+        if (isWritten) return isLost || keys.hasUnwritten(key.id) ? storeDamaged() : null;
         return isPaid || !journal.isDiskUnusable ? storeUnwritable(journal.failure, 'charged') : null;
       });
     }
     return stored?.isPending() === true ? journal.written().then(() => (stored.isLost() ? storeDamaged() : null)) : null;
-  }
-
-  #isUnwritten({ id, rpm }: ActiveKey): boolean {
-    const { keys, quota } = this.#books;
-    return keys.hasUnwritten(id) || (rpm !== null && quota.hasUnwritten(id));
   }
 
   /** The request is refused with `status`. A status that settles the request keeps its charge; any other refunds it. */

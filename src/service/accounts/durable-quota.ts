@@ -2,18 +2,8 @@
  * Durable quota: the token buckets of all keys, across restarts. Memory has the exact level; the store has a lower bound of it. A new bound
  * is written only before the level sinks below the old one. So after a crash a key has lost its reserve, and never gained a token.
  */
-import {
-  decisionOf,
-  fullBucket,
-  owe,
-  returnTokens,
-  refill,
-  take,
-  type Bucket,
-  type QuotaDecision,
-  type QuotaLedger,
-} from './token-bucket.ts';
-import type { Journal, JournalWrite, JournalMember } from '../store/journal.ts';
+import { decisionOf, fullBucket, owe, returnTokens, refill, take, type Bucket, type QuotaDecision } from './token-bucket.ts';
+import type { KeyWrites } from './key-writes.ts';
 import type { Store } from '../store/store.ts';
 
 /** The reserve that one write sets aside: the requests of this time, milliseconds. */
@@ -24,32 +14,25 @@ interface Kept {
   bucket: Bucket;
   /** The lower bound in the store, or on its way there. */
   floor: Bucket;
-  /** The time of `floor`, epoch milliseconds. */
-  floorAtMs: number;
   rpm: number;
 }
 
-export class DurableQuota implements QuotaLedger, JournalMember {
+export class DurableQuota {
   readonly #select;
-  readonly #update;
-  readonly #journal: Journal;
+  readonly #writes: KeyWrites;
   readonly #clock: () => number;
   readonly #now: () => number;
   readonly #buckets = new Map<string, Kept>();
-  readonly #unwritten = new Set<string>();
-  /** Keys whose row is damaged. */
-  readonly #damaged = new Set<string>();
 
-  /** @param clock monotonic, milliseconds, as `nowMs` in the calls @param now epoch milliseconds */
-  constructor(store: Store, journal: Journal, clock: () => number, now: () => number) {
+  /** @param clock monotonic, milliseconds @param now epoch milliseconds */
+  constructor(store: Store, writes: KeyWrites, clock: () => number, now: () => number) {
     this.#select = store.books.prepare('SELECT tokens, tokens_at FROM keys WHERE id = ?');
-    this.#update = store.books.prepare('UPDATE keys SET tokens = ?, tokens_at = ? WHERE id = ?');
-    this.#journal = journal;
+    this.#writes = writes;
     this.#clock = clock;
     this.#now = now;
-    journal.join(this, 'quotas');
   }
 
+  /** Takes tokens from the key's bucket: all, or none when it holds fewer. @param nowMs by the monotonic clock, as in all calls */
   take(keyId: string, rpm: number, nowMs: number, count = 1): QuotaDecision {
     const kept = this.#find(keyId, rpm, nowMs);
     const { bucket, decision } = take(kept.bucket, rpm, nowMs, count);
@@ -58,6 +41,7 @@ export class DurableQuota implements QuotaLedger, JournalMember {
     return decision;
   }
 
+  /** Takes tokens of work that is done: the bucket may sink below zero. */
   owe(keyId: string, rpm: number, nowMs: number, count: number): QuotaDecision {
     const kept = this.#find(keyId, rpm, nowMs);
     kept.bucket = owe(kept.bucket, rpm, nowMs, count);
@@ -65,6 +49,7 @@ export class DurableQuota implements QuotaLedger, JournalMember {
     return decisionOf(kept.bucket, rpm, true);
   }
 
+  /** Returns tokens of a refused request, and describes the bucket after that. */
   giveBack(keyId: string, rpm: number, nowMs: number, count: number): QuotaDecision {
     const kept = this.#find(keyId, rpm, nowMs);
     // The bound in the store is lower than it has to be, which is safe.
@@ -72,42 +57,9 @@ export class DurableQuota implements QuotaLedger, JournalMember {
     return decisionOf(kept.bucket, rpm, true);
   }
 
+  /** Describes the bucket without taking a token. */
   peek(keyId: string, rpm: number, nowMs: number): QuotaDecision {
     return decisionOf(refill(this.#find(keyId, rpm, nowMs).bucket, rpm, nowMs), rpm, true);
-  }
-
-  hasUnwritten(keyId: string): boolean {
-    return this.#unwritten.has(keyId) || this.#damaged.has(keyId);
-  }
-
-  get size(): number {
-    return this.#unwritten.size;
-  }
-
-  flush(): void {
-    for (const keyId of this.#unwritten) this.#write(keyId);
-  }
-
-  flushed(): void {
-    this.#unwritten.clear();
-  }
-
-  *parts(): Iterable<JournalWrite> {
-    for (const keyId of this.#unwritten) {
-      yield {
-        charges: keyId,
-        write: () => this.#write(keyId),
-        giveUp: () => {
-          this.#damaged.add(keyId);
-          this.#unwritten.delete(keyId);
-        },
-      };
-    }
-  }
-
-  #write(keyId: string): void {
-    const kept = this.#buckets.get(keyId);
-    if (kept !== undefined && !this.#damaged.has(keyId)) this.#update.run(kept.floor.tokens, kept.floorAtMs, keyId);
   }
 
   /** Gives all reserves back, to be written when the service stops. */
@@ -126,9 +78,7 @@ export class DurableQuota implements QuotaLedger, JournalMember {
 
   #lower(keyId: string, kept: Kept, reserve: number): void {
     kept.floor = { tokens: kept.bucket.tokens - reserve, atMs: kept.bucket.atMs };
-    kept.floorAtMs = this.#now();
-    this.#unwritten.add(keyId);
-    this.#journal.wake();
+    this.#writes.setBound(keyId, { tokens: kept.floor.tokens, atMs: this.#now() });
   }
 
   #find(keyId: string, rpm: number, nowMs: number): Kept {
@@ -145,7 +95,7 @@ export class DurableQuota implements QuotaLedger, JournalMember {
     const bucket =
       tokens === null || tokens === undefined ? fullBucket(rpm, nowMs) : refill({ tokens, atMs: nowMs - passedMs }, rpm, nowMs);
     // The store already has this bound; a key that was never used has none, which means a full bucket.
-    const found: Kept = { bucket, floor: bucket, floorAtMs: this.#now(), rpm };
+    const found: Kept = { bucket, floor: bucket, rpm };
     this.#buckets.set(keyId, found);
     return found;
   }

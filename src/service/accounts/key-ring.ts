@@ -1,6 +1,6 @@
 /** API keys in use and their balances: keys of the store, and keys that only this process accepts. */
 import { findKey, findKeyById, isCounted, apiKeyHash, PLANS, revokedTest, type FoundKey, type KeyRow, type Region } from './keys.ts';
-import type { Journal, JournalWrite, JournalMember } from '../store/journal.ts';
+import { NO_USE, type KeyWrites, type Use } from './key-writes.ts';
 import type { Store } from '../store/store.ts';
 
 /** How late a revocation by another process may take effect, milliseconds. */
@@ -9,21 +9,25 @@ const KEY_CACHE_SIZE = 10_000;
 /** No key is longer, so a longer header is not hashed. */
 const MAX_KEY_LENGTH = 256;
 
-/** The balance of a key, and its use that is not written yet. Shared by all requests with the key. */
+/** The balance of a key, less all use. Shared by all requests with the key. */
 interface Account {
   /** Null when not counted. */
   credits: number | null;
   calls: number | null;
-  unwritten: Use;
 }
 
-/** Credits and calls. */
-export interface Use {
-  readonly credits: number;
-  readonly calls: number;
+/**
+ * The cost of a chunk of a batch job. It is reserved before the results are written, so that no other request spends it meanwhile.
+ * `write` and `written` make it spent; `release` gives it back when the chunk is not done after all.
+ */
+export interface Reservation {
+  readonly use: Use;
+  /** Within the transaction that also writes the results. */
+  write(): void;
+  /** After that transaction was committed. */
+  written(): void;
+  release(): void;
 }
-
-const NOTHING: Use = { credits: 0, calls: 0 };
 
 /** A key as requests use it. */
 export interface ActiveKey {
@@ -44,15 +48,14 @@ interface Cached {
   readonly version: unknown;
 }
 
-export class KeyRing implements JournalMember {
+export class KeyRing {
   readonly #find: (digest: Buffer, nowMs: number) => FoundKey | null;
   readonly #findById: (id: string) => KeyRow | null;
   readonly #revoked: (digest: Buffer) => boolean;
   readonly #digest;
-  readonly #write: (id: string, credits: number, calls: number) => void;
+  readonly #writes: KeyWrites;
   /** Changes when another process writes to the store: only other processes create, revoke or change keys. */
   readonly #version: () => unknown;
-  readonly #journal: Journal;
   readonly #clock: () => number;
   readonly #now: () => number;
   readonly #own = new Map<string, ActiveKey>();
@@ -60,9 +63,6 @@ export class KeyRing implements JournalMember {
   readonly #cache = new Map<string, Cached>();
   /** By key id; only keys with a counted balance. */
   readonly #accounts = new Map<string, Account>();
-  readonly #unwritten = new Set<string>();
-  /** Ids of keys whose row is damaged: their use cannot be written. */
-  readonly #damaged = new Set<string>();
   /**
    * By key id, credits and calls reserved for work whose result is not written yet. Keys without a counted balance are included, because
    * their plan may change before the result is written.
@@ -70,19 +70,16 @@ export class KeyRing implements JournalMember {
   readonly #reserved = new Map<string, Use>();
 
   /** @param clock monotonic, milliseconds @param now epoch milliseconds */
-  constructor(store: Store, journal: Journal, clock: () => number, now: () => number = Date.now) {
+  constructor(store: Store, writes: KeyWrites, clock: () => number, now: () => number = Date.now) {
     this.#find = findKey(store);
     this.#findById = findKeyById(store);
     this.#revoked = revokedTest(store);
     this.#digest = store.books.prepare('SELECT hash, former_hash, former_until FROM keys WHERE id = ? AND revoked_at IS NULL');
-    const charge = store.books.prepare('UPDATE keys SET credits_used = credits_used + ?, calls_used = calls_used + ? WHERE id = ?');
-    this.#write = (id, credits, calls) => void charge.run(credits, calls, id);
     const version = store.books.prepare('PRAGMA data_version');
     this.#version = () => version.get()?.['data_version'];
-    this.#journal = journal;
+    this.#writes = writes;
     this.#clock = clock;
     this.#now = now;
-    journal.join(this, 'keys');
   }
 
   /** Accepts `key`, uncounted, for the life of this process; nothing about it is stored. */
@@ -171,9 +168,7 @@ export class KeyRing implements JournalMember {
     if (account === undefined || (calls === 0 && credits === 0)) return;
     if (account.credits !== null) account.credits -= credits;
     if (account.calls !== null) account.calls -= calls;
-    account.unwritten = { credits: account.unwritten.credits + credits, calls: account.unwritten.calls + calls };
-    this.#unwritten.add(key.id);
-    this.#journal.wake();
+    this.#writes.addUse(key.id, { credits, calls });
   }
 
   /** The balance; Infinity when not counted. */
@@ -182,26 +177,17 @@ export class KeyRing implements JournalMember {
     return { credits: account?.credits ?? Infinity, calls: account?.calls ?? Infinity };
   }
 
-  /**
-   * Reserves the cost of work before its result is written. The caller has checked the balance ({@link left}). `release` gives it back;
-   * `writeReserved` and `reservedWritten` make it spent.
-   */
-  reserve(key: ActiveKey, use: Use): void {
-    this.#reserve(key.id, use, 1);
-  }
-
-  release(key: ActiveKey, use: Use): void {
-    this.#reserve(key.id, use, -1);
-  }
-
-  /** Writes a reservation as spent, within the transaction that writes its result. */
-  writeReserved(key: ActiveKey, { credits, calls }: Use): void {
-    if (this.#accounts.has(key.id)) this.#write(key.id, credits, calls);
-  }
-
-  /** Call it after that transaction was committed. */
-  reservedWritten(key: ActiveKey, use: Use): void {
-    this.#addReserved(key.id, use, -1);
+  /** Reserves the cost of work. The caller has checked the balance ({@link left}). */
+  reserve({ id }: ActiveKey, use: Use): Reservation {
+    this.#reserve(id, use, 1);
+    return {
+      use,
+      write: () => {
+        if (this.#accounts.has(id)) this.#writes.write(id, use);
+      },
+      written: () => this.#addReserved(id, use, -1),
+      release: () => this.#reserve(id, use, -1),
+    };
   }
 
   #reserve(id: string, use: Use, sign: 1 | -1): void {
@@ -213,68 +199,33 @@ export class KeyRing implements JournalMember {
   }
 
   #addReserved(id: string, { credits, calls }: Use, sign: 1 | -1): void {
-    const before = this.#reserved.get(id) ?? NOTHING;
+    const before = this.#reserved.get(id) ?? NO_USE;
     const now = { credits: before.credits + sign * credits, calls: before.calls + sign * calls };
     if (now.credits === 0 && now.calls === 0) this.#reserved.delete(id);
     else this.#reserved.set(id, now);
   }
 
-  /** Whether an answer to this key must wait until the journal has written its use. */
+  /** As `KeyWrites.has`. */
   hasUnwritten(keyId: string): boolean {
-    return this.#unwritten.has(keyId) || this.#damaged.has(keyId);
+    return this.#writes.has(keyId);
   }
 
   /** Whether the unwritten use is paid for: credits, or calls of a plan with a limit of calls. */
   hasUnwrittenCharge(keyId: string): boolean {
     const account = this.#accounts.get(keyId);
-    if (!this.hasUnwritten(keyId) || account === undefined) return false;
-    return account.unwritten.credits !== 0 || (account.calls !== null && account.unwritten.calls !== 0);
+    if (account === undefined) return false;
+    const { credits, calls } = this.#writes.useOf(keyId);
+    return credits !== 0 || (account.calls !== null && calls !== 0);
   }
 
   /** Whether the key's use cannot be written, because its row is damaged. */
   isDamaged(keyId: string): boolean {
-    return this.#damaged.has(keyId);
+    return this.#writes.isDamaged(keyId);
   }
 
   /** Whether the balance of the key is counted, so that each answer to it must be written. */
   isCounted({ id }: ActiveKey): boolean {
     return this.#accounts.has(id);
-  }
-
-  get size(): number {
-    return this.#unwritten.size;
-  }
-
-  flush(): void {
-    for (const id of this.#unwritten) this.#writeUse(id);
-  }
-
-  flushed(): void {
-    for (const id of this.#unwritten) this.#wrote(id);
-    this.#unwritten.clear();
-  }
-
-  *parts(): Iterable<JournalWrite> {
-    for (const id of this.#unwritten) {
-      yield {
-        charges: id,
-        write: () => this.#writeUse(id),
-        giveUp: () => {
-          this.#damaged.add(id);
-          this.#unwritten.delete(id);
-        },
-      };
-    }
-  }
-
-  #writeUse(id: string): void {
-    const used = this.#accounts.get(id)?.unwritten;
-    if (used !== undefined && !this.#damaged.has(id)) this.#write(id, used.credits, used.calls);
-  }
-
-  #wrote(id: string): void {
-    const account = this.#accounts.get(id);
-    if (account !== undefined && !this.#damaged.has(id)) account.unwritten = NOTHING;
   }
 
   /** Reads the balance from the store, less what is unwritten or reserved. */
@@ -284,12 +235,11 @@ export class KeyRing implements JournalMember {
       this.#accounts.delete(row.id);
       return;
     }
-    const unwritten = this.#accounts.get(row.id)?.unwritten ?? NOTHING;
-    const reserved = this.#reserved.get(row.id) ?? NOTHING;
+    const unwritten = this.#writes.useOf(row.id);
+    const reserved = this.#reserved.get(row.id) ?? NO_USE;
     this.#accounts.set(row.id, {
       credits: row.credits === null ? null : row.credits - row.creditsUsed - unwritten.credits - reserved.credits,
       calls: calls === null ? null : calls - row.callsUsed - unwritten.calls - reserved.calls,
-      unwritten,
     });
   }
 }

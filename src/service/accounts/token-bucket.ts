@@ -66,20 +66,6 @@ export function decisionOf(bucket: Bucket, rpm: number, allowed: boolean, count 
   };
 }
 
-/** The buckets of all keys. */
-export interface QuotaLedger {
-  /** Takes tokens from the key's bucket: all, or none when it holds fewer. */
-  take(keyId: string, rpm: number, nowMs: number, count?: number): QuotaDecision;
-  /** Takes tokens of work that is done: the bucket may sink below zero. */
-  owe(keyId: string, rpm: number, nowMs: number, count: number): QuotaDecision;
-  /** Returns tokens of a refused request, and describes the bucket after that. */
-  giveBack(keyId: string, rpm: number, nowMs: number, count: number): QuotaDecision;
-  /** Describes the bucket without taking a token. */
-  peek(keyId: string, rpm: number, nowMs: number): QuotaDecision;
-  /** Whether an answer to this key must wait until the journal has written its quota. */
-  hasUnwritten(keyId: string): boolean;
-}
-
 /** `X-RateLimit-Remaining` for a key without a limit. */
 export const UNLIMITED_REMAINING = 1_000_000_000;
 

@@ -11,6 +11,7 @@ import { Turns } from '../guards/turns.ts';
 import { VerifyGate } from '../guards/verify-gate.ts';
 import { Idempotency } from '../calls/idempotency.ts';
 import { KeyRing } from '../accounts/key-ring.ts';
+import { KeyWrites } from '../accounts/key-writes.ts';
 import type { Region } from '../accounts/keys.ts';
 import { DurableQuota } from '../accounts/durable-quota.ts';
 import { addressOf, descriptorOf, listen } from './listen.ts';
@@ -133,7 +134,8 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
     catchUp(store, owner.path);
     if (options.sample === true) await loadSample(store);
     for (const file of [store, store.books]) file.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB}`);
-    const keys = new KeyRing(store, journal, clock, now);
+    const keyWrites = new KeyWrites(store, journal);
+    const keys = new KeyRing(store, keyWrites, clock, now);
     if (options.sample === true) keys.accept(SAMPLE_KEY, { id: 'key_sample', policy: 'enterprise', rpm: null, region });
     if (options.embeddedKey !== undefined) {
       const { key, rpm } = options.embeddedKey;
@@ -152,7 +154,7 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
     mail = opened;
     const turn = new ReadTransaction(store);
     const directory = openDirectory(store, turn);
-    const quota = new DurableQuota(store, journal, clock, now);
+    const quota = new DurableQuota(store, keyWrites, clock, now);
     const verifier = new VerifyGate(opened.verifier);
     const streams = new EventStreams();
     const limits = { ...LIMITS, ...options.limits };

@@ -1,6 +1,5 @@
 /** Runs a job chunk by chunk. The lines of a chunk are executed, charged and committed together, or not at all. */
 import type { ServiceError } from '../http/problem.ts';
-import { Reservation } from '../accounts/reservation.ts';
 import type { ActiveKey } from '../accounts/key-ring.ts';
 import type { BatchRow, Reason } from './batch-rows.ts';
 import { creditsOf, type Budget } from './budget.ts';
@@ -46,7 +45,7 @@ export class ChunkRunner {
     const use = { credits: done.reduce((sum, outcome) => sum + creditsOf(outcome), 0), calls: done.length };
     const needs = affordable < outcomes.length ? creditsOf(outcomes[affordable] as LineOutcome) : null;
     if (done.length === 0) return this.#budget.short(row, key, needs ?? 1);
-    const reservation = new Reservation(keys, key, use);
+    const reservation = keys.reserve(key, use);
     try {
       const counts = { ...NO_COUNTS };
       for (const outcome of done) (counts as Record<keyof typeof counts, number>)[statusOf(outcome)]++;

@@ -1,6 +1,5 @@
 /** Commits chunks: flushes results to the disk, then writes progress and charges in one transaction under the lease. */
-import type { Reservation } from '../accounts/reservation.ts';
-import type { KeyRing } from '../accounts/key-ring.ts';
+import type { KeyRing, Reservation } from '../accounts/key-ring.ts';
 import type { ServiceMeter } from '../monitoring/meter.ts';
 import type { BatchRow, BatchRows, Progress } from './batch-rows.ts';
 import type { BatchFolder } from './batch-folder.ts';

@@ -8,7 +8,7 @@ import type { StoreHealth } from '../monitoring/store-health.ts';
 import { suppressedPerson } from '../records/suppressed-result.ts';
 import { isUnreadable } from '../../sqlite/system-code.ts';
 import type { Journal } from '../store/journal.ts';
-import type { FirstAnswer } from '../store/rows/answer-rows.ts';
+import type { FirstAnswer } from './answer-rows.ts';
 import type { EndpointAnswer, Endpoint, StoreAnswer } from './endpoint.ts';
 import { isIdempotencyKey, type ClaimResult, type StorableAnswer, type Idempotency, type IdempotencyClaim } from './idempotency.ts';
 

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { openSecret, sealSecret } from '../accounts/sealed-secret.ts';
-import { AnswerRows, type FirstAnswer, type NewAnswer, type Without } from '../store/rows/answer-rows.ts';
+import { AnswerRows, type FirstAnswer, type NewAnswer, type Without } from './answer-rows.ts';
 import { erasedSince } from '../store/identity/erased-since.ts';
 import type { Journal, JournalWrite, JournalMember } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
@@ -57,6 +57,7 @@ export function isIdempotencyKey(key: string): boolean {
 }
 
 export class Idempotency implements JournalMember {
+  readonly where = 'idempotency';
   readonly #journal: Journal;
   readonly #now: () => number;
   readonly #rows: AnswerRows;
@@ -80,7 +81,7 @@ export class Idempotency implements JournalMember {
     this.#now = now;
     this.#rows = rows;
     this.#erased = erasedSince(store);
-    journal.join(this, 'idempotency');
+    journal.join(this);
   }
 
   /** Claims `key` of this API key for a request: the path asked for and the body as it was sent. */

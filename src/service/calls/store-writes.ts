@@ -14,6 +14,7 @@ interface Change {
 }
 
 export class StoreWrites implements JournalMember {
+  readonly where = 'changes';
   readonly #store: Store;
   readonly #journal: Journal;
   readonly #changes = new Set<Change>();
@@ -21,7 +22,7 @@ export class StoreWrites implements JournalMember {
   constructor(store: Store, journal: Journal) {
     this.#store = store;
     this.#journal = journal;
-    journal.join(this, 'changes');
+    journal.join(this);
   }
 
   /**
@@ -42,10 +43,6 @@ export class StoreWrites implements JournalMember {
 
   get size(): number {
     return this.#changes.size;
-  }
-
-  flush(): void {
-    for (const change of this.#changes) change.outcome = this.#run(change.work);
   }
 
   flushed(): void {

@@ -1,7 +1,7 @@
 /** Removes erased people from stored answers. */
 import { zstdCompressSync } from 'node:zlib';
 import { transaction } from '../../sqlite/transaction.ts';
-import { answerIn, ERASED_STATUS, textsOf } from '../store/rows/answer-rows.ts';
+import { answerIn, ERASED_STATUS, textsOf } from '../calls/answer-rows.ts';
 import { erasedSince, type ErasedSince } from '../store/identity/erased-since.ts';
 import { cutVerification, compressJson, toRow } from '../verify/verification-rows.ts';
 import type { Store } from '../store/store.ts';

@@ -23,8 +23,8 @@ export interface Readiness {
 }
 
 /** Tables without which a request cannot be charged exactly once. */
-type Accounts = 'keys' | 'quotas' | 'idempotency';
-const ACCOUNTS: ReadonlySet<string> = new Set<Accounts>(['keys', 'quotas', 'idempotency']);
+type Accounts = 'keys' | 'idempotency';
+const ACCOUNTS: ReadonlySet<string> = new Set<Accounts>(['keys', 'idempotency']);
 /** Books that refuse writes for longer than another command's transaction takes count as unwritable, milliseconds. */
 const STUCK_MS = 10_000;
 /** Places beyond this number are counted and not logged. */

@@ -21,13 +21,17 @@ const WAIT_MS = 2_000;
 /** The last write waits this long for another process, milliseconds. */
 const LAST_WAIT_MS = 5_000;
 
-/** Collects writes. `flush` runs inside a transaction, `flushed` after its commit. */
+/** Collects writes. */
 export interface JournalMember {
+  /** Its label in reports of damage. */
+  readonly where: string;
   readonly size: number;
-  flush(): void;
-  flushed(): void;
-  /** The writes of `flush`, as parts that do not depend on each other. */
+  /** The writes as parts that do not depend on each other. */
   parts(): Iterable<JournalWrite>;
+  /** Writes all at once, within a transaction. Default: part by part. */
+  flush?(): void;
+  /** After the commit. */
+  flushed(): void;
 }
 
 /** A write that can be given up by itself if its pages are damaged. */
@@ -43,18 +47,13 @@ export interface JournalWrite {
 
 /** Hears of damage and of recovery. */
 interface JournalListener {
-  /** Pages are damaged. @param where the label given to `join` */
+  /** Pages are damaged. @param where the member's label */
   readonly onDamage: (where: string, error: unknown) => void;
   /** A failure that `onError` heard of is over. */
   readonly onRecovered: () => void;
 }
 
 const NOBODY: JournalListener = { onDamage: () => undefined, onRecovered: () => undefined };
-
-interface Member {
-  readonly member: JournalMember;
-  readonly where: string;
-}
 
 /** Answers that wait for the same transaction. */
 interface Batch {
@@ -65,7 +64,7 @@ interface Batch {
 
 export class Journal {
   readonly #books: DatabaseSync;
-  readonly #members: Member[] = [];
+  readonly #members: JournalMember[] = [];
   readonly #clock: () => number;
   readonly #onError: (error: unknown, failure: WriteFailure) => void;
   readonly #listener: JournalListener;
@@ -96,9 +95,8 @@ export class Journal {
     this.#path = books.location() ?? '';
   }
 
-  /** Adds a member. @param where its label in reports of damage */
-  join(member: JournalMember, where: string): void {
-    this.#members.push({ member, where });
+  join(member: JournalMember): void {
+    this.#members.push(member);
   }
 
   /** A member calls this when it has something to write. */
@@ -157,7 +155,7 @@ export class Journal {
   }
 
   #write(): void {
-    const full = this.#members.filter(({ member }) => member.size > 0);
+    const full = this.#members.filter(({ size }) => size > 0);
     if (this.#failure === 'disk_full' && !hasRoomAgain(this.#path)) throw new StillFull();
     if (full.length === 0) {
       if (this.isDiskUnusable) this.#writeNothing();
@@ -165,38 +163,41 @@ export class Journal {
     }
     try {
       transaction(this.#books, () => {
-        for (const { member } of full) member.flush();
+        for (const member of full) {
+          if (member.flush !== undefined) member.flush();
+          else for (const part of member.parts()) part.write();
+        }
       });
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       this.#writeByParts(full);
     }
-    for (const { member } of full) member.flushed();
+    for (const member of full) member.flushed();
   }
 
   /**
    * Gives up parts that hit damage, and commits the others. SQLite rolls back a transaction that hits damage, so each attempt is a new one.
    * A charge and its answer are committed together or not at all.
    */
-  #writeByParts(members: readonly Member[]): void {
+  #writeByParts(members: readonly JournalMember[]): void {
     for (;;) {
-      const tried: { part: JournalWrite | null; where: string } = { part: null, where: '' };
+      let tried: { readonly part: JournalWrite; readonly where: string } | null = null;
       try {
         transaction(this.#books, () => {
-          for (const { member, where } of members) {
+          for (const member of members) {
             for (const part of member.parts()) {
-              Object.assign(tried, { part, where });
+              tried = { part, where: member.where };
               part.write();
             }
           }
-          tried.part = null;
+          tried = null;
         });
         return;
       } catch (error) {
-        const { part, where } = tried;
-        if (part === null || !isUnreadable(error)) throw error;
-        giveUp(part, members);
-        this.#listener.onDamage(where, error);
+        const failed = tried as { readonly part: JournalWrite; readonly where: string } | null;
+        if (failed === null || !isUnreadable(error)) throw error;
+        giveUp(failed.part, members);
+        this.#listener.onDamage(failed.where, error);
       }
     }
   }
@@ -214,7 +215,7 @@ export class Journal {
    */
   close(): void {
     if (this.#closed) return;
-    if (this.#members.some(({ member }) => member.size > 0)) this.#books.exec(`PRAGMA busy_timeout = ${LAST_WAIT_MS}`);
+    if (this.#members.some(({ size }) => size > 0)) this.#books.exec(`PRAGMA busy_timeout = ${LAST_WAIT_MS}`);
     // A full disk may still have room for this.
     this.#failure = null;
     this.flush();
@@ -255,10 +256,10 @@ export class Journal {
 }
 
 /** Outside of the transaction: an answer whose charge is given up must not be written. */
-function giveUp(part: JournalWrite, members: readonly Member[]): void {
+function giveUp(part: JournalWrite, members: readonly JournalMember[]): void {
   part.giveUp();
   if (part.charges === undefined) return;
-  for (const { member } of members) for (const other of member.parts()) if (other.chargedTo === part.charges) other.giveUp();
+  for (const member of members) for (const other of member.parts()) if (other.chargedTo === part.charges) other.giveUp();
 }
 
 /** The disk was full, and still has too little room. */

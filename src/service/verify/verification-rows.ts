@@ -31,6 +31,7 @@ export interface VerificationRow {
 }
 
 export class VerificationRows implements JournalMember {
+  readonly where = 'verifications';
   readonly #put;
   readonly #select;
   readonly #selectOpen;
@@ -55,7 +56,7 @@ export class VerificationRows implements JournalMember {
     );
     this.#journal = journal;
     this.#erased = erasedSince(store);
-    journal.join(this, 'verifications');
+    journal.join(this);
   }
 
   put(row: VerificationRow): void {
@@ -99,10 +100,6 @@ export class VerificationRows implements JournalMember {
 
   get size(): number {
     return this.#unwritten.size;
-  }
-
-  flush(): void {
-    for (const [id, unwritten] of this.#unwritten) this.#write(id, unwritten);
   }
 
   flushed(): void {

@@ -34,6 +34,7 @@ interface OutboxOptions {
 }
 
 export class Outbox implements JournalMember {
+  readonly where = 'webhooks';
   readonly #options: OutboxOptions;
   readonly #collected = new Set<Collected>();
   /** By delivery id. */
@@ -41,7 +42,7 @@ export class Outbox implements JournalMember {
 
   constructor(options: OutboxOptions) {
     this.#options = options;
-    options.journal.join(this, 'webhooks');
+    options.journal.join(this);
   }
 
   /** Writes an event now. An open transaction of the caller includes it. */
@@ -71,11 +72,6 @@ export class Outbox implements JournalMember {
 
   get size(): number {
     return this.#collected.size + this.#concluded.size;
-  }
-
-  flush(): void {
-    for (const collected of this.#collected) this.#put(collected);
-    for (const { claimed, conclusion } of this.#concluded.values()) this.#conclude(claimed, conclusion);
   }
 
   flushed(): void {

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Charge, type Books } from '../../../src/service/accounts/charging.ts';
 import { KeyRing } from '../../../src/service/accounts/key-ring.ts';
+import { KeyWrites } from '../../../src/service/accounts/key-writes.ts';
 import { createKey } from '../../../src/service/accounts/keys.ts';
 import { DurableQuota } from '../../../src/service/accounts/durable-quota.ts';
 import { Journal } from '../../../src/service/store/journal.ts';
@@ -17,8 +18,9 @@ async function opened(): Promise<{ charge: () => Charge; books: Books; left: () 
     journal.close();
     store.close();
   });
-  const keys = new KeyRing(store, journal, clock);
-  const books = { keys, quota: new DurableQuota(store, journal, clock, Date.now), journal, clock };
+  const writes = new KeyWrites(store, journal);
+  const keys = new KeyRing(store, writes, clock);
+  const books = { keys, quota: new DurableQuota(store, writes, clock, Date.now), journal, clock };
   const made = createKey(store, { plan: 'trial', credits: 5 });
   const key = keys.resolve(`Bearer ${made.key}`);
   if (key === null) throw new Error('no such key');

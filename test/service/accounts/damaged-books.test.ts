@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { Idempotency } from '../../../src/service/calls/idempotency.ts';
 import { KeyRing } from '../../../src/service/accounts/key-ring.ts';
+import { KeyWrites } from '../../../src/service/accounts/key-writes.ts';
 import { listKeys } from '../../../src/service/accounts/keys.ts';
 import { Journal } from '../../../src/service/store/journal.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
@@ -34,7 +35,7 @@ async function paid(begin: string) {
   const [store, other] = [openStore(path, 0), openStore(path)];
   const damaged = damagedIn(store, begin);
   const journal = new Journal(store, () => undefined);
-  const keys = new KeyRing(damaged, journal, () => 0);
+  const keys = new KeyRing(damaged, new KeyWrites(damaged, journal), () => 0);
   const idempotency = new Idempotency(damaged, journal, Date.now);
   cleanUp(() => {
     journal.close();

@@ -1,6 +1,7 @@
 import * as fc from '../../support/fast-check.ts';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { DurableQuota } from '../../../src/service/accounts/durable-quota.ts';
+import { KeyWrites } from '../../../src/service/accounts/key-writes.ts';
 import { createKey, PLANS } from '../../../src/service/accounts/keys.ts';
 import { Journal } from '../../../src/service/store/journal.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
@@ -54,7 +55,8 @@ it('a key gets at most one minute at once plus its refill over any restarts, and
           const journal = new Journal(store, (error) => {
             throw error;
           });
-          return { clock, journal, quota: new DurableQuota(store, journal, clock, () => now) };
+          const writes = new KeyWrites(store, journal);
+          return { clock, journal, writes, quota: new DurableQuota(store, writes, clock, () => now) };
         };
         let running = start();
         let crashes = 0;
@@ -65,12 +67,12 @@ it('a key gets at most one minute at once plus its refill over any restarts, and
           unsent = 0;
         };
         const ask = (): boolean => {
-          const { quota, clock } = running;
+          const { quota, writes, clock } = running;
           if (!quota.take(id, rpm, clock()).allowed) return false;
           ideal -= 1;
           unsent++;
           // An answer that owes nothing is sent at once.
-          if (!quota.hasUnwritten(id)) send();
+          if (!writes.has(id)) send();
           return true;
         };
         for (const one of steps) {

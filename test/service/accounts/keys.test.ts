@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { changeKey, createKey, listKeys, revokeKey, rotateKey } from '../../../src/service/accounts/keys.ts';
 import { DurableQuota } from '../../../src/service/accounts/durable-quota.ts';
 import { KeyRing, type ActiveKey } from '../../../src/service/accounts/key-ring.ts';
+import { KeyWrites } from '../../../src/service/accounts/key-writes.ts';
 import { Journal } from '../../../src/service/store/journal.ts';
 import { transaction } from '../../../src/sqlite/transaction.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
@@ -50,20 +51,20 @@ describe('an API key', () => {
     const path = await makeStore();
     const [store, elsewhere] = [openStore(path), openStore(path)];
     const journal = new Journal(store, () => undefined);
-    const ring = new KeyRing(store, journal, () => 0);
+    const ring = new KeyRing(store, new KeyWrites(store, journal), () => 0);
     const { id } = createKey(elsewhere, { plan: 'trial', credits: 100 });
     const key = ring.find(id) ?? expect.fail();
-    ring.reserve(key, { credits: 30, calls: 5 });
+    const [spent, unspent] = [ring.reserve(key, { credits: 20, calls: 3 }), ring.reserve(key, { credits: 10, calls: 2 })];
     ring.book(key, { credits: 10, calls: 1 });
     expect(ring.left(key)).toEqual({ credits: 60, calls: 994 });
     changeKey(elsewhere, id, { addCredits: 50 });
     ring.find(id);
     expect(ring.left(key)).toEqual({ credits: 110, calls: 994 });
-    ring.release(key, { credits: 10, calls: 2 });
-    transaction(store.books, () => ring.writeReserved(key, { credits: 20, calls: 3 }));
-    ring.reservedWritten(key, { credits: 20, calls: 3 });
+    unspent.release();
+    transaction(store.books, () => spent.write());
+    spent.written();
     journal.flush();
-    for (const one of [ring, new KeyRing(store, new Journal(store, () => undefined), () => 0)])
+    for (const one of [ring, new KeyRing(store, new KeyWrites(store, new Journal(store, () => undefined)), () => 0)])
       expect(one.find(id) === null ? null : one.left(key)).toEqual({ credits: 120, calls: 996 });
     expect(listKeys(elsewhere)[0]).toMatchObject({ creditsUsed: 30, callsUsed: 4 });
     expect(ring.find('key_none')).toBeNull();
@@ -76,20 +77,20 @@ describe('an API key', () => {
     'spends calls that were reserved on the plan %s once, although only one of the plans counts calls',
     async (begun) => {
       const [store, other] = [openStore(await makeStore()), begun === 'trial' ? 'growth' : 'trial'] as const;
-      const ring = new KeyRing(store, new Journal(store, () => undefined), () => 0);
+      const ring = new KeyRing(store, new KeyWrites(store, new Journal(store, () => undefined)), () => 0);
       const { id } = createKey(store, { plan: begun });
       const key = ring.find(id) ?? expect.fail();
       const use = { credits: 0, calls: 5 };
-      ring.reserve(key, use);
+      const spent = ring.reserve(key, use);
       changeKey(store, id, { plan: other });
       ring.find(id);
-      transaction(store.books, () => ring.writeReserved(key, use));
-      ring.reservedWritten(key, use);
-      ring.reserve(key, use);
+      transaction(store.books, () => spent.write());
+      spent.written();
+      const unspent = ring.reserve(key, use);
       changeKey(store, id, { plan: 'trial' });
       ring.find(id);
-      ring.release(key, use);
-      const again = new KeyRing(store, new Journal(store, () => undefined), () => 0);
+      unspent.release();
+      const again = new KeyRing(store, new KeyWrites(store, new Journal(store, () => undefined)), () => 0);
       again.find(id);
       expect(ring.left(key)).toEqual(again.left(key));
       ring.find(id);
@@ -102,7 +103,7 @@ describe('an API key', () => {
     const path = await makeStore();
     const [store, elsewhere] = [openStore(path), openStore(path)];
     let now = 0;
-    const ring = new KeyRing(store, new Journal(store, () => undefined), () => now);
+    const ring = new KeyRing(store, new KeyWrites(store, new Journal(store, () => undefined)), () => now);
     const { id, key } = createKey(elsewhere, { plan: 'growth' });
     expect(ring.resolve(`Bearer ${key}`)?.id).toBe(id);
     expect(ring.resolve(`bearer ${key}`)?.id).toBe(id);
@@ -120,7 +121,7 @@ describe('an API key', () => {
     const [store, elsewhere] = [openStore(path), openStore(path)];
     const { key } = createKey(elsewhere, { plan: 'growth' });
     let now = 0;
-    const ring = new KeyRing(store, new Journal(store, () => undefined), () => now);
+    const ring = new KeyRing(store, new KeyWrites(store, new Journal(store, () => undefined)), () => now);
     const asRead = ring.resolve(`Bearer ${key}`);
     for (now = 1_001; now < 10_000; now += 1_001) expect(ring.resolve(`Bearer ${key}`)).toBe(asRead);
     createKey(elsewhere, { plan: 'growth' });
@@ -141,11 +142,7 @@ describe('an API key', () => {
     const openRing = (): KeyRing =>
       new KeyRing(
         store,
-        new Journal(
-          store,
-          () => undefined,
-          () => 0,
-        ),
+        new KeyWrites(store, new Journal(store, () => undefined)),
         () => 0,
         () => nowMs,
       );
@@ -209,11 +206,12 @@ describe('an API key', () => {
     const [store, elsewhere] = [openStore(path), openStore(path)];
     let now = 0;
     const journal = new Journal(store, () => undefined);
+    const writes = new KeyWrites(store, journal);
     const [ring, quota] = [
-      new KeyRing(store, journal, () => now),
+      new KeyRing(store, writes, () => now),
       new DurableQuota(
         store,
-        journal,
+        writes,
         () => now,
         () => now,
       ),
@@ -260,7 +258,7 @@ describe('an API key', () => {
     const store = openStore(await makeStore());
     let now = 0;
     const journal = new Journal(store, () => undefined);
-    const ring = new KeyRing(store, journal, () => now);
+    const ring = new KeyRing(store, new KeyWrites(store, journal), () => now);
     const { key } = createKey(store, { plan: 'growth', credits: 4 });
     for (let spent = 0; spent < 4; spent++) {
       now += 2_000;

@@ -3,6 +3,7 @@ import type { Webhooks } from '../../../src/service/webhooks/webhooks.ts';
 import { Batches, type BatchesOptions } from '../../../src/service/batches/batches.ts';
 import type { BatchRequest } from '../../../src/service/batches/batch-request.ts';
 import { KeyRing } from '../../../src/service/accounts/key-ring.ts';
+import { KeyWrites } from '../../../src/service/accounts/key-writes.ts';
 import { StoreWrites } from '../../../src/service/calls/store-writes.ts';
 import { openDirectory } from '../../../src/service/store/directory.ts';
 import { Journal } from '../../../src/service/store/journal.ts';
@@ -53,7 +54,7 @@ export async function batchesAlone(
     log: null,
     journal,
     health: new StoreHealth(path, null),
-    keys: new KeyRing(store, journal, clock),
+    keys: new KeyRing(store, new KeyWrites(store, journal), clock),
     writes: new StoreWrites(store, journal),
     executeContext: {
       directory,

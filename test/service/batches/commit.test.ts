@@ -8,6 +8,7 @@ import { Scheduler } from '../../../src/service/batches/scheduler.ts';
 import { storedOutcome } from '../../../src/service/batches/result-lines.ts';
 import { resultStream } from '../../../src/service/batches/result-stream.ts';
 import { KeyRing } from '../../../src/service/accounts/key-ring.ts';
+import { KeyWrites } from '../../../src/service/accounts/key-writes.ts';
 import { Journal } from '../../../src/service/store/journal.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { ServiceMeter } from '../../../src/service/monitoring/meter.ts';
@@ -28,7 +29,7 @@ async function make() {
   cleanUp(() => store.close());
   const rows = new BatchRows(store, Date.now);
   const folder = new BatchFolder(path);
-  const keys = new KeyRing(store, new Journal(store, () => undefined), () => performance.now());
+  const keys = new KeyRing(store, new KeyWrites(store, new Journal(store, () => undefined)), () => performance.now());
   let number = 0;
   /** Creates a job. */
   const begin = (lines: number) => {

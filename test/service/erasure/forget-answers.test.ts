@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Idempotency } from '../../../src/service/calls/idempotency.ts';
 
 import { Journal } from '../../../src/service/store/journal.ts';
-import { textsOf } from '../../../src/service/store/rows/answer-rows.ts';
+import { textsOf } from '../../../src/service/calls/answer-rows.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 
 import { suppress } from '../../../src/service/erasure/suppress.ts';

@@ -15,17 +15,18 @@ let errors: unknown[];
 let nowMs = 0;
 let waiting: number[] = [];
 const member: JournalMember = {
+  where: 'test',
   get size() {
     return waiting.length;
-  },
-  flush() {
-    for (const n of waiting) store.books.prepare('INSERT INTO written (name) VALUES (?)').run(String(n));
   },
   flushed() {
     waiting = [];
   },
-  parts: () => (waiting.length === 0 ? [] : [{ write: () => member.flush(), giveUp: () => void (waiting = []) }]),
+  parts: () => (waiting.length === 0 ? [] : [{ write: insert, giveUp: () => void (waiting = []) }]),
 };
+function insert(): void {
+  for (const n of waiting) store.books.prepare('INSERT INTO written (name) VALUES (?)').run(String(n));
+}
 const written = (): unknown => other.books.prepare('SELECT count(*) AS n FROM written').get()?.['n'];
 
 beforeEach(async () => {
@@ -40,7 +41,7 @@ beforeEach(async () => {
     (error) => errors.push(error),
     () => nowMs,
   );
-  journal.join(member, 'test');
+  journal.join(member);
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -94,7 +95,7 @@ it('a full disk is reported once and refuses writes at once; recovery is noticed
     { onDamage: () => undefined, onRecovered: recovered },
   );
   cleanUp(() => own.close());
-  own.join(member, 'test');
+  own.join(member);
   const pages = Number(store.books.prepare('PRAGMA page_count').get()?.['page_count']);
   // SQLite reports the same error as for a full disk.
   store.books.exec(`PRAGMA max_page_count = ${pages}`);
@@ -128,18 +129,16 @@ it('damage prevents no other write, and is reported with the label of its member
     if (name === 'bad') throw damage;
   };
   const parts = () => [...broken].map((name) => ({ write: () => write(name), giveUp: () => void broken.delete(name) }));
-  own.join(
-    {
-      get size() {
-        return broken.size;
-      },
-      flush: () => broken.forEach(write),
-      flushed: () => broken.clear(),
-      parts,
+  own.join({
+    where: 'broken',
+    get size() {
+      return broken.size;
     },
-    'broken',
-  );
-  own.join(member, 'whole');
+    flush: () => broken.forEach(write),
+    flushed: () => broken.clear(),
+    parts,
+  });
+  own.join(member);
   waiting = [9];
   expect([await own.written(), settled, errors, written()]).toEqual([true, ['broken'], [], 2]);
 });
@@ -163,19 +162,14 @@ it('if the charge of a key hits damage, the answers it pays for are not written,
         given.push(name);
       },
     }));
-  journal.join(
-    {
-      get size() {
-        return left.size;
-      },
-      flush() {
-        throw damage;
-      },
-      flushed: () => left.clear(),
-      parts,
+  journal.join({
+    where: 'charges',
+    get size() {
+      return left.size;
     },
-    'charges',
-  );
+    flushed: () => left.clear(),
+    parts,
+  });
   waiting = [1, 2];
   expect([await journal.written(), written(), given]).toEqual([true, 3, ['charge', 'bought']]);
 });

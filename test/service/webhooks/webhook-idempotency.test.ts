@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { textsOf } from '../../../src/service/store/rows/answer-rows.ts';
+import { textsOf } from '../../../src/service/calls/answer-rows.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { makeKey, makeStore } from '../harness.ts';
 import { serveHooked, type Hooked } from './hooked.ts';

@@ -1,5 +1,5 @@
 /** The tables of a store: their names for the operator, their keys, and which tables are derived from others. */
-import { textsOf } from '../../store/rows/answer-rows.ts';
+import { textsOf } from '../../calls/answer-rows.ts';
 import { toRow as verificationOf } from '../../verify/verification-rows.ts';
 import type { DatabaseSync } from 'node:sqlite';
 import { unpackBody } from '../../webhooks/delivery-rows.ts';

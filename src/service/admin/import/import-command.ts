@@ -19,7 +19,7 @@ import { storeFailure } from '../../store/failure.ts';
 import { openStore } from '../../store/open-store.ts';
 import { nameOfStore } from '../../store/owner/store-name.ts';
 import { limitLogSize } from '../../store/store-file.ts';
-import { closeOrRemove } from '../../store/remove-empty.ts';
+import { closeOrRemove } from './remove-empty.ts';
 import type { Store } from '../../store/store.ts';
 import { ImportProgress } from './import-progress.ts';
 import { ImportCounts, type Rejection } from './import-counts.ts';

@@ -16,7 +16,7 @@ import { StoreOwner } from '../../store/owner/store-owner.ts';
 import { transaction } from '../../../sqlite/transaction.ts';
 import { storeFailure } from '../../store/failure.ts';
 import { openStore } from '../../store/open-store.ts';
-import { rebuild } from '../../store/rebuild.ts';
+import { rebuild } from './rebuild.ts';
 import type { Store } from '../../store/store.ts';
 import { copyErasures, restoreTest } from './erase-again.ts';
 import { restorationText, type Restoration } from './restoration.ts';

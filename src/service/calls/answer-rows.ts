@@ -5,9 +5,9 @@
  * and the last.
  */
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { bytesIn, TextCollector, type TextSpan } from './text-blobs.ts';
-import type { Named } from '../identity/named-people.ts';
-import type { Store } from '../store.ts';
+import { bytesIn, TextCollector, type TextSpan } from '../store/rows/text-blobs.ts';
+import type { Named } from '../store/identity/named-people.ts';
+import type { Store } from '../store/store.ts';
 
 /** A block is closed at this many bytes of text, because a replay decompresses all of it. */
 const BLOCK_BYTES = 256 * 1024;

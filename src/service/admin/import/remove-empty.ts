@@ -1,7 +1,7 @@
 /** Removes a store that a failed command has created for nothing. */
 import { rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Store } from './store.ts';
+import type { Store } from '../../store/store.ts';
 
 /** Tables with rows that a command makes by itself. */
 const OWN_ROWS: readonly unknown[] = ['sources', 'directory_state', 'books_state'];

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openStore } from '../../../src/service/store/open-store.ts';
-import { closeOrRemove } from '../../../src/service/store/remove-empty.ts';
-import { sourceId } from '../../../src/service/store/rows/report-sources.ts';
-import type { Store } from '../../../src/service/store/store.ts';
-import { suppress } from '../../../src/service/erasure/suppress.ts';
-import { temporaryFolder } from '../harness.ts';
-import { load } from '../loading.ts';
+import { openStore } from '../../../../src/service/store/open-store.ts';
+import { closeOrRemove } from '../../../../src/service/admin/import/remove-empty.ts';
+import { sourceId } from '../../../../src/service/store/rows/report-sources.ts';
+import type { Store } from '../../../../src/service/store/store.ts';
+import { suppress } from '../../../../src/service/erasure/suppress.ts';
+import { temporaryFolder } from '../../harness.ts';
+import { load } from '../../loading.ts';
 
 /** The files that remain of a store with this content after it was closed. It must be possible to open it again. */
 async function leftOf(fill: (store: Store, path: string) => unknown): Promise<string[]> {

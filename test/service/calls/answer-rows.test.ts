@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { Idempotency, MAX_ANSWER_LENGTH, type ClaimResult, type StorableAnswer } from '../../../../src/service/calls/idempotency.ts';
-import { AnswerRows } from '../../../../src/service/store/rows/answer-rows.ts';
-import { Journal } from '../../../../src/service/store/journal.ts';
-import type { Store } from '../../../../src/service/store/store.ts';
-import { suppress } from '../../../../src/service/erasure/suppress.ts';
-import { seeded } from '../../../../fixtures/generate/random.ts';
-import { emptyStore } from '../../loading.ts';
+import { Idempotency, MAX_ANSWER_LENGTH, type ClaimResult, type StorableAnswer } from '../../../src/service/calls/idempotency.ts';
+import { AnswerRows } from '../../../src/service/calls/answer-rows.ts';
+import { Journal } from '../../../src/service/store/journal.ts';
+import type { Store } from '../../../src/service/store/store.ts';
+import { suppress } from '../../../src/service/erasure/suppress.ts';
+import { seeded } from '../../../fixtures/generate/random.ts';
+import { emptyStore } from '../loading.ts';
 
 const HOUR_MS = 3_600_000;
 

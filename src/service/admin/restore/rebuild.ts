@@ -1,16 +1,16 @@
 /** Fills the derived tables from the records: keys of people, aliases, and the search index. */
-import { transaction } from '../../sqlite/transaction.ts';
-import type { SparseRecord } from '../records/whole-record.ts';
-import { IndexWriter } from './index/index-writer.ts';
-import { TermCollector } from './index/term-table.ts';
-import { textOrNull } from '../http/values.ts';
-import { domainAliasWriter } from './identity/domain-aliases.ts';
-import { otherAddressesOf } from './identity/other-addresses.ts';
-import { otherNumbersOf, otherNumberWriter } from './identity/other-numbers.ts';
-import { storedPerson } from './rows/person-writer.ts';
-import { sortKeysOf, termsOf } from './rows/normalised-person.ts';
-import { SharedKeys } from './identity/shared-keys.ts';
-import type { Store } from './store.ts';
+import { transaction } from '../../../sqlite/transaction.ts';
+import type { SparseRecord } from '../../records/whole-record.ts';
+import { IndexWriter } from '../../store/index/index-writer.ts';
+import { TermCollector } from '../../store/index/term-table.ts';
+import { textOrNull } from '../../http/values.ts';
+import { domainAliasWriter } from '../../store/identity/domain-aliases.ts';
+import { otherAddressesOf } from '../../store/identity/other-addresses.ts';
+import { otherNumbersOf, otherNumberWriter } from '../../store/identity/other-numbers.ts';
+import { storedPerson } from '../../store/rows/person-writer.ts';
+import { sortKeysOf, termsOf } from '../../store/rows/normalised-person.ts';
+import { SharedKeys } from '../../store/identity/shared-keys.ts';
+import type { Store } from '../../store/store.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -78,6 +78,20 @@ export function transaction<T>(db: DatabaseSync, work: () => T): T {
   }
 }
 
+/** How long other processes can write between two of several transactions, milliseconds. */
+const PAUSE_MS = 8;
+
+/**
+ * Works on many items in several write transactions, so that other processes wait for a part only. A crash leaves some items undone.
+ * @param atOnce items of one transaction
+ */
+export function shortTransactions<T>(db: DatabaseSync, items: readonly T[], atOnce: number, work: (item: T) => void): void {
+  for (let from = 0; from < items.length; from += atOnce) {
+    if (from > 0) Atomics.wait(nobody, 0, 0, PAUSE_MS);
+    transaction(db, () => items.slice(from, from + atOnce).forEach(work));
+  }
+}
+
 /** Rolls back the open transaction. */
 export function rollback(db: DatabaseSync): void {
   // SQLite has rolled back by itself when the disk is full (sqlite.org/lang_transaction.html). A second ROLLBACK would fail and hide the

@@ -1,12 +1,15 @@
 /** Removes erased people from stored answers. */
 import { zstdCompressSync } from 'node:zlib';
-import { transaction } from '../../sqlite/transaction.ts';
+import { shortTransactions } from '../../sqlite/transaction.ts';
 import { answerIn, ERASED_STATUS, textsOf } from '../calls/answer-rows.ts';
 import { erasedSince, type ErasedSince } from '../store/identity/erased-since.ts';
 import { cutVerification, compressJson, toRow } from '../verify/verification-rows.ts';
 import type { Store } from '../store/store.ts';
 
 type Row = Readonly<Record<string, unknown>>;
+
+/** Blocks of answers, or verifications, in one transaction. Each takes some milliseconds, for which paid answers wait. */
+const AT_ONCE = 4;
 
 /** Answers to erase, by the position of their block. Null when the block is damaged, so that its people are unknown. */
 type Gone = Map<number, Row[] | null>;
@@ -24,11 +27,9 @@ export function forgetAnswers(store: Store): void {
     const row = readable(toRow, found);
     if (row === null || cutVerification(row, erased) !== row) ids.push(found['id'] as string);
   }
-  if (gone.size + ids.length > 0)
-    transaction(store.books, () => {
-      eraseAnswers(store, gone);
-      cutVerifications(store, ids);
-    });
+  // The erasure stays open until all is done, so a crash in between is made good by the next start.
+  shortTransactions(store.books, [...gone], AT_ONCE, answerEraser(store));
+  shortTransactions(store.books, ids, AT_ONCE, verificationCutter(store));
 }
 
 function goneAnswers(store: Store, erased: ErasedSince): Gone {
@@ -57,45 +58,45 @@ function goneAnswers(store: Store, erased: ErasedSince): Gone {
   return gone;
 }
 
-function eraseAnswers(store: Store, gone: Gone): void {
+function answerEraser(store: Store): (gone: readonly [position: number, rows: readonly Row[] | null]) => void {
   const block = store.books.prepare('SELECT texts FROM answer_blocks WHERE position = ?');
   const keep = store.books.prepare('UPDATE answer_blocks SET texts = ? WHERE position = ?');
   const drop = store.books.prepare('DELETE FROM answer_blocks WHERE position = ?');
   const erase = store.books.prepare(
     `UPDATE answers SET status = ${ERASED_STATUS}, headers = NULL, named = NULL, sealed = NULL, block = NULL WHERE seq = ? AND block = ?`,
   );
-  for (const [position, rows] of gone) {
+  return ([position, rows]) => {
     const found = block.get(position);
     const texts = found === undefined || rows === null ? null : textsOf(found);
     if (texts === null || rows === null) {
       drop.run(position);
-      continue;
+      return;
     }
     for (const row of rows) {
       texts.fill(' '.charCodeAt(0), row['text_from'] as number, row['text_to'] as number);
       erase.run(row['seq'] as number, position);
     }
     keep.run(zstdCompressSync(texts), position);
-  }
+  };
 }
 
-function cutVerifications(store: Store, ids: readonly string[]): void {
+function verificationCutter(store: Store): (id: string) => void {
   const erased = erasedSince(store);
   const select = store.books.prepare('SELECT * FROM verifications WHERE id = ?');
   const drop = store.books.prepare('DELETE FROM verifications WHERE id = ?');
   const update = store.books.prepare('UPDATE verifications SET request = ?, results = ? WHERE id = ?');
-  for (const id of ids) {
+  return (id) => {
     // The verification may have continued since it was read.
     const found = select.get(id);
-    if (found === undefined) continue;
+    if (found === undefined) return;
     const row = readable(toRow, found);
     if (row === null) {
       drop.run(id);
-      continue;
+      return;
     }
     const left = cutVerification(row, erased);
     update.run(compressJson(left.request), compressJson(left.results), id);
-  }
+  };
 }
 
 /** Parses a row; null when it is damaged, so that its people are unknown. A damaged row must not stop the erasure of the others. */

@@ -1,5 +1,5 @@
 /** Erasure in webhooks: removes erased people from deliveries and from filters. */
-import { transaction } from '../../sqlite/transaction.ts';
+import { shortTransactions } from '../../sqlite/transaction.ts';
 import { erasedSince } from '../store/identity/erased-since.ts';
 import type { Store } from '../store/store.ts';
 import { suppressionTest, type Traces } from '../store/identity/suppressions.ts';
@@ -8,6 +8,9 @@ import { unpackBody } from './delivery-rows.ts';
 import { FILTER_VALUES, NAMING_FIELDS, type WebhookFilter } from './filter.ts';
 
 type Naming = (typeof NAMING_FIELDS)[number];
+
+/** Rows in one transaction, for which paid answers wait. */
+const AT_ONCE = 200;
 
 /**
  * Whether a delivery is about a removed person or signal, or contains an address of a person who was erased after its creation. A null
@@ -52,18 +55,15 @@ export function forgetDeliveries(store: Store, nowMs: number): void {
       const after = before === null ? NOBODY : withoutErased(before, isGone);
       return after === before ? [] : [{ id: id as string, after }];
     });
-  if (gone.length + reduced.length === 0) return;
-  transaction(store.books, () => {
-    const erase = store.books.prepare('DELETE FROM webhook_deliveries WHERE id = ?');
-    const setFilter = store.books.prepare('UPDATE webhooks SET filter = ? WHERE id = ?');
-    const disable = store.books.prepare(
-      "UPDATE webhooks SET enabled = 0, disabled_reason = 'nobody_left', disabled_at = ? WHERE id = ? AND enabled = 1",
-    );
-    for (const id of gone) erase.run(id);
-    for (const { id, after } of reduced) {
-      setFilter.run(JSON.stringify(after), id);
-      if (isNobody(after)) disable.run(nowMs, id);
-    }
+  const erase = store.books.prepare('DELETE FROM webhook_deliveries WHERE id = ?');
+  shortTransactions(store.books, gone, AT_ONCE, (id) => erase.run(id));
+  const setFilter = store.books.prepare('UPDATE webhooks SET filter = ? WHERE id = ?');
+  const disable = store.books.prepare(
+    "UPDATE webhooks SET enabled = 0, disabled_reason = 'nobody_left', disabled_at = ? WHERE id = ? AND enabled = 1",
+  );
+  shortTransactions(store.books, reduced, AT_ONCE, ({ id, after }) => {
+    setFilter.run(JSON.stringify(after), id);
+    if (isNobody(after)) disable.run(nowMs, id);
   });
 }
 

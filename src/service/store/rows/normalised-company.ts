@@ -12,7 +12,7 @@ import { textOrNull } from '../../http/values.ts';
 import { digest, preferredId } from '../identity/ids.ts';
 import { fieldSources } from './record-columns.ts';
 import type { Texts, TextSpan } from './text-blobs.ts';
-import type { MergedRecord } from '../merge/merge.ts';
+import type { MergedRecord, Provenance } from '../merge/merge.ts';
 import type { Collectors, ColumnValue } from './normalised.ts';
 import { MAX_RECORD_CHARS, type Refusal } from './upsert-result.ts';
 
@@ -147,25 +147,16 @@ function facetsOf(doc: SparseRecord): CompanyFacets {
 
 /** Values of `STORED_COMPANY_COLUMNS`. @param text the record as JSON */
 export function companyColumns(stored: MergedRecord, text: string): ColumnValue[] {
-  const { acceptsAll, emailPattern, employees, country, industry, absentFields } = facetsOf(stored.doc);
-  return [
-    acceptsAll,
-    emailPattern,
-    employees,
-    country,
-    industry,
-    text,
-    absentFields,
-    stored.base.source,
-    stored.base.atMs,
-    fieldSources(stored),
-  ];
+  return columnsOf(facetsOf(stored.doc), text, stored.base, fieldSources(stored));
 }
 
 /** Values of `STORED_COMPANY_COLUMNS` for a new company. @param text the record as JSON, possibly with another id */
 export function newCompanyColumns(company: NormalisedCompany, source: number, text: string | Texts): (ColumnValue | Texts)[] {
-  const { acceptsAll, emailPattern, employees, country, industry, absentFields, atMs } = company;
-  return [acceptsAll, emailPattern, employees, country, industry, text, absentFields, source, atMs, null];
+  return columnsOf(company, text, { source, atMs: company.atMs }, null);
+}
+
+function columnsOf<Text>(of: CompanyFacets, text: Text, { source, atMs }: Provenance, sources: string | null): (ColumnValue | Text)[] {
+  return [of.acceptsAll, of.emailPattern, of.employees, of.country, of.industry, text, of.absentFields, source, atMs, sources];
 }
 
 /** The country of the headquarters (ISO 3166-1 alpha-2), and the industry as filters compare it. */

@@ -13,7 +13,7 @@ import { textOrNull } from '../../http/values.ts';
 import { digest, preferredId } from '../identity/ids.ts';
 import { fieldSources } from './record-columns.ts';
 import { bytesIn, type Texts, type TextSpan } from './text-blobs.ts';
-import type { MergedRecord } from '../merge/merge.ts';
+import type { MergedRecord, Provenance } from '../merge/merge.ts';
 import { shownTime } from '../merge/observed-at.ts';
 import { otherAddressesOf } from '../identity/other-addresses.ts';
 import { numbersOf, otherNumbersOf } from '../identity/other-numbers.ts';
@@ -183,44 +183,23 @@ function facetsOf(doc: SparseRecord): PersonFacets {
  */
 export function personColumns(merged: MergedRecord, text: string, isShared: boolean): ColumnValue[] {
   const { doc, base } = merged;
-  const { mobile, nameKey: name, status, verifiedMs, rank, absentFields } = facetsOf(doc);
-  return [
-    doc['id'] as string,
-    isShared ? null : textOrNull(doc['email']),
-    profileOf(doc),
-    mobile,
-    name,
-    textOrNull(doc['company_domain']),
-    status,
-    verifiedMs,
-    rank,
-    text,
-    absentFields,
-    base.source,
-    base.atMs,
-    fieldSources(merged),
-  ];
+  const keys = { newId: doc['id'] as string, email: isShared ? null : textOrNull(doc['email']), profile: profileOf(doc) };
+  return columnsOf({ ...facetsOf(doc), ...keys, domain: textOrNull(doc['company_domain']) }, text, base, fieldSources(merged));
 }
 
 /** Values of `STORED_PERSON_COLUMNS` for a new person. */
 export function newPersonColumns(person: NormalisedPerson, source: number, texts: Texts): (ColumnValue | Texts)[] {
-  const { newId, email, profile, mobile, nameKey: name, domain, status, verifiedMs, rank, absentFields, atMs } = person;
-  return [
-    newId,
-    email,
-    profile,
-    mobile,
-    name,
-    domain,
-    status,
-    verifiedMs,
-    rank,
-    bytesIn(texts, person),
-    absentFields,
-    source,
-    atMs,
-    newFieldSources(person),
-  ];
+  return columnsOf(person, bytesIn(texts, person), { source, atMs: person.atMs }, newFieldSources(person));
+}
+
+function columnsOf<Text>(
+  of: PersonFacets & Pick<NormalisedPerson, 'newId' | 'email' | 'profile' | 'domain'>,
+  text: Text,
+  { source, atMs }: Provenance,
+  sources: string | null,
+): (ColumnValue | Text)[] {
+  const keys = [of.newId, of.email, of.profile, of.mobile, of.nameKey, of.domain];
+  return [...keys, of.status, of.verifiedMs, of.rank, text, of.absentFields, source, atMs, sources];
 }
 
 const DERIVED = fieldSources({ others: {}, mergeState: { employer: { isDerived: true } } });

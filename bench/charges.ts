@@ -1,7 +1,8 @@
 /**
- * Latency of enrich with a key whose credits are counted, alone and beside `millrace import` of rich rows, which change records all over the
- * directory. The bar: p95 beside an import at most four times that alone. `npx node bench/charges.ts [contacts] [STORE] [requests a second]`
- * after `npm run build`. A missing STORE is created, and stays with what was imported.
+ * Latency of enrich with a key whose credits are counted, alone and beside `millrace import` of rich rows, which change records all over
+ * the directory. The bar: p95 beside an import at most four times that alone.
+ * `npx node bench/charges.ts [contacts] [STORE] [requests a second]` after `npm run build`. A missing STORE is created, and stays with what
+ * was imported.
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -53,7 +54,7 @@ function load(plan: LoadPlan): LoadResult {
   return JSON.parse(execFileSync(process.execPath, [here('support/load.ts'), at('plan.json')], { encoding: 'utf8' })) as LoadResult;
 }
 
-/** Records of the directory, each changed by a newer report. Of a small directory each record changes several times. */
+/** Records of the directory, each changed by a newer report. In a small directory each record changes several times. */
 function* changed(): Generator<string> {
   const stride = Math.ceil(contacts / CHANGED_ROWS);
   const nowMs = Date.now();
@@ -61,7 +62,8 @@ function* changed(): Generator<string> {
     for (const record of richContacts(largeSet(contacts))) {
       if (row++ % stride !== 0) continue;
       const reportedMs = nowMs + pass;
-      yield `${JSON.stringify({ ...record, title: `${String(record['title'])} ${reportedMs}`, updated_at: new Date(reportedMs).toISOString() })}\n`;
+      const title = `${String(record['title'])} ${reportedMs}`;
+      yield `${JSON.stringify({ ...record, title, updated_at: new Date(reportedMs).toISOString() })}\n`;
     }
 }
 

@@ -1,4 +1,4 @@
-/** What is to be written to the rows of API keys: their use, and lower bounds of their quotas. One row is written once a transaction. */
+/** Changes of the rows of API keys that wait for the journal: use, and lower bounds of quotas. A row is written once a transaction. */
 import type { Journal, JournalMember, JournalWrite } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 

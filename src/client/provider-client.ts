@@ -29,6 +29,8 @@ export const TICKET_LOST = 'ticket_lost';
 export interface LookupOptions extends CallOptions {
   /** From an earlier `PendingAnswer` to the same lookup; absent or null for a first call. */
   readonly ticket?: string | null;
+  /** Polls for this ticket that were answered with another promise; absent: none. */
+  readonly polls?: number;
 }
 
 /** The record of a kept answer; null for a miss; `not_taken` where no rule of the definition takes the answer. */
@@ -44,10 +46,16 @@ export interface LookupBatches {
   /** Whether the step has no request for a lookup alone, which then goes in a request for one. Absent: it has. */
   isOnly?(step: LookupStepName): boolean;
   /**
-   * One attempt at several lookups. @param bodies of the lookups, as `enrichBody` and `revealBody` make them; domains for company
+   * One attempt at several lookups, or at the answer that was promised to them.
+   * @param bodies of the lookups, as `enrichBody` and `revealBody` make them; domains for company. Null for a lookup of a ticket that is
+   * no longer known: its answer is passed over
    * @returns `ok` with one item for each body, in order; or why the request as a whole has no answer
    */
-  call(step: LookupStepName, bodies: readonly string[], options?: CallOptions): Promise<CallResult<readonly BatchItem[]>>;
+  call(
+    step: LookupStepName,
+    bodies: readonly (string | null)[],
+    options?: LookupOptions,
+  ): Promise<CallResult<readonly BatchItem[]> | PendingAnswer>;
 }
 
 export interface ProviderClient {

@@ -1,6 +1,6 @@
 /** The part of a definition that must stay the same between a start and its resumes. */
 import { hash } from 'node:crypto';
-import type { CompiledProvider } from '../providers/compiled-provider.ts';
+import type { CompiledProvider, ProviderPoll } from '../providers/compiled-provider.ts';
 import { withoutSecret } from '../redis/uri.ts';
 import { PERSON_COLUMNS } from '../formats/header-aliases.ts';
 import { absolutePlace, isSamePlace } from '../util/files/same-place.ts';
@@ -101,12 +101,16 @@ function namedProviders({ providers, waterfalls }: Pick<CompiledJob, 'providers'
 function digestOf({ client, headers, operations }: CompiledProvider, step: string): string {
   const asked = [operations[step as keyof typeof operations]]
     .flatMap((one) => one ?? [])
-    .map(({ quota: _quota, credits: _credits, creditsAtMost: _most, fields: _fields, batch, poll, ...own }) => ({
+    .map(({ quota: _quota, credits: _credits, creditsAtMost: _most, creditsAt: _at, fields: _fields, batch, poll, ...own }) => ({
       ...own,
-      batch: batch && { ...batch, credits: null, quota: null },
-      poll: poll && { ticket: poll.ticket, request: poll.request },
+      batch: batch && { ...batch, credits: null, quota: null, ...(batch.poll === undefined ? {} : { poll: pollOf(batch.poll) }) },
+      poll: poll && pollOf(poll),
     }));
   return hash('sha256', JSON.stringify([client, headers, asked]), 'hex').slice(0, 16);
+}
+
+function pollOf({ ticket, request, next }: ProviderPoll): object {
+  return { ticket, request, ...(next === null ? {} : { next }) };
 }
 
 /**

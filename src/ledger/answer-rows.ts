@@ -73,13 +73,14 @@ export class LedgerAnswerRows {
   }
 
   /**
-   * The note with the ticket of a provider's promise to any run whose answers this one may use; null without one, or where a later answer
-   * ended it.
+   * The note with the ticket of a provider's promise to this run, or to any run whose answers this one may use; null without one, or where
+   * a later answer ended it.
    */
   promised(scope: number, key: string, hash: number): string | null {
     for (const id of this.#places.idsOf(hash)) {
       const row = this.#read.get(id) as unknown as Row | undefined;
-      if (row === undefined || row[5] !== scope || row[6] !== key || !mayReuse('hit', row[1], row[4], this.#options)) continue;
+      if (row === undefined || row[5] !== scope || row[6] !== key) continue;
+      if (row[0] !== this.#runId && !mayReuse('hit', row[1], row[4], this.#options)) continue;
       return ticketNoteOf(decodeAnswer(row[2], row[3]));
     }
     return null;

@@ -180,6 +180,11 @@ export class LookupAnswers<L extends StepLookup, R> {
     return known.kind === 'miss' && !this.#form.mayMiss ? missAsFailure({ attempts: 0, requestId: null }) : fromLedger(known);
   }
 
+  /** Whether the answer is in quarantine: the ledger does not have it yet. */
+  isHeld(key: string): boolean {
+    return this.#held.has(key);
+  }
+
   /** Calls back every record that waits for this lookup. Does nothing the second time. */
   tell(one: LookupInFlight<L, R>, outcome: LookupOutcome<R>): void {
     if (this.#inFlight.get(one.lookup.key) === one) this.#inFlight.delete(one.lookup.key);

@@ -1,6 +1,6 @@
 /** The answers to a request for several lookups. Pure. */
 import type { RecordAnswer } from '../client/attempt-client.ts';
-import type { BatchItem } from '../client/provider-client.ts';
+import type { BatchItem, PendingAnswer } from '../client/provider-client.ts';
 import type { CallResult } from '../client/types.ts';
 import { settledCall } from '../pool/call.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
@@ -25,7 +25,9 @@ export function settledItem<R>(
 }
 
 /** The answer to a request for one lookup, as if the lookup had a request of its own; `ok` with null when it was left out. */
-export function answerToOne<R>(result: CallResult<readonly BatchItem[]>): CallResult<RecordAnswer<R> | null> {
+export function answerToOne<R>(
+  result: CallResult<readonly BatchItem[]> | PendingAnswer,
+): CallResult<RecordAnswer<R> | null> | PendingAnswer {
   if (result.kind !== 'ok') return result;
   const { meta, value } = result;
   const [item = null] = value;

@@ -56,7 +56,13 @@ export interface LookupForm<L extends StepLookup, R> {
   scopeOf(lookup: L): number;
   /** The text that names the request: the same for the same lookups, in every run. Its hash makes the `Idempotency-Key`. */
   textOf(lookups: readonly L[]): string;
-  requestFor(lookups: readonly L[]): LookupRequest<R>;
+  /** @param lookups null for one of a ticket that is no longer known, whose answer is passed over */
+  requestFor(lookups: readonly (L | null)[]): LookupRequest<R>;
+  /** The ledger scope of tickets of several lookups; null where there are none. */
+  readonly ticketScope: number | null;
+  /** The text that lists a lookup in the entry of a ticket, and the lookup that a text lists. */
+  memberOf(lookup: L): string;
+  lookupOf(member: string): L;
   /** Reads a kept answer. Absent: its text is the record. */
   readonly readStored?: ((text: string) => Promise<StoredRecord>) | undefined;
   /** Whether later runs may use the answer. Absent: all. */

@@ -13,6 +13,8 @@ export class LookupInFlight<L, R> {
   isKept: boolean;
   /** The form of the 404 that it was answered with, and for which it is asked once more; null without one. */
   missed: string | null = null;
+  /** The Idempotency-Key of the request for several whose ticket has ended without its answer; null without one. */
+  endedTicket: string | null = null;
   /** The seed of an ended run that was asking: see `StepContext.idempotencyKey`. Null for this run's own. */
   seed: string | null = null;
   #first: Done<R> | null;

@@ -1,5 +1,6 @@
 import type { RecordAnswer } from '../client/attempt-client.ts';
 import type { LedgerAnswer, LedgerEntry } from '../ledger/ledger.ts';
+import { TICKET_LOST } from '../client/provider-client.ts';
 import { STILL_PENDING } from '../pool/call.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 import type { LookupAnswers } from './lookup-answers.ts';
@@ -8,8 +9,9 @@ import type { LookupInFlight } from './lookup-in-flight.ts';
 import { isUnreadable } from './lookup-outcome.ts';
 import { PollRequests } from './poll-requests.ts';
 import { RejoinedGroups } from './rejoined-groups.ts';
-import { readNote, RequestPart, writeNote, type PartNote } from './request-parts.ts';
+import { isShared, readNote, RequestPart, writeNote, type PartNote } from './request-parts.ts';
 import { RequestQueue } from './request-queue.ts';
+import { SharedTickets } from './shared-tickets.ts';
 import type { StepContext } from './step-context.ts';
 import { submitRequest, type EndedRequest, type SentRequest } from './submit-request.ts';
 
@@ -19,7 +21,8 @@ const ASK_FOR_MISSING = 2;
 /**
  * The requests of a step: one for each lookup or, where the provider takes several, one for as many as it takes. A request that is too
  * large for the provider, for example after a timeout, is halved at once, and the size that works is kept. A request that fails otherwise
- * is halved until the lookup that breaks it is alone. A lookup that an answer leaves out is asked once more.
+ * is halved until the lookup that breaks it is alone. A lookup that an answer leaves out is asked once more, unless the answer was promised
+ * before: the request was paid for with all its lookups.
  */
 export class LookupRequests<L extends StepLookup, R> {
   readonly #context: StepContext;
@@ -30,10 +33,14 @@ export class LookupRequests<L extends StepLookup, R> {
   readonly #queue: RequestQueue | null;
   /** Null where every answer is final. */
   readonly polls: PollRequests<L, R> | null;
+  readonly #tickets: SharedTickets<L, R>;
   /** Requests of the run before. */
   readonly #rejoined = new RejoinedGroups<PartNote, null>();
   #calls = 0;
   #isGivenUp = false;
+
+  /** Asks the ledger again for a lookup whose ticket has ended; set by its step. */
+  onTicketEnded: (one: LookupInFlight<L, R>) => void = () => undefined;
 
   constructor(context: StepContext, form: LookupForm<L, R>, answers: LookupAnswers<L, R>) {
     const { isOrdered } = form.strategy;
@@ -52,6 +59,13 @@ export class LookupRequests<L extends StepLookup, R> {
             send: (group) => this.#send(RequestPart.whole(group)),
             onKept: context.onSettled,
           });
+    this.#tickets = new SharedTickets({
+      context,
+      form,
+      answers,
+      poll: (part) => this.#send(part),
+      onEnded: (one) => this.onTicketEnded(one),
+    });
     this.polls =
       form.polls === undefined
         ? null
@@ -70,6 +84,11 @@ export class LookupRequests<L extends StepLookup, R> {
     return this.#calls + (this.#queue?.isKeeping === true ? 1 : 0);
   }
 
+  /** Tickets that wait for other runs, or for a claim. */
+  get claiming(): number {
+    return this.#tickets.claiming;
+  }
+
   /** Lookups waiting for a request to fill up. */
   get waiting(): number {
     return this.#queue?.size ?? 0;
@@ -77,7 +96,7 @@ export class LookupRequests<L extends StepLookup, R> {
 
   /** Requests of the run before whose lookups have not all arrived. */
   get incomplete(): number {
-    return this.#rejoined.incomplete + (this.polls?.incomplete ?? 0);
+    return this.#rejoined.incomplete + this.#tickets.incomplete + (this.polls?.incomplete ?? 0);
   }
 
   ask(one: LookupInFlight<L, R>): void {
@@ -88,6 +107,11 @@ export class LookupRequests<L extends StepLookup, R> {
   /** Asks for a lookup that the run before was asking for, together with the others of its request. */
   resume(one: LookupInFlight<L, R>, known: LedgerAnswer & { readonly kind: 'asking' }): void {
     const note = readNote(known.text);
+    if (isShared(note)) {
+      if (one.endedTicket === note.id) this.ask(one);
+      else this.#tickets.rejoin(one, note);
+      return;
+    }
     const members = this.#rejoined.add(note, one.lookup.key, null);
     if (members !== null) this.#send(RequestPart.ofNote(note, [...members.keys()]));
   }
@@ -100,6 +124,7 @@ export class LookupRequests<L extends StepLookup, R> {
   /** Sends incomplete requests of the run before as they are: no more of their lookups arrive. */
   giveUpOnMissing(): void {
     this.polls?.goAsTheyAre();
+    this.#tickets.giveUpOnMissing();
     for (const { group, members } of this.#rejoined.takeAll()) this.#send(RequestPart.ofNote(group, [...members.keys()]));
   }
 
@@ -108,6 +133,7 @@ export class LookupRequests<L extends StepLookup, R> {
     this.#isGivenUp = true;
     this.#queue?.clear();
     this.polls?.clear();
+    this.#tickets.clear();
     this.#rejoined.takeAll();
     this.#calls = 0;
   }
@@ -122,15 +148,18 @@ export class LookupRequests<L extends StepLookup, R> {
     const all = part.keys.flatMap((key) => this.#answers.find(key) ?? []);
     const [first] = all;
     if (first === undefined) return;
-    if (all.length === 1) this.#sendAlone(first, part);
+    if (part.isShared) this.#sendTogether(all, part);
+    else if (all.length === 1) this.#sendAlone(first, part);
     else if (all.length > this.#form.size) this.#halve(part);
     else this.#sendTogether(all, part);
   }
 
   #sendTogether(all: readonly LookupInFlight<L, R>[], part: RequestPart): void {
-    const request = this.#form.requestFor(all.map(({ lookup }) => lookup));
+    const lookups = this.#lookupsOf(part);
+    const request = this.#form.requestFor(lookups);
     const id = this.#keyOf(part);
-    this.#queue?.left();
+    // A promise is an answer to the request, whose size it proves.
+    const slot = part.ticket === null ? this.#takeSlot(all.length) : null;
     this.#submit(
       {
         keys: all.length,
@@ -139,12 +168,17 @@ export class LookupRequests<L extends StepLookup, R> {
         ticket: part.ticket,
         promise: part.promise,
         send: (options) => request.send(options),
-        promised: (ticket, charged) => this.#promised(part, ticket, charged),
+        promised: (ticket, charged, latencyMs) => {
+          this.#promised(part, id, ticket, charged);
+          slot?.free(latencyMs);
+        },
       },
       (ended) => {
-        this.#settleTogether(part, all, ended, (settled) => request.answers(settled));
-        this.#queue?.ended(all.length, ended.settled.kind === 'ok' ? ended.latencyMs : null);
-        this.#queue?.sendNext();
+        this.#settleTogether(part, all, ended, (settled) => {
+          const answers = request.answers(settled);
+          return lookups.flatMap((lookup, place) => (lookup === null ? [] : [answers[place] ?? null]));
+        });
+        slot?.free(ended.settled.kind === 'ok' ? ended.latencyMs : null);
       },
     );
   }
@@ -156,8 +190,7 @@ export class LookupRequests<L extends StepLookup, R> {
     const request = this.#form.requestFor([one.lookup]);
     let own = part ?? (hasOwnRequest ? null : RequestPart.first([one.lookup.key]));
     const id = own === null ? this.#context.idempotencyKey(this.#form.textOf([one.lookup]), seed) : this.#keyOf(own, seed);
-    const isOfQueue = part !== null && !hasOwnRequest;
-    if (isOfQueue) this.#queue?.left();
+    const slot = part !== null && !hasOwnRequest && part.ticket === null ? this.#takeSlot(1) : null;
     this.#submit(
       {
         keys: 1,
@@ -166,7 +199,10 @@ export class LookupRequests<L extends StepLookup, R> {
         ticket: own?.ticket ?? null,
         promise: own?.promise ?? null,
         send: (options) => request.send(options),
-        promised: (ticket, charged) => this.#promised((own ??= RequestPart.first([one.lookup.key])), ticket, charged),
+        promised: (ticket, charged, latencyMs) => {
+          this.#promised((own ??= RequestPart.first([one.lookup.key])), id, ticket, charged);
+          slot?.free(latencyMs);
+        },
       },
       ({ settled, latencyMs }) => {
         own?.settle();
@@ -177,11 +213,32 @@ export class LookupRequests<L extends StepLookup, R> {
           else this.#answered(own ?? RequestPart.first([one.lookup.key]), [one], answers, settled, id);
         } else if (own === null) this.#answers.settle(one, settled);
         else this.#settleParts(own, [one], settled);
-        if (!isOfQueue) return;
-        this.#queue?.ended(1, settled.kind === 'ok' ? latencyMs : null);
-        this.#queue?.sendNext();
+        slot?.free(settled.kind === 'ok' ? latencyMs : null);
       },
     );
+  }
+
+  /** A request of the queue is under way until its slot is free. */
+  #takeSlot(lookups: number): { free(answeredMs: number | null): void } {
+    this.#queue?.left();
+    let isFree = false;
+    return {
+      free: (answeredMs) => {
+        if (isFree) return;
+        isFree = true;
+        this.#queue?.ended(lookups, answeredMs);
+        this.#queue?.sendNext();
+      },
+    };
+  }
+
+  /** The lookups of a part in the order of its request; null for one that is no longer known. */
+  #lookupsOf({ keys, size, places }: RequestPart): (L | null)[] {
+    const lookups = keys.map((key) => this.#answers.find(key)?.lookup ?? null);
+    if (places === null) return lookups;
+    const whole = Array.from<L | null>({ length: size }).fill(null);
+    for (const [index, place] of places.entries()) whole[place] = lookups[index] ?? null;
+    return whole;
   }
 
   #submit(
@@ -200,9 +257,11 @@ export class LookupRequests<L extends StepLookup, R> {
   }
 
   /** The provider answers later: the ledger keeps the ticket with which the part is asked for. */
-  #promised(part: RequestPart, ticket: string, charged: number): void {
-    part.isPromised(ticket, charged, Date.now());
-    this.#context.ledger.promise(this.#notesOf(part));
+  #promised(part: RequestPart, id: string, ticket: string, charged: number): void {
+    part.isPromised(id, ticket, charged, Date.now());
+    const lookups = this.#lookupsOf(part).filter((lookup) => lookup !== null);
+    const list = part.isShared && part.places === null ? [this.#tickets.entry(part.note(id), lookups)] : [];
+    this.#context.ledger.promise([...list, ...this.#notesOf(part)]);
   }
 
   #settleTogether(
@@ -213,13 +272,14 @@ export class LookupRequests<L extends StepLookup, R> {
   ): void {
     part.settle();
     if (settled.kind === 'ok') return this.#answered(part, all, answersOf(settled), settled, this.#keyOf(part));
+    if (part.ticket !== null) return this.#settleParts(part, all, settled);
     if (isTooDear) return this.#halve(part);
     if (tooLarge !== null && this.#queue?.wasTooLarge(all.length, tooLarge) === true) {
       if (part.group !== null && !part.isKept && this.#form.strategy.isOrdered) this.#queue.putBack(part.group);
       else this.#halve(part);
       return;
     }
-    if (isUnreadable(settled) || isStillOpen(part, settled)) return this.#settleParts(part, all, settled);
+    if (isUnreadable(settled)) return this.#settleParts(part, all, settled);
     // One lookup is refused or breaks the provider: halve until it is alone, so that its neighbours get their answers.
     this.#answers.judgeTogether(settled);
     this.#halve(part);
@@ -227,14 +287,27 @@ export class LookupRequests<L extends StepLookup, R> {
 
   /** Settles the lookups of a request, which share its fate. */
   #settleParts(part: RequestPart, all: readonly LookupInFlight<L, R>[], settled: SettledCall<never> | SettledCall<unknown>): void {
-    const failed = settled as SettledCall<never>;
-    const note = isStillOpen(part, settled) ? writeNote(part.note(this.#keyOf(part))) : undefined;
+    const isOpen = isStillOpen(part, settled);
+    const id = this.#keyOf(part);
+    // A promise that is open, or that the provider has forgotten, says nothing about its lookups.
+    const isKnown = settled.kind === 'failed' && !isOpen && !(part.isShared && settled.code === TICKET_LOST);
+    const failed = (settled.kind !== 'failed' || isKnown ? settled : { ...settled, rejected: false }) as SettledCall<never>;
+    const places = new Map(part.keys.map((key, at) => [key, at]));
+    const noteOf = ({ lookup: { key } }: LookupInFlight<L, R>): string => writeNote(part.note(id, places.get(key) ?? null));
     this.#answers.together(
       () => {
-        for (const one of all) this.#answers.settle(one, failed, { note, beside: () => this.#notesOf(part) });
+        for (const one of all)
+          this.#answers.settle(one, failed, { note: isOpen ? noteOf(one) : undefined, beside: () => this.#notesOf(part) });
       },
-      (hasAnswers) => (hasAnswers || part.isKept ? this.#notesOf(part) : []),
+      (hasAnswers) => [...(hasAnswers || part.isKept ? this.#notesOf(part) : []), ...this.#endOf(part, id, all, isOpen)],
     );
+    if (part.isShared) this.#tickets.close(id, !isOpen);
+  }
+
+  /** The entry that ends the ticket of a part. An answer in quarantine keeps it: the ledger has nothing else about its lookup. */
+  #endOf(part: RequestPart, id: string, all: readonly LookupInFlight<L, R>[], isOpen = false): LedgerEntry[] {
+    const isHeld = all.some(({ lookup: { key } }) => this.#answers.isHeld(key));
+    return part.isShared && !isOpen && !isHeld ? [this.#tickets.end(id)] : [];
   }
 
   /** A request was answered: its answers become durable together, and with them the notes about the lookups that it left out. */
@@ -255,7 +328,7 @@ export class LookupRequests<L extends StepLookup, R> {
           if (answer === null) left.push(one);
           else if (round?.takes(one, answer) !== true) this.#answers.settle(one, answer, { beside: () => this.#notesOf(part) });
         }
-        if (part.asked < ASK_FOR_MISSING) again = this.#askAgain(part, left);
+        if (part.asked < ASK_FOR_MISSING && part.ticket === null) again = this.#askAgain(part, left);
         else
           for (const one of left)
             this.#answers.settle(one, {
@@ -267,9 +340,10 @@ export class LookupRequests<L extends StepLookup, R> {
               requestId,
             });
       },
-      () => [...(round?.entries() ?? []), ...this.#notesOf(part)],
+      () => [...(round?.entries() ?? []), ...this.#notesOf(part), ...this.#endOf(part, id, all)],
     );
     round?.hold();
+    if (part.isShared) this.#tickets.close(id, true);
     for (const one of again) this.#send(one);
   }
 
@@ -290,10 +364,10 @@ export class LookupRequests<L extends StepLookup, R> {
   /** The open parts of the same request, which the ledger must know together with the first answer to one of them. */
   #notesOf(part: RequestPart): LedgerEntry[] {
     return part.takeUnnoted().flatMap(({ part: other }) => {
-      const text = writeNote(other.note(this.#keyOf(other)));
-      return other.keys.flatMap((key): LedgerEntry[] => {
+      const id = this.#keyOf(other);
+      return other.keys.flatMap((key, at): LedgerEntry[] => {
         const one = this.#answers.find(key);
-        return one === undefined ? [] : [this.#answers.entry(one, { kind: 'asking', text })];
+        return one === undefined ? [] : [this.#answers.entry(one, { kind: 'asking', text: writeNote(other.note(id, at)) })];
       });
     });
   }
@@ -309,7 +383,13 @@ export class LookupRequests<L extends StepLookup, R> {
   }
 }
 
-/** Whether a promise stays open, so that a retry asks for its answer: polls that fail do not end it, the provider's own refusal does. */
+/**
+ * Whether a promise stays open, so that a retry asks for its answer. Polls that fail do not end it, nor does an answer that the definition
+ * does not fit; the provider's own refusal does.
+ */
 function isStillOpen({ ticket }: RequestPart, settled: SettledCall<unknown>): boolean {
-  return settled.kind === 'failed' && (settled.code === STILL_PENDING || (ticket !== null && !settled.rejected));
+  if (settled.kind !== 'failed') return false;
+  return (
+    settled.code === STILL_PENDING || (ticket !== null && (!settled.rejected || (settled.stored === undefined && isUnreadable(settled))))
+  );
 }

@@ -1,11 +1,13 @@
 import type { RecordOrigin } from '../formats/input-record.ts';
 import type { LookupListener } from '../ledger/run-ledger.ts';
+import type { LedgerAnswer } from '../ledger/ledger.ts';
 import { LookupAnswers } from './lookup-answers.ts';
 import type { LookupForm, StepLookup } from './lookup-form.ts';
 import { LookupInFlight } from './lookup-in-flight.ts';
 import { unavailable, type LookupOutcome } from './lookup-outcome.ts';
 import { LookupRequests } from './lookup-requests.ts';
 import { readGroup } from './pending.ts';
+import { readNote } from './request-parts.ts';
 import type { StepContext } from './step-context.ts';
 
 /**
@@ -30,12 +32,13 @@ export class LookupStep<L extends StepLookup, R> {
     this.#form = form;
     this.#answers = new LookupAnswers(context, form);
     this.#requests = new LookupRequests(context, form, this.#answers);
+    this.#requests.onTicketEnded = (one) => this.#ticketEnded(one);
     this.#answers.onAskAgain = (one, unfit) => this.#askAgain(one, unfit);
   }
 
   /** Calls that are in flight or waiting, answers that are being read, and lookups that wait for other runs. */
   get callsPending(): number {
-    return this.callsInFlight + this.#asking;
+    return this.callsInFlight + this.#asking + this.#requests.claiming;
   }
 
   /** The same without lookups that wait for other runs: those runs may wait for a partial request of this one. */
@@ -94,7 +97,7 @@ export class LookupStep<L extends StepLookup, R> {
     if (doubtful !== null && one.missed === null) this.#answers.quarantine(one, doubtful);
     else if (known === null) this.#claim(one);
     else if (known.kind === 'unsettled' && group !== null) this.#requests.polls?.rejoin(one, known, group);
-    else if (known.kind === 'asking') this.#requests.resume(one, known);
+    else if (known.kind === 'asking') this.#resume(one, known);
     else this.#answers.tellKept(one, known);
   }
 
@@ -134,6 +137,21 @@ export class LookupStep<L extends StepLookup, R> {
     else if (unfit === null) this.#requests.ask(one);
     else this.#claim(one, unfit);
     this.#context.onSettled();
+  }
+
+  /** Another run may be asking for what was promised to a lookup alone, so that this one claims it first. */
+  #resume(one: LookupInFlight<L, R>, known: LedgerAnswer & { readonly kind: 'asking' }): void {
+    const { ticket, size } = readNote(known.text);
+    if (ticket === null || size > 1) this.#requests.resume(one, known);
+    else this.#claim(one);
+  }
+
+  #ticketEnded(one: LookupInFlight<L, R>): void {
+    const { scope, lookup } = one;
+    if (this.#gaveUpFor !== null || this.#answers.find(lookup.key) !== one) return;
+    const known = this.#context.ledger.get(scope, lookup.key);
+    if (known === null || known.kind === 'asking' || known.kind === 'unsettled') this.#claim(one);
+    else this.#answers.tellKept(one, known);
   }
 
   #claim(one: LookupInFlight<L, R>, unfit: string | null = null): void {

@@ -16,19 +16,41 @@ export interface PartNote {
   readonly promisedAt: number | null;
   /** Credits that the promise has named; 0 without one, and in notes of earlier versions. */
   readonly charged: number;
+  /** The key's position in a request that was promised an answer; null in others, for a key alone, and in notes of earlier versions. */
+  readonly at: number | null;
+  /** In the note about a ticket of several keys: what names each lookup, in the order of the request. Null in notes about a key. */
+  readonly members: readonly string[] | null;
 }
 
-type NoteText = [id: string, size: number, asked: number, ticket?: string, promisedAt?: number | null, charged?: number];
+type NoteText = [
+  id: string,
+  size: number,
+  asked: number,
+  ticket?: string,
+  promisedAt?: number | null,
+  charged?: number,
+  at?: number | null,
+  members?: readonly string[],
+];
 
-export function writeNote({ id, size, asked, ticket, promisedAt, charged }: PartNote): string {
+export function writeNote({ id, size, asked, ticket, promisedAt, charged, at, members }: PartNote): string {
   const part: NoteText = [id, size, asked];
-  if (ticket !== null) part.push(ticket, promisedAt, ...(charged === 0 ? [] : [charged]));
+  if (ticket === null) return JSON.stringify(part);
+  part.push(ticket, promisedAt);
+  if (members !== null) part.push(charged, null, members);
+  else if (at !== null) part.push(charged, at);
+  else if (charged !== 0) part.push(charged);
   return JSON.stringify(part);
 }
 
 export function readNote(text: string): PartNote {
-  const [id, size, asked, ticket = null, promisedAt = null, charged = 0] = JSON.parse(text) as NoteText;
-  return { id, size, asked, ticket, promisedAt, charged };
+  const [id, size, asked, ticket = null, promisedAt = null, charged = 0, at = null, members = null] = JSON.parse(text) as NoteText;
+  return { id, size, asked, ticket, promisedAt, charged, at, members };
+}
+
+/** Whether the note is about a promise to several keys, which is asked for once for all of them. */
+export function isShared({ ticket, size }: PartNote): boolean {
+  return ticket !== null && size > 1;
 }
 
 /**
@@ -39,17 +61,20 @@ export class RequestPart {
   readonly keys: readonly string[];
   /** How often each of them has been asked for, this time included. */
   readonly asked: number;
+  /** Keys of the request that was promised an answer: more than `keys` where some are no longer known. */
+  readonly size: number;
+  /** The position of each key in that request; null: their order here. */
+  readonly places: readonly number[] | null;
   /** Its place in the queue; null for a part of a request. */
   readonly group: LookupGroup | null;
   /** Parts of the same request that are not settled. */
   readonly #open: Set<RequestPart>;
-  /** The Idempotency-Key of the request that was promised an answer, where another run or start has sent it; null otherwise. */
-  readonly promisedAs: string | null;
   #isKept: boolean;
   #isNoted: boolean;
   #ticket: string | null;
   #promisedAt: number | null;
   #charged: number;
+  #promisedAs: string | null;
 
   private constructor(
     keys: readonly string[],
@@ -63,6 +88,8 @@ export class RequestPart {
       promisedAt = null,
       promisedAs = null,
       charged = 0,
+      size = keys.length,
+      places = null,
     }: {
       group?: LookupGroup | null;
       open?: Set<RequestPart>;
@@ -72,17 +99,21 @@ export class RequestPart {
       promisedAt?: number | null;
       promisedAs?: string | null;
       charged?: number;
+      size?: number;
+      places?: readonly number[] | null;
     },
   ) {
     this.keys = keys;
     this.asked = asked;
+    this.size = size;
+    this.places = places;
     this.group = group;
     this.#open = open;
     this.#isKept = isKept;
     this.#isNoted = isNoted;
     this.#ticket = ticket;
     this.#promisedAt = promisedAt;
-    this.promisedAs = promisedAs;
+    this.#promisedAs = promisedAs;
     this.#charged = charged;
     open.add(this);
   }
@@ -97,10 +128,18 @@ export class RequestPart {
     return new RequestPart(keys, 1, {});
   }
 
-  /** A part that the run before left behind. */
-  static ofNote({ id, asked, ticket, promisedAt, charged }: PartNote, keys: readonly string[]): RequestPart {
+  /**
+   * A part that the run before left behind. @param places of the keys in the request that was promised an answer, where some of its keys
+   * are no longer known
+   */
+  static ofNote(
+    { id, size, asked, ticket, promisedAt, charged }: PartNote,
+    keys: readonly string[],
+    places: readonly number[] | null = null,
+  ): RequestPart {
     const promisedAs = ticket === null ? null : id;
-    return new RequestPart(keys, asked, { isKept: true, isNoted: true, ticket, promisedAt, promisedAs, charged });
+    const whole = places === null ? {} : { size, places };
+    return new RequestPart(keys, asked, { isKept: true, isNoted: true, ticket, promisedAt, promisedAs, charged, ...whole });
   }
 
   /** Whether the ledger has entries of its keys. */
@@ -118,20 +157,41 @@ export class RequestPart {
     return this.#ticket === null ? null : { at: this.#promisedAt, charged: this.#charged };
   }
 
+  /** The Idempotency-Key of the request that was promised an answer, whichever run has sent it; null without a promise. */
+  get promisedAs(): string | null {
+    return this.#promisedAs;
+  }
+
   /**
    * The part is answered later. The caller stores the parts of `takeUnnoted`, this one among them.
-   * @param charged credits that were named for it so far @param nowMs milliseconds since 1970
+   * @param id the Idempotency-Key of the request @param charged credits that were named for it so far @param nowMs milliseconds since 1970
    */
-  isPromised(ticket: string, charged: number, nowMs: number): void {
+  isPromised(id: string, ticket: string, charged: number, nowMs: number): void {
+    this.#promisedAs ??= id;
     this.#ticket = ticket;
     this.#charged = charged;
     this.#promisedAt ??= nowMs;
     this.#isNoted = false;
   }
 
-  /** The ledger's note about this part. @param id its Idempotency-Key */
-  note(id: string): PartNote {
-    return { id, size: this.keys.length, asked: this.asked, ticket: this.#ticket, promisedAt: this.#promisedAt, charged: this.#charged };
+  /** Whether a promise to several keys is open for it. */
+  get isShared(): boolean {
+    return this.#ticket !== null && this.size > 1;
+  }
+
+  /** The ledger's note about a key of this part. @param id its Idempotency-Key @param at the key's index; null: about the part */
+  note(id: string, at: number | null = null): PartNote {
+    const place = at === null || !this.isShared ? null : (this.places?.[at] ?? at);
+    return {
+      id,
+      size: this.size,
+      asked: this.asked,
+      ticket: this.#ticket,
+      promisedAt: this.#promisedAt,
+      charged: this.#charged,
+      at: place,
+      members: null,
+    };
   }
 
   /** The request as a whole has ended. */

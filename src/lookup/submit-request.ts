@@ -30,8 +30,11 @@ export interface SentRequest {
   readonly promise: EarlierPromise | null;
   /** One attempt; never throws. */
   send(options: LookupOptions): Promise<CallAnswer<unknown>>;
-  /** The provider answers later: from now on it is asked with this ticket. @param charged credits that were named so far */
-  promised(ticket: string, charged: number): void;
+  /**
+   * The provider answers later: from now on it is asked with this ticket.
+   * @param charged credits that were named so far @param latencyMs of that answer
+   */
+  promised(ticket: string, charged: number, latencyMs: number): void;
   /** Late failures after which the request counts as too large. */
   readonly lateAttempts: number;
   /** The longest wait for an answer, milliseconds; null where no request is too large. */
@@ -59,13 +62,14 @@ export function submitRequest(pool: StepContext['pool'], request: SentRequest, s
     send: async () => {
       const answer = await request.send(options);
       latencyMs = answer.meta.latencyMs;
+      if (answer.kind === 'pending' && options.ticket !== undefined) options = { ...options, polls: (options.polls ?? 0) + 1 };
       return answer;
     },
     promised: (next, named) => {
       if (next === ticket && named === charged) return;
       [ticket, charged] = [next, named];
-      options = { idempotencyKey, ticket };
-      request.promised(next, named);
+      options = { ...options, ticket };
+      request.promised(next, named, latencyMs);
     },
     isTooDear: () => (isTooDear = isDivisible),
     givesUp: (failure) => {
@@ -75,6 +79,7 @@ export function submitRequest(pool: StepContext['pool'], request: SentRequest, s
       why = waitedTooLong(failure, limitMs) ?? (late >= lateAttempts ? `failed late (${failure.code})` : null);
       return why !== null;
     },
-    settle: (settled) => settle({ settled, latencyMs, isTooDear, tooLarge: why ?? (canBeSmaller ? refusedAsTooLarge(settled) : null) }),
+    settle: (settled) =>
+      settle({ settled, latencyMs, isTooDear, tooLarge: why ?? (canBeSmaller && ticket === null ? refusedAsTooLarge(settled) : null) }),
   });
 }

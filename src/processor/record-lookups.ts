@@ -41,10 +41,16 @@ export function recordStep<R = Readonly<Record<string, unknown>>>(
       const [first] = lookups;
       return first !== undefined && lookups.length === 1 && hasOwnRequest ? bodyOf(first) : JSON.stringify(lookups.map(bodyOf));
     },
+    ticketScope: scopes.ticket ?? null,
+    memberOf: ({ by, key }) => `${by} ${key}`,
+    lookupOf: (member) => {
+      const end = member.indexOf(' ');
+      return { by: member.slice(0, end) as Lookup['by'], key: member.slice(end + 1) };
+    },
     requestFor: (lookups) => {
       const [first] = lookups;
       if (batches === undefined || (lookups.length === 1 && hasOwnRequest)) return alone(bodyOf(first as Lookup));
-      const bodies = lookups.map(bodyOf);
+      const bodies = lookups.map((lookup) => (lookup === null ? null : bodyOf(lookup)));
       if (bodies.length === 1)
         return {
           send: async (options) => answerToOne(await batches.call(step, bodies, options)),

@@ -7,8 +7,11 @@ import { eachStep, kindsOf, type Step } from '../steps/registry.ts';
 /** A number for (step, options), from `Ledger.scope`. */
 type ScopeOf = (step: string, options: string) => number;
 
-/** The scopes of the lookups at one provider, by step and kind of key. Lookups that the job never makes have none. */
-export type LookupScopes = Readonly<Record<Step, Readonly<Partial<Record<KeyKind, number>>>>>;
+/**
+ * The scopes of the lookups at one provider, by step and kind of key. Lookups that the job never makes have none. `ticket`: of tickets that
+ * several lookups share.
+ */
+export type LookupScopes = Readonly<Record<Step, Readonly<Partial<Record<KeyKind | 'ticket', number>>>>>;
 
 type OptionsByStep = Readonly<Record<Step, Pick<StepOptions, 'by' | 'minLikelihood' | 'required'>>>;
 
@@ -31,7 +34,7 @@ export function lookupScopes(scopeOf: ScopeOf, domainField: string, options: Opt
 /** The scopes of a declared provider. A definition that asks for something else has other ones, so that the ledger asks anew. */
 export function declaredScopes(
   scopeOf: ScopeOf,
-  { requestDigests }: Pick<CompiledProvider, 'requestDigests'>,
+  { requestDigests, operations }: Pick<CompiledProvider, 'requestDigests' | 'operations'>,
   options: OptionsByStep,
 ): LookupScopes {
   return eachStep((spec) => {
@@ -39,7 +42,8 @@ export function declaredScopes(
     const digest = requestDigests[name];
     if (digest === undefined) return {};
     const text = `${optionsText(options[name])}, asked as ${digest.slice(0, 16)}`;
-    return numbersOf(kindsOf(spec), (kind) => scopeOf(name, `${KEYS[kind].scope}${text}`));
+    const scopes = numbersOf(kindsOf(spec), (kind) => scopeOf(name, `${KEYS[kind].scope}${text}`));
+    return operations[name]?.batch?.poll === undefined ? scopes : { ...scopes, ticket: scopeOf(name, `tickets${text}`) };
   });
 }
 

@@ -35,7 +35,7 @@ export function verifyStep(
   { pollForMs, batch = VERIFY_BATCH }: VerifyOptions,
 ): VerifyStep {
   const { client } = context;
-  const textOf = (lookups: readonly VerifyLookup[]): string => client.verifyBody(lookups.map(({ spelled }) => spelled));
+  const textOf = (lookups: readonly (VerifyLookup | null)[]): string => client.verifyBody(lookups.map((lookup) => lookup?.spelled ?? ''));
   const form: LookupForm<VerifyLookup, VerificationResult> = {
     step: 'verify',
     strategy: ORDERED_BATCHES,
@@ -44,13 +44,19 @@ export function verifyStep(
     mayMiss: false,
     scopeOf: () => scopes.email ?? -1,
     textOf,
+    ticketScope: scopes.ticket ?? null,
+    memberOf: ({ key, spelled }) => (key === spelled ? key : `${key}\n${spelled}`),
+    lookupOf: (member) => {
+      const [key = '', spelled = key] = member.split('\n');
+      return { key, spelled };
+    },
     requestFor: (lookups) => {
       const body = textOf(lookups);
       return {
         send: (options) => client.callVerify(body, options),
         answers: (settled) => {
           const { byEmail } = settled.value as VerifyAnswer;
-          return lookups.map((lookup) => answerAbout(lookup, byEmail, settled));
+          return lookups.map((lookup) => (lookup === null ? null : answerAbout(lookup, byEmail, settled)));
         },
       };
     },

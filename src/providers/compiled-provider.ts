@@ -34,7 +34,7 @@ export interface ProviderTls {
 /**
  * A request. The input of its mappings: the keys of the lookup (`email`, `domain`, `linkedin_url`, `phone`, `name`, `first_name`,
  * `last_name`, `company`), and `min_likelihood` and `required` of the job. A batch has `lookups`, a list of these with an `id` each; a poll
- * has `ticket` beside them.
+ * has `ticket` beside them, and `next` for a further part of the answer.
  */
 export interface ProviderRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
@@ -83,9 +83,18 @@ export interface ProviderPoll {
   readonly ticket: Mapping | null;
   /** Null: the same request is repeated. */
   readonly request: ProviderRequest | null;
+  /** From an answer that is a part of all: what the request for the next part names as `next`. Null: an answer has one part. */
+  readonly next: Mapping | null;
+  /** Milliseconds before the first poll, and between two others; each of those waits is `growth` times as long as the one before. */
+  readonly firstMs: number;
   readonly everyMs: number;
-  /** After this long the lookup fails. */
+  readonly growth: number;
+  /** After this long, from the first request on, the lookup fails. */
   readonly longestMs: number;
+  /** Promises that may be open at once; null: any number. */
+  readonly maxOpen: number | null;
+  /** Where polls have a quota of their own; null when they count as the requests that are answered with promises. */
+  readonly quota: ProviderQuota | null;
 }
 
 /** One request for several lookups. */
@@ -105,6 +114,8 @@ export interface ProviderBatch {
   readonly credits: Mapping | null;
   /** Where batches have a quota of their own; null when that of the operation holds. */
   readonly quota: ProviderQuota | null;
+  /** How an answer that comes later is asked for again. Left out where batches are answered at once. */
+  readonly poll?: ProviderPoll;
 }
 
 /** A quota window. */
@@ -150,6 +161,11 @@ export interface ProviderOperation {
   readonly credits: Mapping | null;
   /** The most credits that one lookup costs, for limits and forecasts. */
   readonly creditsAtMost: number;
+  /**
+   * When credits are taken: with the answer, or with a request that is answered later, which gives back those of a miss. Then answers that
+   * are still to come name no cost.
+   */
+  readonly creditsAt: 'submit' | 'answer';
   readonly batch: ProviderBatch | null;
   readonly poll: ProviderPoll | null;
   /** Its own quota; null when that of the provider holds. */

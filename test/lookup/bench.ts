@@ -4,7 +4,9 @@ import { AttemptClient, type EnrichAnswer, type VerifyAnswer } from '../../src/c
 import type { BatchItem, LookupOptions, ProviderClient } from '../../src/client/provider-client.ts';
 import type { CallMeta, CallResult, VerificationResult } from '../../src/client/types.ts';
 import type { CompiledJob } from '../../src/definition/compiled-job.ts';
+import { ticketNoteOf } from '../../src/ledger/answer.ts';
 import type { LedgerAnswer, LedgerEntry } from '../../src/ledger/ledger.ts';
+import type { LookupListener } from '../../src/ledger/run-ledger.ts';
 import type { PoolCall, SettledCall } from '../../src/pool/call-pool.ts';
 import type { StepContext } from '../../src/lookup/step-context.ts';
 import { MissQuarantine, type QuarantineState } from '../../src/lookup/miss-quarantine.ts';
@@ -145,9 +147,10 @@ export function makeBench(options: BenchOptions = {}): Bench {
       ledger: {
         promise: (entries: readonly LedgerEntry[]) => bench.context.ledger.put(entries),
         get: (scope: number, key: string) => ledger.get(`${scope} ${key}`) ?? null,
-        ask: (_scope: number, key: string, told: (answer: null) => void) => {
+        ask: (scope: number, key: string, told: LookupListener) => {
           bench.claims.add(key);
-          told(null);
+          const known = ledger.get(`${scope} ${key}`);
+          told(null, null, known === undefined ? null : ticketNoteOf(known));
         },
         release: (_scope: number, keys: readonly string[]) => {
           for (const key of keys) bench.claims.delete(key);

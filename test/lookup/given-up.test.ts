@@ -46,7 +46,7 @@ function randomProvider(seed: number, batch: number): { client: Partial<Provider
           if (random.int(0, 3) === 0) return later(failures[random.int(0, 2)] as never);
           const item = (body: string): BatchItem =>
             [match, () => ITEMS.miss, () => null, () => ITEMS.broken][random.int(0, 3)]?.(body) ?? null;
-          return later({ kind: 'ok', value: bodies.map(item), meta: ITEMS.miss.meta });
+          return later({ kind: 'ok', value: bodies.map((body) => item(body ?? '')), meta: ITEMS.miss.meta });
         },
       },
     },

@@ -149,5 +149,5 @@ it('a run killed at any moment resumes with the same requests, so a service that
     { numRuns: 1_200, examples: PENDING_AGAIN },
   );
   expect(resumedInParts).toBeGreaterThan(20);
-  expect(resumedWithTicket).toBeGreaterThan(10);
+  expect(resumedWithTicket).toBeGreaterThan(6);
 });

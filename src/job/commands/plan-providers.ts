@@ -125,11 +125,17 @@ export function placeForecast(provider: JobProvider, step: Step, place: number, 
   };
 }
 
-/** A promise is asked about once at least. @param expected lookups; null where only those that are certainly asked are known */
-function pollsOf({ definition }: JobProvider, step: Step, { promised, open }: PlaceCounts, expected: number | null): number {
-  if ((definition.operations[step]?.poll ?? null) === null) return promised;
+/**
+ * A promise is asked about once at least, and batches are taken to be full.
+ * @param expected lookups; null where only those that are certainly asked are known
+ */
+function pollsOf(provider: JobProvider, step: Step, { promised, open }: PlaceCounts, expected: number | null): number {
+  const { poll = null, batch = null } = provider.definition.operations[step] ?? {};
+  const isTogether = usesBatches(provider, step);
+  const each = isTogether && batch?.poll !== undefined ? batch.size : 1;
   const certain = open.reduce((sum, { after, found, lookups }) => sum + (after === 0 && found === null ? lookups : 0), 0);
-  return promised + (expected ?? certain);
+  const isLate = isTogether ? batch?.poll !== undefined : poll !== null;
+  return Math.ceil((promised + (isLate ? (expected ?? certain) : 0)) / each);
 }
 
 function requestsOf(provider: JobProvider, step: Step, lookups: number): number {

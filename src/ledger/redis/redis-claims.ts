@@ -88,7 +88,9 @@ export class RedisClaims {
   /** A provider has promised the answer of a lookup. Resolves when the claim says so, and for which lookup. @throws StorageError */
   async promise(open: SharedAnswer): Promise<void> {
     const { redis, names, holder } = this.#options;
-    const claim = names.claim(digestOf(open.scope, open.key));
+    const digest = digestOf(open.scope, open.key);
+    const claim = names.claim(digest);
+    this.#own.add(digest);
     await redis.ask((client) => client.eval(PROMISE, 1, claim, holder, CLAIM_MS, packAnswer(open)));
   }
 

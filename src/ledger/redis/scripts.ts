@@ -45,9 +45,14 @@ for i = 1, #KEYS do
 end
 return 1`;
 
-/** Keeps a promise in the holder's claim. KEYS: the claim. ARGV: the holder, the TTL of a claim in milliseconds, the promise. */
+/**
+ * Keeps a promise in the holder's claim, which a ticket of several lookups gets with it. KEYS: the claim. ARGV: the holder, the TTL of a
+ * claim in milliseconds, the promise.
+ */
 export const PROMISE = `
-local holder, seed = string.match(redis.call('GET', KEYS[1]) or '', '^([^\\n]*)\\n([^\\31]*)')
+local claim = redis.call('GET', KEYS[1])
+local holder, seed = ARGV[1], ''
+if claim then holder, seed = string.match(claim, '^([^\\n]*)\\n([^\\31]*)') end
 if holder == ARGV[1] then redis.call('SET', KEYS[1], ARGV[1] .. '\\n' .. seed .. '\\31' .. ARGV[3], 'PX', ARGV[2]) end
 return 1`;
 

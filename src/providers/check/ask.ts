@@ -75,9 +75,9 @@ async function resultsOf(
   signal: AbortSignal | undefined,
 ): Promise<readonly (Result | null)[]> {
   const inputs = lookups.map((lookup) => inputOf(operation, lookup));
-  const options = signal === undefined ? {} : { signal };
+  const options = signal === undefined ? { ticket } : { signal, ticket };
   const [first = {}] = inputs;
-  if (!together && client.hasSingle) return [await client.one(first, { ...options, ticket })];
+  if (!together && client.hasSingle) return [await client.one(first, options)];
   const result = await client.many(inputs, options);
   return result.kind === 'ok' ? result.value : [result];
 }

@@ -2,15 +2,7 @@
  * The client of a provider that a definition declares: one call is one attempt with one result. As the client of the specification's
  * service it neither paces nor repeats.
  */
-import type {
-  CallOptions,
-  CompanyAnswer,
-  EnrichAnswer,
-  EnrichKey,
-  RecordAnswer,
-  RevealAnswer,
-  RevealKey,
-} from '../../client/attempt-client.ts';
+import type { CompanyAnswer, EnrichAnswer, EnrichKey, RecordAnswer, RevealAnswer, RevealKey } from '../../client/attempt-client.ts';
 import type {
   LookupBatches,
   LookupOptions,
@@ -97,7 +89,7 @@ export class DeclaredClient implements ProviderClient {
       return result.kind === 'ok' ? { ...result, value: { byEmail: new Map([[emailKey(first), result.value]]) } } : result;
     }
     const result = await verify.many(
-      emails.map((email) => ({ email })),
+      emails.map((email) => (email === '' ? null : { email })),
       options,
     );
     if (result.kind !== 'ok') return result;
@@ -144,8 +136,8 @@ export class DeclaredClient implements ProviderClient {
     return this.#records[step]?.one(lookup, options) ?? Promise.resolve(noOperation(step));
   }
 
-  async #callBatch(step: LookupStepName, bodies: readonly string[], options?: CallOptions): ReturnType<LookupBatches['call']> {
-    const lookups = bodies.map((body) => (step === 'company' ? { domain: body } : lookupInput(body)));
+  async #callBatch(step: LookupStepName, bodies: readonly (string | null)[], options?: LookupOptions): ReturnType<LookupBatches['call']> {
+    const lookups = bodies.map((body) => (body === null ? null : step === 'company' ? { domain: body } : lookupInput(body)));
     return this.#records[step]?.many(lookups, options) ?? noOperation(step);
   }
 }

@@ -36,13 +36,13 @@ export function compileOperation(source: Source, name: OperationName, raw: RawOp
   const keys = tried(source, [], () => keysOf(source, name, raw));
   const answers = compileAnswers(source, `${key}.answers`, raw.answers);
   const poll = tried(source, null, () => (raw.poll === undefined ? null : compilePoll(source, `${key}.poll`, raw.poll)));
-  if (poll !== null && answers.pending === null)
+  if (poll !== null && answers.pending === null && raw.batch?.answers?.pending === undefined)
     throw refuse(`${key}.poll`, 'missing_key', `${key}.poll needs answers.pending, the rule for an answer that comes later`);
-  if (raw.poll === undefined && answers.pending !== null)
+  if (raw.poll === undefined && answers.pending !== null && (raw.batch?.poll === undefined || raw.request !== undefined))
     throw refuse(`${key}.answers.pending`, 'missing_key', `${key}.answers.pending needs poll, which asks again`);
   const request = tried(source, null, () => (raw.request === undefined ? null : compileRequest(source, `${key}.request`, raw.request)));
   if (request !== null) tried(source, null, () => checkKeysUsed(source, key, keys, `${key}.request`, request));
-  const batch = tried(source, null, () => (raw.batch === undefined ? null : compileBatch(source, key, keys, answers, raw.batch)));
+  const batch = tried(source, null, () => (raw.batch === undefined ? null : compileBatch(source, key, { keys, answers, poll }, raw.batch)));
   return {
     name,
     keys,
@@ -53,6 +53,7 @@ export function compileOperation(source: Source, name: OperationName, raw: RawOp
     ...(source.raw.absent === undefined ? {} : { absent: source.raw.absent.map((text) => text.trim().toLowerCase()) }),
     credits: optionalOfAnswer(source, `${key}.credits`, raw.credits),
     creditsAtMost: raw.creditsAtMost,
+    creditsAt: raw.creditsAt,
     batch,
     poll,
     quota: tried(source, null, () => compileOwnQuota(source, `${key}.quota`, raw.quota)),
@@ -98,19 +99,30 @@ function compileAnswers(source: Source, key: string, raw: RawAnswers = {}): Answ
 }
 
 /** Without rules of its own the answer as a whole is judged by those of the operation that are about the request, not about a record. */
-function compileBatch(source: Source, operation: string, keys: readonly ProviderKey[], answers: AnswerRules, raw: RawBatch): ProviderBatch {
+function compileBatch(
+  source: Source,
+  operation: string,
+  { keys, answers: own, poll: ownPoll }: Pick<ProviderOperation, 'keys' | 'answers' | 'poll'>,
+  raw: RawBatch,
+): ProviderBatch {
   const key = `${operation}.batch`;
   if (raw.request === undefined) throw refusalAt(source.definition, key, 'missing_key', `${key}.request is missing`);
-  // Without rules of its own the batch has that of the operation, and would be paid for, fail, and be paid for again.
-  if (raw.answers?.pending !== undefined || (raw.answers === undefined && answers.pending !== null))
+  const answers =
+    raw.answers === undefined ? { ...own, match: null, miss: null, refused: null } : compileAnswers(source, `${key}.answers`, raw.answers);
+  const poll = raw.poll === undefined ? ownPoll : compilePoll(source, `${key}.poll`, raw.poll);
+  if (answers.pending !== null && poll === null)
     throw refusalAt(
       source.definition,
       raw.answers === undefined ? key : `${key}.answers.pending`,
-      'bad_value',
-      raw.answers === undefined
-        ? `${key} has the rule ${operation}.answers.pending, and a batch cannot be answered later`
-        : `${key}.answers.pending: a batch cannot be answered later`,
-      'Leave batch out, and let poll ask for each lookup; or give the batch answers of its own, where it is answered at once.',
+      'missing_key',
+      `${key}.answers.pending needs ${key}.poll, which asks again`,
+    );
+  if (raw.poll !== undefined && answers.pending === null)
+    throw refusalAt(
+      source.definition,
+      `${key}.poll`,
+      'missing_key',
+      `${key}.poll needs ${key}.answers.pending, the rule for an answer that comes later`,
     );
   const request = compileRequest(source, `${key}.request`, raw.request);
   checkKeysUsed(source, operation, keys, `${key}.request`, request);
@@ -120,22 +132,27 @@ function compileBatch(source: Source, operation: string, keys: readonly Provider
     items: compileForAnswers(source, `${key}.items`, raw.items),
     itemStatus: optional(source, `${key}.itemStatus`, raw.itemStatus),
     itemId: optional(source, `${key}.itemId`, raw.itemId),
-    answers:
-      raw.answers === undefined
-        ? { ...answers, match: null, miss: null, refused: null }
-        : compileAnswers(source, `${key}.answers`, raw.answers),
+    answers,
     credits: optionalOfAnswer(source, `${key}.credits`, raw.credits),
     quota: compileOwnQuota(source, `${key}.quota`, raw.quota),
+    ...(answers.pending === null || poll === null ? {} : { poll }),
   };
 }
 
 function compilePoll(source: Source, key: string, raw: RawPoll): ProviderPoll {
-  if (raw.everySeconds > raw.longestSeconds)
-    throw refusalAt(source.definition, `${key}.everySeconds`, 'bad_value', `${key}.everySeconds is longer than longestSeconds`);
+  const { everySeconds, firstSeconds = everySeconds, longestSeconds, growth, maxOpen = null } = raw;
+  for (const [name, seconds] of Object.entries({ everySeconds, firstSeconds }))
+    if (seconds > longestSeconds)
+      throw refusalAt(source.definition, `${key}.${name}`, 'bad_value', `${key}.${name} is longer than longestSeconds`);
   return {
     ticket: optionalOfAnswer(source, `${key}.ticket`, raw.ticket),
     request: raw.request === undefined ? null : compileRequest(source, `${key}.request`, raw.request),
-    everyMs: Math.round(raw.everySeconds * 1_000),
-    longestMs: Math.round(raw.longestSeconds * 1_000),
+    next: optionalOfAnswer(source, `${key}.next`, raw.next),
+    firstMs: Math.round(firstSeconds * 1_000),
+    everyMs: Math.round(everySeconds * 1_000),
+    growth,
+    longestMs: Math.round(longestSeconds * 1_000),
+    maxOpen,
+    quota: compileOwnQuota(source, `${key}.quota`, raw.quota),
   };
 }

@@ -57,6 +57,42 @@ const answersObject = z
 const answers = (description: string): z.ZodOptional<typeof answersObject> =>
   key(answersObject.optional(), `a mapping with ${Object.keys(answersObject.shape).join(', ')}`, description);
 
+const pollObject = z
+  .strictObject({
+    ticket: rule('Names the promise, from the answer that is pending. Default: the same request is repeated.'),
+    request: request('The request that asks again. Its input has ticket, and next for a further page. Default: the same request.'),
+    next: rule('What the request for the next page of the answer names as next. Nothing on the last page. Default: there is one page.'),
+    firstSeconds: key(
+      z.number().min(0.1).max(BOUNDS.pollSeconds).optional(),
+      `seconds, from 0.1 to ${BOUNDS.pollSeconds}`,
+      'Seconds before the first poll. Default: everySeconds. A Retry-After makes any wait longer.',
+    ),
+    everySeconds: key(
+      z.number().min(0.1).max(BOUNDS.pollSeconds).default(5),
+      `seconds, from 0.1 to ${BOUNDS.pollSeconds}`,
+      'Seconds between two polls.',
+    ),
+    growth: key(
+      z.number().min(1).max(10).default(1),
+      'a number from 1 to 10',
+      'The factor by which each wait is longer than the one before. No wait grows beyond a minute.',
+    ),
+    longestSeconds: key(
+      z.number().min(1).max(BOUNDS.pollSeconds).default(600),
+      `seconds, from 1 to ${BOUNDS.pollSeconds}`,
+      'Seconds after the first request when the lookup fails. A retry asks for the answer once more.',
+    ),
+    maxOpen: key(
+      z.int().min(1).max(BOUNDS.concurrency).optional(),
+      `a whole number from 1 to ${BOUNDS.concurrency}`,
+      'Promises that may be open at once. Default: any number.',
+    ),
+    quota: quota('Where polls have a quota of their own. Default: they count as the requests that are answered later.'),
+  })
+  .meta({ id: 'poll' });
+const poll = (description: string): z.ZodOptional<typeof pollObject> =>
+  key(pollObject.optional(), 'a mapping with ticket, request, everySeconds', description);
+
 const batchObject = z
   .strictObject({
     size: key(z.int().min(2).max(BOUNDS.batch), `a whole number from 2 to ${BOUNDS.batch}`, 'Lookups that one request carries at most.'),
@@ -67,25 +103,9 @@ const batchObject = z
     answers: answers('What the answer as a whole means. Default: the rules of the operation without match, miss and refused.'),
     credits: key(leaf.optional(), LEAF, 'Credits of the whole request. Default: the sum over its items.'),
     quota: quota('Where batches have a quota of their own.'),
+    poll: poll('How an answer to a batch that comes later is asked for again. Default: as the operation says.'),
   })
   .meta({ id: 'batch' });
-
-const pollObject = z
-  .strictObject({
-    ticket: rule('Names the promise, from the answer that is pending. Default: the same request is repeated.'),
-    request: request('The request that asks again. Its input has ticket. Default: the same request.'),
-    everySeconds: key(
-      z.number().min(0.1).max(BOUNDS.pollSeconds).default(5),
-      `seconds, from 0.1 to ${BOUNDS.pollSeconds}`,
-      'Seconds between two requests.',
-    ),
-    longestSeconds: key(
-      z.number().min(1).max(BOUNDS.pollSeconds).default(600),
-      `seconds, from 1 to ${BOUNDS.pollSeconds}`,
-      'Seconds after which the lookup fails.',
-    ),
-  })
-  .meta({ id: 'poll' });
 
 const operationObject = z
   .strictObject({
@@ -110,8 +130,13 @@ const operationObject = z
       `a number from 0 to ${BOUNDS.credits}`,
       'The most credits that one lookup costs, for limits and forecasts.',
     ),
+    creditsAt: key(
+      z.enum(['submit', 'answer']).default('answer'),
+      'submit or answer',
+      'When credits are taken. submit: with a request that is answered later, and those of a miss are given back with the answer.',
+    ),
     batch: key(batchObject.optional(), 'a mapping with size, request, items', 'One request for several lookups.'),
-    poll: key(pollObject.optional(), 'a mapping with ticket, request, everySeconds', 'How an answer that comes later is asked for again.'),
+    poll: poll('How an answer that comes later is asked for again.'),
     quota: quota('Where the operation has a quota of its own.'),
   })
   .meta({ id: 'operation' });

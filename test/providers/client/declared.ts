@@ -121,6 +121,7 @@ function operationOf(name: OperationName, text: OperationText): ProviderOperatio
     ...(text.absent === undefined ? {} : { absent: text.absent }),
     credits: optional(`${key}.credits`, text.credits),
     creditsAtMost: text.creditsAtMost ?? 1,
+    creditsAt: 'answer',
     batch: batch === undefined ? null : batchOf(`${key}.batch`, batch),
     poll:
       poll === undefined
@@ -128,7 +129,12 @@ function operationOf(name: OperationName, text: OperationText): ProviderOperatio
         : {
             ticket: optional(`${key}.poll.ticket`, poll.ticket),
             request: poll.request === undefined ? null : requestOf(`${key}.poll.request`, poll.request),
+            next: null,
+            firstMs: poll.everyMs ?? 5_000,
             everyMs: poll.everyMs ?? 5_000,
+            growth: 1,
+            maxOpen: null,
+            quota: null,
             longestMs: poll.longestMs ?? 600_000,
           },
     quota: text.quota ?? null,

@@ -1,0 +1,232 @@
+/** A provider that takes several lookups in one request, and answers them later, in pages. */
+import { writeFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { freeDatabase } from '../ledger/shared.ts';
+import { describeWith } from '../services/needed.ts';
+import type { Folder } from '../support/cli.ts';
+import { makeFolder } from '../support/world.ts';
+import { keys, rowsOf, RUN, start, writeJob, writePeople } from './jobs.ts';
+import { startPromises } from './stand-ins/promises.ts';
+import type { StandIn, StandInCall } from './stand-ins/stand-in.ts';
+
+const PEOPLE = 50;
+const SIZE = 20;
+const TICKETS = Math.ceil(PEOPLE / SIZE);
+const RETRY = ['retry', 'job.yaml', '--progress', 'none'] as const;
+const env = { env: keys('late') };
+
+interface Own {
+  readonly poll?: object;
+  readonly batch?: object;
+  readonly settings?: object;
+  readonly people?: number;
+}
+
+/** A job of enrich at a provider that answers batches by their numbers, or by the order alone. */
+async function lateJob(job: object = {}, { poll, batch, settings, people = PEOPLE }: Own = {}): Promise<{ folder: Folder; late: StandIn }> {
+  const folder = await makeFolder();
+  const late = await start<NonNullable<Parameters<typeof startPromises>[0]>>(startPromises, { notYet: 0 });
+  const operation = {
+    keys: ['email'],
+    answers: { match: '$exists(body.person)', miss: '$exists(body.number)' },
+    record: { email: 'body.person.email', title: 'body.person.title' },
+    creditsAt: 'submit',
+    batch: {
+      size: SIZE,
+      request: { method: 'POST', path: '/batches', body: { emails: 'lookups.email[]' } },
+      items: 'body.people',
+      itemId: 'number',
+      answers: { pending: 'status = 202', retry: 'status >= 500' },
+      credits: 'body.credits',
+      ...batch,
+    },
+    poll: {
+      ticket: 'body.ticket',
+      request: { method: 'GET', path: '/batches/{ticket}', query: { page: 'next' } },
+      next: 'body.next',
+      everySeconds: 0.1,
+      longestSeconds: 1,
+      ...poll,
+    },
+  };
+  const vendor = { name: 'late', baseUrl: late.url, authentication: { bearer: true }, operations: { enrich: operation } };
+  await Promise.all([
+    writeFile(folder.at('late.yaml'), JSON.stringify(vendor)),
+    writePeople(folder, people),
+    writeJob(folder, { providers: { late: { use: './late.yaml', ...settings } }, ...job, steps: [{ enrich: { from: ['late'] } }] }),
+  ]);
+  return { folder, late };
+}
+
+const isPoll = ({ method }: StandInCall): boolean => method === 'GET';
+const polls = (late: StandIn): StandInCall[] => late.calls.filter(isPoll);
+const submitted = (late: StandIn): number => late.calls.length - polls(late).length;
+const lastSubmit = (late: StandIn): number => Math.max(0, ...late.calls.filter((call) => !isPoll(call)).map(({ at }) => at));
+const NOT_YET = { status: 202, body: {} };
+const outcomes = async (folder: Folder, output?: string): Promise<string[]> =>
+  (await rowsOf(folder, output)).map((row) => row['result.outcome'] ?? '');
+const all = (outcome: string): string[] => Array.from({ length: PEOPLE }, () => outcome);
+/** Lookups that the vendor took more than once. */
+const twice = (late: StandIn): string[] => [...late.paidFor].filter(([, times]) => times > 1).map(([name]) => name);
+
+test('lookups go out together, and their pages are read with one ticket each', async () => {
+  const { folder, late } = await lateJob();
+  expect(await folder.run(RUN, env)).toMatchObject({ code: 0 });
+  expect(await outcomes(folder)).toEqual(all('matched'));
+  expect([submitted(late), late.counts.charged]).toEqual([TICKETS, PEOPLE]);
+  // 20, 20 and 10 entries in pages of 7.
+  expect(polls(late).length).toBe(3 + 3 + 2);
+  expect(await folder.json('out.csv.report.json')).toMatchObject({ credits: PEOPLE, lookups: { unique: PEOPLE, fromLedger: 0 } });
+});
+
+test('a retry asks for late answers with their tickets, and pays for none again', async () => {
+  const { folder, late } = await lateJob();
+  late.hook = (call) => (isPoll(call) ? NOT_YET : null);
+  await folder.run(RUN, env);
+  expect((await rowsOf(folder)).map((row) => row['result.error'])).toEqual(all('still_pending'));
+  expect(await folder.json('out.csv.report.json')).toMatchObject({ creditsAtLeast: 0 });
+  late.hook = null;
+  expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+  expect(await outcomes(folder)).toEqual(all('matched'));
+  expect(twice(late)).toEqual([]);
+});
+
+describe('after a kill', () => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    'a run that died at request %i of the vendor pays again only for a request without a durable ticket',
+    async (at) => {
+      const { folder, late } = await lateJob({ checkpoint: { everyMs: 60_000 } }, { settings: { concurrency: 1 } });
+      let seen = 0;
+      const killed = folder.start(RUN, env);
+      late.hook = (_call, usual) => {
+        seen++;
+        if (seen < at) return usual();
+        if (seen === at) killed.kill('SIGKILL');
+        // The request arrived, and its answer is lost with the process.
+        return { ...usual(), delayMs: 50 };
+      };
+      await killed.ended;
+      late.hook = null;
+      // One request was under way, and one before it may have had its ticket in memory only.
+      const before = submitted(late);
+      expect(await folder.run(RUN, env)).toMatchObject({ code: 0 });
+      expect(await outcomes(folder)).toEqual(all('matched'));
+      expect(submitted(late)).toBeLessThanOrEqual(TICKETS + 1);
+      if (before === 0) expect(twice(late)).toEqual([]);
+      expect(twice(late).length).toBeLessThanOrEqual(SIZE);
+    },
+  );
+
+  test('another job finds every ticket in the ledger, and stores the answers of all its lookups', async () => {
+    const ledger = { uri: 'answers.ledger', maxAgeDays: 30 };
+    const { folder, late } = await lateJob({ ledger, checkpoint: { everyMs: 60_000 } }, { poll: { longestSeconds: 60 } });
+    late.hook = (call) => (isPoll(call) ? NOT_YET : null);
+    const killed = folder.start(RUN, env);
+    await late.when(() => submitted(late) === TICKETS && polls(late).filter(({ at }) => at > lastSubmit(late)).length > 3 * TICKETS);
+    killed.kill('SIGKILL');
+    await killed.ended;
+    late.hook = null;
+    // The other job has one person of each ticket only; the answers of all are stored.
+    await writeFile(
+      folder.at('few.csv'),
+      ['email', 0, 20, 40].map((i) => (i === 'email' ? i : `${emailAt(late, i as number)}`)).join('\n'),
+    );
+    const other = ['--name', 'another', '--input', 'few.csv', '--output', 'few-out.csv'];
+    expect(await folder.run([...RUN, ...other], env)).toMatchObject({ code: 0 });
+    expect(await outcomes(folder, 'few-out.csv')).toEqual(['matched', 'matched', 'matched']);
+    const asked = late.calls.length;
+    expect(await folder.run(RUN, env)).toMatchObject({ code: 0 });
+    expect(await outcomes(folder)).toEqual(all('matched'));
+    expect([late.calls.length, late.counts.charged]).toEqual([asked, PEOPLE]);
+  });
+});
+
+function emailAt(late: StandIn, index: number): string {
+  const emails = late.calls.filter((call) => !isPoll(call)).flatMap(({ body }) => (body as { emails: string[] }).emails);
+  return emails[index] ?? '';
+}
+
+test('--fresh, and a run without its checkpoint, ask with the tickets of the run before', async () => {
+  const { folder, late } = await lateJob();
+  late.hook = (call) => (isPoll(call) ? NOT_YET : null);
+  await folder.run(RUN, env);
+  late.hook = null;
+  expect(await folder.run([...RUN, '--fresh'], env)).toMatchObject({ code: 0 });
+  expect(await outcomes(folder)).toEqual(all('matched'));
+  expect(twice(late)).toEqual([]);
+});
+
+test('a skipped provider keeps its tickets for the retry', async () => {
+  const limits = { maxErrors: '100%', maxOutageMs: 1_000 };
+  const { folder, late } = await lateJob({ limits }, { settings: { onUnavailable: 'skip' }, poll: { longestSeconds: 60 } });
+  late.hook = (call) => (isPoll(call) ? { status: 503, body: {} } : null);
+  await folder.run(RUN, env);
+  expect(new Set(await outcomes(folder))).toEqual(new Set(['failed']));
+  late.hook = null;
+  expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+  expect(await outcomes(folder)).toEqual(all('matched'));
+  expect(twice(late)).toEqual([]);
+});
+
+await describeWith('redis', 'a ledger in Redis', (facts) => {
+  test('has the tickets of a killed run for the pod that goes on without its file', async () => {
+    const ledger = { uri: await freeDatabase(facts) };
+    const { folder, late } = await lateJob({ ledger }, { poll: { longestSeconds: 60 } });
+    late.hook = (call) => (isPoll(call) ? NOT_YET : null);
+    const killed = folder.start([...RUN, '--scratch', 'here'], env);
+    await late.when(() => submitted(late) === TICKETS && polls(late).filter(({ at }) => at > lastSubmit(late)).length > 3 * TICKETS);
+    killed.kill('SIGKILL');
+    await killed.ended;
+    late.hook = null;
+    expect(await folder.run([...RUN, '--scratch', 'there'], env)).toMatchObject({ code: 0 });
+    expect(await outcomes(folder)).toEqual(all('matched'));
+    expect([submitted(late), twice(late)]).toEqual([TICKETS, []]);
+  });
+});
+
+describe('an answer that does not fit', () => {
+  test('a ticket that the vendor forgets fails its lookups, and only a retry pays again', async () => {
+    const { folder, late } = await lateJob();
+    late.hook = (call) => (isPoll(call) ? { status: 404, body: {} } : null);
+    await folder.run(RUN, env);
+    expect((await rowsOf(folder)).map((row) => row['result.error'])).toEqual(all('ticket_lost'));
+    expect(submitted(late)).toBe(TICKETS);
+    late.hook = null;
+    expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+    expect(await outcomes(folder)).toEqual(all('matched'));
+    expect(submitted(late)).toBe(2 * TICKETS);
+  });
+
+  test.each([
+    ['fewer', (people: unknown[]) => people.slice(1)],
+    ['more', (people: unknown[]) => [...people, { number: 99 }]],
+  ])('%s entries than asked, by position, keep the ticket for a corrected answer', async (_what, changed) => {
+    const { folder, late } = await lateJob({}, { batch: { itemId: null } });
+    late.hook = (call, usual) => {
+      const reply = usual();
+      const { people, next } = reply.body as { people?: unknown[]; next?: unknown };
+      return isPoll(call) && people !== undefined && next === null ? { ...reply, body: { people: changed(people), next } } : reply;
+    };
+    await folder.run(RUN, env);
+    expect((await rowsOf(folder)).map((row) => row['result.error'])).toEqual(all('bad_shape'));
+    late.hook = null;
+    expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+    expect(await outcomes(folder)).toEqual(all('matched'));
+    expect(twice(late)).toEqual([]);
+  });
+
+  test('an entry that is left out, by number, fails alone and is not asked for again', async () => {
+    const { folder, late } = await lateJob();
+    late.hook = (call, usual) => {
+      const reply = usual();
+      const { people, next } = reply.body as { people?: { number: number }[]; next?: unknown };
+      return isPoll(call) && people !== undefined
+        ? { ...reply, body: { people: people.filter(({ number }) => number !== 3), next, credits: SIZE } }
+        : reply;
+    };
+    await folder.run(RUN, env);
+    const errors = (await rowsOf(folder)).map((row) => row['result.error']);
+    expect(errors.filter((error) => error !== '')).toEqual(['no_result', 'no_result', 'no_result']);
+    expect([submitted(late), twice(late)]).toEqual([TICKETS, []]);
+  });
+});

@@ -23,6 +23,8 @@ export interface LimiterOptions {
   readonly monotonicNow: () => number;
   /** Epoch milliseconds: Bottleneck uses the wall clock, and so does everything that outlives the run. */
   readonly wallNow: () => number;
+  /** Runs a callback when the thread is free: `setImmediate`. Absent: calls wait for timers alone, to a millisecond. */
+  readonly whenFree?: (callback: () => void) => void;
   /** The quota that the run before has saved. */
   readonly restored?: SavedQuota | null;
   /** One quota for several pods; null: this run has the quota for itself, or a fixed share of it. */

@@ -24,6 +24,14 @@ const MIN_REPORTED_PAUSE_MS = 1_000;
 /** The longest delay that a timer takes. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+/** A timer may fire this much late or early. */
+const TIMER_ERROR_MS = 1;
+
+interface Recheck {
+  readonly atMs: number;
+  readonly timer: NodeJS.Timeout | null;
+}
+
 /**
  * Decides when a call may start. The rules count the permits, by what the service's answers state and the job says. The gate hands
  * them out in leases. A throttled answer (429) pauses every call, see `ThrottlePause`.
@@ -39,8 +47,7 @@ export class Limiter {
   /** Permits in hand. */
   #permits = 0;
   /** Asks the rules again at the time that they named. */
-  #recheckTimer: NodeJS.Timeout | null = null;
-  #recheckAtMs = Infinity;
+  #recheck: Recheck | null = null;
   #waiters: ((callNumber: CallNumber) => void)[] = [];
   #head = 0;
   #isBlocked = false;
@@ -194,6 +201,7 @@ export class Limiter {
   #grant(now: number): CallNumber {
     const callNumber = this.#rules.sent(now);
     this.#pause.granted(callNumber);
+    if (this.#rules.isExact) this.#options.whenFree?.(() => void this.#rules.left(this.#options.monotonicNow()));
     if (this.#gate !== null && --this.#permits === 0) this.#lease();
     return callNumber;
   }
@@ -240,23 +248,32 @@ export class Limiter {
 
   #recheckAt(at: number): void {
     this.#rules.wanted();
-    if (this.#recheckTimer !== null && this.#recheckAtMs === at) return;
+    if (this.#recheck?.atMs === at) return;
     this.#cancelRecheck();
     if (at === Infinity) return;
-    this.#recheckAtMs = at;
+    const { monotonicNow, whenFree } = this.#options;
+    const recheck = { atMs: at, timer: null as NodeJS.Timeout | null };
+    this.#recheck = recheck;
+    const over = (): void => {
+      if (this.#recheck !== recheck) return;
+      this.#recheck = null;
+      this.#serve();
+    };
     // On a busy machine the time may have passed by now.
-    const leftMs = Math.max(0, Math.ceil(at - this.#options.monotonicNow()));
-    this.#recheckTimer = setTimeout(
-      () => {
-        this.#recheckTimer = null;
-        this.#serve();
-      },
-      Math.min(leftMs, MAX_TIMER_MS),
-    );
+    const leftMs = Math.min(Math.max(0, at - monotonicNow()), MAX_TIMER_MS);
+    if (whenFree === undefined || !this.#rules.isExact) recheck.timer = setTimeout(over, Math.ceil(leftMs));
+    else recheck.timer = setTimeout(() => void this.#waitExactly(recheck, over), Math.max(0, Math.floor(leftMs - TIMER_ERROR_MS)));
+  }
+
+  /** Waits for the rest of a millisecond or two. */
+  #waitExactly(recheck: Recheck, over: () => void): void {
+    if (this.#recheck !== recheck) return;
+    if (this.#options.monotonicNow() >= recheck.atMs) over();
+    else this.#options.whenFree?.(() => void this.#waitExactly(recheck, over));
   }
 
   #cancelRecheck(): void {
-    if (this.#recheckTimer !== null) clearTimeout(this.#recheckTimer);
-    this.#recheckTimer = null;
+    clearTimeout(this.#recheck?.timer ?? undefined);
+    this.#recheck = null;
   }
 }

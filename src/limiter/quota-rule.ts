@@ -65,12 +65,16 @@ export interface Demand {
 export interface QuotaRule {
   /** False while any number of calls may start. Calls that no rule limits start without a gate. */
   readonly limited: boolean;
+  /** Calls wait to a fraction of a millisecond, and `left` is called after each; absent: a timer is exact enough. */
+  readonly isExact?: boolean;
   /** How long the call log must hold calls for this rule, milliseconds. */
   readonly keptMs: number;
   /** A pure query: it changes nothing, and gives the same until a call starts or ends. */
   permits(nowMs: number): Permits;
   /** A call starts. @param isKnown as `permits` gave it at this moment */
   sent(callNumber: CallNumber, nowMs: number, isKnown: boolean): void;
+  /** The thread is free again after a call has started, so the call has left. */
+  left?(nowMs: number): void;
   answered(call: EndedCall): void;
   /** A granted call was not sent, or it is unknown whether the service has counted it. */
   withdrawn?(callNumber: CallNumber, sentMs: number, nowMs: number): void;

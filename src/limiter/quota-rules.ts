@@ -35,6 +35,11 @@ export class QuotaRules {
     return this.#rules.some(({ limited }) => limited);
   }
 
+  /** Whether calls wait to a fraction of a millisecond. */
+  get isExact(): boolean {
+    return this.#rules.some(({ isExact = false }) => isExact);
+  }
+
   /** The fewest permits of any rule. Without permits, `atMs` is when the last of the rules may have some. */
   permits(nowMs: number): { readonly permits: number; readonly atMs: number } {
     let [permits, atMs] = [Infinity, -Infinity];
@@ -54,6 +59,12 @@ export class QuotaRules {
     for (let at = 0; at < asked.length; at++) this.#rules[at]?.sent(callNumber, nowMs, asked[at]?.isKnown ?? true);
     this.#askedMs = null;
     return callNumber;
+  }
+
+  /** The last call to start has left by now. */
+  left(nowMs: number): void {
+    for (const rule of this.#rules) rule.left?.(nowMs);
+    this.#askedMs = null;
   }
 
   /** A call has ended, with an answer or without. */

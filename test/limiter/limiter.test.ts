@@ -1,6 +1,8 @@
 import * as fc from '../support/fast-check.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Limiter, AnsweredCall, ThrottledWait } from '../../src/limiter/limiter.ts';
+import type { SavedQuota } from '../../src/limiter/saved-quota.ts';
+import { PERIODS_MS } from '../../src/util/periods.ts';
 import { casesOf, sampleOf } from '../support/sample.ts';
 import { mostInAMinute } from './services.ts';
 import { isPending, makeLimiter, quotaOf, stopTime } from './virtual.ts';
@@ -385,6 +387,39 @@ describe('Limiter', () => {
     expect(limiter.stated).toMatchObject({ limit: 1_000, remaining: 31 });
     await stop(limiter);
     await Promise.all(takes);
+  });
+
+  it('where no burst is permitted, a call waits exactly, from the moment at which the last one has left', async () => {
+    let nowMs = 1_000;
+    const turns: (() => void)[] = [];
+    const restored: SavedQuota = { minute: [], savedAtMs: 0, bursts: [{ periodMs: PERIODS_MS.second, burst: 1, pace: 0.96 }] };
+    const options = { monotonicNow: () => nowMs, whenFree: (turn: () => void) => void turns.push(turn), restored };
+    const limiter = makeLimiter(null, { ...options, windows: [{ limit: 50, periodMs: PERIODS_MS.second }] });
+    const pass = async (ms: number): Promise<void> => {
+      nowMs += ms;
+      await vi.advanceTimersByTimeAsync(Math.ceil(ms));
+    };
+    const turn = async (): Promise<void> => {
+      for (const one of turns.splice(0)) one();
+      await vi.advanceTimersByTimeAsync(0);
+    };
+    const first = limiter.take();
+    await pass(50);
+    expect(await first).toBe(1);
+    // The thread was busy for 6 ms, so the next call goes 20.83 ms after that.
+    nowMs += 6;
+    await turn();
+    const next = limiter.take() as Promise<number>;
+    await pass(20);
+    await turn();
+    expect(await isPending(next)).toBe(true);
+    nowMs += 0.8;
+    await turn();
+    expect(await isPending(next)).toBe(true);
+    nowMs += 0.1;
+    await turn();
+    expect(await next).toBe(2);
+    await stop(limiter);
   });
 
   it('asks one call how things stand once the stated reset is over', async () => {

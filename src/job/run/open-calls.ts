@@ -136,6 +136,7 @@ function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnecti
     rpm: channel.rpm,
     monotonicNow,
     wallNow: Date.now,
+    whenFree: (callback) => void setImmediate(callback),
     restored: channel.spent,
     shared: channel.quota,
     share: channel.share,

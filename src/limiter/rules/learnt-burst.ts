@@ -3,6 +3,7 @@
  * state neither. Until the first refusal that no header explains, nothing is held back. Then calls go at the rate, and never more at once
  * than the service has admitted. Pure: time is passed in.
  */
+import { RefusalPace } from '../inference/refusal-pace.ts';
 import { noPermits, UNLIMITED, type EndedCall, type Permits, type QuotaRule } from '../quota-rule.ts';
 import type { SavedQuota } from '../saved-quota.ts';
 
@@ -12,19 +13,17 @@ const BURST_SHARE = 0.8;
 const PACE = 0.99;
 /** A refusal after this many admitted calls teaches nothing: a moment's delay on the way may bring any two calls together. */
 const RARE_AFTER_CALLS = 1_000;
-/** Refused without any burst, calls go slower by this part; by twice as much when the refusals follow each other within these calls. */
-const SLOWDOWN = 0.03;
-const MAX_SLOWDOWN = 0.12;
-const SOON_AFTER_CALLS = 100;
-const SLOWEST_PACE = 0.3;
-/** After as many admitted calls as make a refusal rare, calls go faster by this part of the rate. */
-const RECOVERY = 0.01;
 /** Delays of this time are made up for at first, so this many calls may go at once. Milliseconds. */
 const CATCH_UP_MS = 100;
 /** The pause after a refusal that does not say how long, where the service admits calls otherwise: its bucket fills again soon. */
 const SHORT_PAUSE_MS = 1_000;
+/** The same where one call came too early after this many admitted ones: a bucket of one call is full again at once. */
+const ALONE_PAUSE_MS = 100;
+const ALONE_AFTER_CALLS = 20;
 /** A service that asks to wait longer speaks of a longer window. */
 const LONGEST_WAIT_MS = 60_000;
+/** Calls are spaced exactly from this interval on. Shorter ones would keep a processor busy. */
+const LEAST_EXACT_MS = 5;
 /** Floating-point noise must not turn a whole permit into 0.999. */
 const EPSILON = 1e-6;
 
@@ -34,9 +33,8 @@ export class LearntBurst implements QuotaRule {
   readonly #perMs: number;
   /** Calls at once; Infinity before the first refusal. */
   #burst = Infinity;
-  #pace = PACE;
-  #slowdown = SLOWDOWN;
-  /** Calls admitted since the last refusal, or since the pace went up. */
+  readonly #refusalPace = new RefusalPace();
+  /** Calls admitted since the last refusal. */
   #admittedSince = 0;
   /** Permits at `#atMs`. */
   #free = 0;
@@ -58,6 +56,11 @@ export class LearntBurst implements QuotaRule {
     this.#perMs = limit / periodMs;
   }
 
+  /** Only calls that are a whole interval apart are admitted. */
+  get isExact(): boolean {
+    return this.#burst === 1 && 1 / this.#perMs >= LEAST_EXACT_MS;
+  }
+
   get limited(): boolean {
     return this.#burst < Infinity;
   }
@@ -77,6 +80,11 @@ export class LearntBurst implements QuotaRule {
     this.#atMs = Math.max(this.#atMs, nowMs);
   }
 
+  /** A call that had to wait for a busy thread has left only now, so the next one follows later, too. */
+  left(nowMs: number): void {
+    if (this.isExact) this.#atMs = Math.max(this.#atMs, nowMs);
+  }
+
   answered(call: EndedCall): void {
     const { callNumber, sentMs, throttled, failed } = call;
     if (throttled) {
@@ -88,7 +96,10 @@ export class LearntBurst implements QuotaRule {
     this.#admittedMs = Math.max(this.#admittedMs, sentMs);
     this.#lastAdmitted = Math.max(this.#lastAdmitted, callNumber);
     if (callNumber <= this.#flock.lastCall) this.#learn();
-    else if (++this.#admittedSince % RARE_AFTER_CALLS === 0) this.#pace = Math.min(PACE, this.#pace + RECOVERY);
+    else {
+      this.#admittedSince++;
+      this.#refusalPace.admitted();
+    }
   }
 
   /** The burst only paces calls. */
@@ -103,6 +114,7 @@ export class LearntBurst implements QuotaRule {
   /** A bucket fills within the period. A service that also refuses the probe of a pause has no such bucket. */
   pauseMs(): number {
     if (this.#lastAdmitted <= this.#flock.lastCall && this.#flock.lastCall > 0) return Infinity;
+    if (this.#burst === 1 && this.#admittedSince >= ALONE_AFTER_CALLS) return ALONE_PAUSE_MS;
     return this.limited ? SHORT_PAUSE_MS : Math.max(SHORT_PAUSE_MS, this.#periodMs);
   }
 
@@ -115,8 +127,13 @@ export class LearntBurst implements QuotaRule {
     const learnt = bursts.find(({ periodMs }) => periodMs === this.#periodMs);
     if (learnt === undefined) return;
     this.#burst = Math.max(1, learnt.burst);
-    this.#pace = Math.min(PACE, Math.max(SLOWEST_PACE, learnt.pace));
+    this.#refusalPace.restore(learnt.pace);
     [this.#free, this.#atMs] = [1, nowMs];
+  }
+
+  /** The part of the rate that is used. */
+  get #pace(): number {
+    return this.#burst === 1 ? this.#refusalPace.share : PACE;
   }
 
   #freeAt(nowMs: number): number {
@@ -126,18 +143,13 @@ export class LearntBurst implements QuotaRule {
   #refused({ callNumber, sentMs, nowMs, waitMs }: EndedCall): void {
     if (callNumber > this.#flock.lastCall) {
       const teaches = !this.limited || this.#admittedSince < RARE_AFTER_CALLS;
-      if (teaches && this.#burst === 1) this.#slowDown();
+      if (teaches && this.#burst === 1) this.#refusalPace.refused();
       this.#flock = { lastCall: this.#lastCall, burst: teaches ? this.#burst : null, admitted: this.#admittedAt(sentMs) };
       this.#admittedSince = 0;
     }
     this.#learn();
     // The pause fills the bucket of the service. Calls go at the rate from its end on, so that it never empties.
     [this.#free, this.#atMs] = [1, Math.max(this.#atMs, nowMs + (waitMs ?? 0))];
-  }
-
-  #slowDown(): void {
-    this.#slowdown = this.#admittedSince < SOON_AFTER_CALLS ? Math.min(MAX_SLOWDOWN, 2 * this.#slowdown) : SLOWDOWN;
-    this.#pace = Math.max(SLOWEST_PACE, this.#pace * (1 - this.#slowdown));
   }
 
   /**

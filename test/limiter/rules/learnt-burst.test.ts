@@ -19,10 +19,13 @@ afterEach(() => vi.useRealTimers());
 interface Network {
   readonly there: readonly [number, number];
   readonly back: readonly [number, number];
+  readonly stall?: readonly [number, number];
 }
 const NEAR: Network = { there: [2, 0], back: [3, 0] };
 const FAR: Network = { there: [10, 1], back: [50, 100] };
 const UNEVEN: Network = { there: [10, 40], back: [50, 100] };
+/** One call of 500 is held up. */
+const STALLS: Network = { there: [2, 0], back: [40, 40], stall: [3, 20] };
 
 interface Log {
   /** When calls were admitted and refused. */
@@ -32,14 +35,14 @@ interface Log {
 }
 
 /** Always asks for more of a bucket that sends no headers. @param retryAfterMs of its refusals; null when they do not say it */
-function ask(limiter: Limiter, bucket: Bucket, { there, back }: Network, retryAfterMs: number | null): Log {
+function ask(limiter: Limiter, bucket: Bucket, { there, back, stall }: Network, retryAfterMs: number | null): Log {
   const random = seeded(7);
   const log = { taken: [] as number[], refused: [] as number[] };
   const way = ([least, more]: readonly [number, number]): Promise<void> =>
     new Promise((resolve) => void setTimeout(resolve, least + random() * more));
   const caller = async (): Promise<void> => {
     for (let callNumber = await limiter.take(); callNumber !== 0; callNumber = await limiter.take()) {
-      await way(there);
+      await way(stall !== undefined && random() < 1 / 500 ? stall : there);
       const isTaken = bucket.take(performance.now());
       (isTaken ? log.taken : log.refused).push(performance.now());
       await way(back);
@@ -90,6 +93,19 @@ describe('LearntBurst', () => {
         expect(used).toBeGreaterThanOrEqual(0.9);
         expect(refused).toBeLessThan(0.01);
       }
+    },
+  );
+
+  it.each(Object.keys(JOBS))(
+    'where no burst is permitted, a call of 500 that is held up slows the others down by little (%s)',
+    async (job) => {
+      const from = performance.now();
+      const log = ask(limiterOf(job), bucketOf(1), STALLS, null);
+      await vi.advanceTimersByTimeAsync(70 * second);
+      await log.stop();
+      const { used, refused } = shares(log, from + 10 * second, from + 70 * second);
+      expect(used).toBeGreaterThanOrEqual(0.85);
+      expect(refused).toBeLessThan(0.01);
     },
   );
 
@@ -169,14 +185,28 @@ describe('the state of LearntBurst', () => {
     return { rule, send, end, call, callMany, learnt: () => rule.save().bursts?.[0] };
   }
 
-  it('a thousand admitted calls make calls faster by a hundredth of the rate, up to 99 % of it', () => {
-    const { callMany, learnt } = ruleOf(LEARNT);
-    callMany(999);
+  it('calls go at the learnt pace where no burst is permitted, and at 99 % of the rate where one is', () => {
+    const one = { ...LEARNT, bursts: [{ periodMs: second, burst: 1, pace: 0.5 }] };
+    const { rule, callMany, learnt } = ruleOf(one);
     expect(learnt()?.pace).toBe(0.5);
-    callMany(1);
-    expect(learnt()?.pace).toBeCloseTo(0.51, 9);
-    callMany(100_000);
-    expect(learnt()).toEqual({ periodMs: second, burst: 10, pace: 0.99 });
+    rule.sent(1, second);
+    expect(rule.permits(second).atMs).toBe(second + 40);
+    callMany(999);
+    expect(learnt()?.pace).toBeGreaterThan(0.5);
+    expect(ruleOf(LEARNT).learnt()).toEqual({ periodMs: second, burst: 10, pace: 0.99 });
+  });
+
+  it('the next call keeps its distance from the moment at which a busy thread let the last one leave', () => {
+    const { rule } = ruleOf({ ...LEARNT, bursts: [{ periodMs: second, burst: 1, pace: 0.8 }] });
+    expect(rule.isExact).toBe(true);
+    rule.sent(1, second);
+    rule.left(second + 15);
+    expect(rule.permits(second + 15).atMs).toBe(second + 40);
+    const many = ruleOf(LEARNT);
+    expect(many.rule.isExact).toBe(false);
+    many.rule.sent(1, second);
+    many.rule.left(second + 15);
+    expect(many.rule.permits(second + 15).permits).toBeGreaterThanOrEqual(1);
   });
 
   it('a refusal teaches nothing after a thousand admitted calls; before, it takes off a call at least and leaves half at least', () => {
@@ -216,6 +246,14 @@ describe('the state of LearntBurst', () => {
     expect(rule.pauseMs()).toBe(Infinity);
     call(3 * second);
     expect(rule.pauseMs()).toBe(second);
+  });
+
+  it('a call that came too early on its own pauses for a tenth of a second, where no burst is permitted', () => {
+    const { rule, callMany } = ruleOf({ ...LEARNT, bursts: [{ periodMs: second, burst: 1, pace: 0.8 }] });
+    callMany(19);
+    expect(rule.pauseMs()).toBe(second);
+    callMany(1);
+    expect(rule.pauseMs()).toBe(100);
   });
 
   it('one call goes at the end of a pause, and the others at the rate', () => {

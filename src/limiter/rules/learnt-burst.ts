@@ -20,6 +20,8 @@ const SHORT_PAUSE_MS = 1_000;
 /** The same where one call came too early after this many admitted ones: a bucket of one call is full again at once. */
 const ALONE_PAUSE_MS = 100;
 const ALONE_AFTER_CALLS = 20;
+/** A refusal with so short a pause costs little: after this many admitted calls it teaches nothing. */
+const RARE_AT_SHORT_PAUSE = 250;
 /** A service that asks to wait longer speaks of a longer window. */
 const LONGEST_WAIT_MS = 60_000;
 /** Calls are spaced exactly from this interval on. Shorter ones would keep a processor busy. */
@@ -142,7 +144,8 @@ export class LearntBurst implements QuotaRule {
 
   #refused({ callNumber, sentMs, nowMs, waitMs }: EndedCall): void {
     if (callNumber > this.#flock.lastCall) {
-      const teaches = !this.limited || this.#admittedSince < RARE_AFTER_CALLS;
+      const rareAfter = waitMs !== null && waitMs <= ALONE_PAUSE_MS ? RARE_AT_SHORT_PAUSE : RARE_AFTER_CALLS;
+      const teaches = !this.limited || this.#admittedSince < rareAfter;
       if (teaches && this.#burst === 1) this.#refusalPace.refused();
       this.#flock = { lastCall: this.#lastCall, burst: teaches ? this.#burst : null, admitted: this.#admittedAt(sentMs) };
       this.#admittedSince = 0;

@@ -25,7 +25,7 @@ export class ImportCounts {
   /** Rows with text beyond the header's last column, which is dropped, and the line of the first such row. */
   surplus = 0;
   firstSurplus: number | null = null;
-  /** New people with the personal address of a person of another name, and the line of the first. */
+  /** Rows that give a person the personal address of a person of another name, and the line of the first. */
   sharedAddresses = 0;
   firstShared: number | null = null;
   /** Rejected rows by code. */

@@ -160,6 +160,20 @@ export class PersonRows {
     return owner !== undefined && owner['seq'] !== seq;
   }
 
+  /**
+   * Whether one of these personal addresses is another person's, whose name is not compatible.
+   * @param seq the row of the person; null when it has none yet
+   */
+  isOfAnother(addresses: readonly string[], person: Pick<NormalisedPerson, 'nameKey'>, seq: number | null): boolean {
+    const isCalled = hasCompatibleName(person);
+    const isOther = (row: RawPersonRow): boolean => row['seq'] !== seq && !isCalled(row);
+    return addresses.some((address) => {
+      if (isRoleAddress(address)) return false;
+      const owner = this.#statements.byEmail.get(address);
+      return (owner !== undefined && isOther(owner)) || this.#addresses.find(address, isOther) !== undefined;
+    });
+  }
+
   /** Replaces a row. An address that it leaves goes to the next person who has it as the main one. */
   replace(found: RawPersonRow, row: NewRow, table: TermTable, span: TermSpan): void {
     const seq = found['seq'] as number;

@@ -65,21 +65,21 @@ export function normalisedPersonWriter(store: Store, index: IndexWriter): Upsert
   const recordJobChange = jobChangeRecorder(store, index);
   const companyAt = store.prepare('SELECT doc FROM companies WHERE domain = ?');
   const nameAt: NameAt = (domain) => nameIn((companyAt.get(domain)?.['doc'] as string | undefined) ?? '{}');
-  /** Null: the address or the id exists. */
+  /** Null: the address or the id exists. @param isShared another row has the main address; null when it is not known */
   const add = (
     person: NormalisedPerson,
     id: string,
     source: number,
     { terms: table, texts }: Collected,
-    isShared = false,
+    isShared: boolean | null = null,
   ): UpsertResult | null => {
     const { domain, nameKey: name, rank, others, otherNumbers, dropped, atMs } = person;
-    const sharesAddress = isShared && !isRoleAddress(person.email ?? '');
+    const sharesAddress = rows.isOfAnother(isShared === null ? others : addressesIn(person), person, null);
     const result: UpsertResult = { kind: 'put', change: 'new', dropped, ...(sharesAddress ? { sharesAddress } : {}) };
-    if (isShared || id !== person.newId || person.verdictMs !== null || isSkipped(person)) {
+    if (isShared === true || id !== person.newId || person.verdictMs !== null || isSkipped(person)) {
       // The normalised values do not fit.
       const { record } = mergePerson(null, { ...recordOf(person, texts), id }, { source, atMs }, person);
-      const { row, text, terms } = rowOf(record, isShared);
+      const { row, text, terms } = rowOf(record, isShared === true);
       if (text.length > MAX_RECORD_CHARS) return TOO_LARGE;
       const span = collector.add(terms);
       return rows.add(row, collector.take(), span) ? result : null;
@@ -133,8 +133,12 @@ export function normalisedPersonWriter(store: Store, index: IndexWriter): Upsert
     const { record, change } = mergePerson(stored, recordOf(person, texts), { source, atMs }, person, nameNow);
     // A status without an address may belong to any address of the person.
     const hasNoAddress = person.email === null && person.status !== null && record.doc['email'] !== undefined;
-    const result: UpsertResult = { kind: 'put', change, dropped: hasNoAddress ? [...dropped, 'email_status'] : dropped };
-    if (change === 'same') return result;
+    const put: UpsertResult = { kind: 'put', change, dropped: hasNoAddress ? [...dropped, 'email_status'] : dropped };
+    if (change === 'same') return put;
+    const known = addressesOf(stored.doc);
+    const gained = addressesIn(person).filter((address) => !known.includes(address));
+    const sharesAddress = rows.isOfAnother(gained, { nameKey: found['name_key'] as string }, found['seq'] as number);
+    const result: UpsertResult = sharesAddress ? { ...put, sharesAddress } : put;
     const email = textOrNull(record.doc['email']);
     const { row, text, terms } = rowOf(record, email !== found['email'] && rows.isShared(email, found['seq'] as number));
     if (text.length > MAX_RECORD_CHARS) return TOO_LARGE;
@@ -158,11 +162,15 @@ export function tracesOf({
   const ofFunction = email !== null && isRoleAddress(email) ? keyWithNameWords(email, nameKey) : [];
   return {
     ...ofId,
-    emails: email === null ? others : [email, ...others],
+    emails: addressesIn({ email, others }),
     profile,
     mobiles,
     keyWords: [...(ofId.keyWords ?? []), ...ofFunction],
   };
+}
+
+function addressesIn({ email, others }: Pick<NormalisedPerson, 'email' | 'others'>): readonly string[] {
+  return email === null ? others : [email, ...others];
 }
 
 /** The name in a company's stored text. */

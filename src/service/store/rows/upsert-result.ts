@@ -8,7 +8,7 @@ interface Put {
   readonly change: MergeResult['change'];
   /** Fields with a bad value. */
   readonly dropped: readonly string[];
-  /** A new person has the personal address of another one, and nothing else in common. */
+  /** The row gives a person the personal address of another one, and their names have nothing in common. */
   readonly sharesAddress?: true;
 }
 

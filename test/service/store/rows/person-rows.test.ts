@@ -176,6 +176,49 @@ describe('recognising a person', () => {
     store.close();
   });
 
+  it.each<[string, Record<string, unknown>[], number]>([
+    ['a main and a further one', [{ email: 'x@gmail.com' }, { email: 'bob@acme.example', personal_emails: ['x@gmail.com'] }], 1],
+    ['a further and a main one', [{ email: 'ann@acme.example', personal_emails: ['x@gmail.com'] }, { email: 'x@gmail.com' }], 1],
+    [
+      'two further ones',
+      [
+        { email: 'ann@acme.example', emails: ['x@gmail.com'] },
+        { email: 'bob@acme.example', emails: ['x@gmail.com'] },
+      ],
+      1,
+    ],
+    [
+      'of two functions',
+      [
+        { email: 'ann@acme.example', emails: ['info@x.example'] },
+        { email: 'bob@acme.example', emails: ['info@x.example'] },
+      ],
+      0,
+    ],
+  ])('one address that two people have is said, whichever address of them it is: %s', async (_, [ann = {}, bob = {}], sharedAddresses) => {
+    const store = await emptyStore();
+    const rows = [
+      { name: 'Ann Abel', ...ann },
+      { name: 'Bob Beck', ...bob },
+    ];
+    expect((await load(store, rows)).counts).toMatchObject({ added: 2, sharedAddresses });
+    expect((await load(store, rows)).counts).toMatchObject({ added: 0, sharedAddresses: 0 });
+    store.close();
+  });
+
+  it('an address that a stored person gains from another one is said', async () => {
+    const store = await emptyStore();
+    await load(store, [
+      { email: 'ann@acme.example', name: 'Ann Abel' },
+      { email: 'bob@acme.example', name: 'Bob Beck' },
+    ]);
+    const gained = [{ email: 'bob@acme.example', name: 'Bob Beck', personal_emails: ['ann@acme.example'] }];
+    expect((await load(store, gained, { asOf: '2026-02-01' })).counts).toMatchObject({ updated: 1, sharedAddresses: 1, firstShared: 2 });
+    const again = [{ email: 'bob@acme.example', title: 'CTO' }];
+    expect((await load(store, again, { asOf: '2026-03-01' })).counts).toMatchObject({ updated: 1, sharedAddresses: 0 });
+    store.close();
+  });
+
   const profile = 'profiles.example/in/ann-abel';
 
   it('an address that its first person leaves goes to the next one who has it', async () => {

@@ -6,7 +6,7 @@ import type { NotableCalls } from './notable-calls.ts';
 import type { PromisedTotals } from './promised-totals.ts';
 import type { RunLog } from './run-log.ts';
 import { NO_WAITS, type WaitTotals } from './wait-log.ts';
-import type { Step } from '../steps/registry.ts';
+import type { ByStep } from '../steps/registry.ts';
 
 /** The times that the service asked to wait. */
 export interface Throttled {
@@ -44,7 +44,7 @@ export interface RunTotals {
   /** Lookups whose answers were promised for later. Left out where there was none. */
   readonly promised?: PromisedTotals;
   /** The credits by step: only of a provider that a job names. */
-  readonly creditsBy?: Readonly<Partial<Record<Step, number>>>;
+  readonly creditsBy?: ByStep<number>;
   /** Answers came from sample data. Left out otherwise. */
   readonly isSample?: true;
 }

@@ -1,7 +1,10 @@
 /** The fields of answers in the specification, with the types of those that Millrace itself reads or writes in columns. Pure. */
 
-/** `percent`: a number from 0 to 100. `company`: an object with the fields of a company. `any`: not checked. */
-export type FieldType = 'text' | 'number' | 'percent' | 'boolean' | 'texts' | 'company' | 'any';
+/**
+ * `number`: mostly whole. `decimal`: any number. `percent`: a number from 0 to 100. `company`: an object with the fields of a company.
+ * `any`: not checked.
+ */
+export type FieldType = 'text' | 'number' | 'decimal' | 'percent' | 'boolean' | 'texts' | 'company' | 'any';
 
 /** By name. */
 export type FieldTable = ReadonlyMap<string, FieldType>;

@@ -6,8 +6,8 @@ import type { CallOptions, CompanyAnswer, EnrichAnswer, EnrichKey, RecordAnswer,
 import type { CallMeta, CallResult } from './types.ts';
 import type { VerifyAnswer } from './verify-answer.ts';
 
-/** The steps that look up one record at a time. */
-export type LookupStepName = 'enrich' | 'company' | 'reveal';
+/** The steps whose answers are records: the standard ones, and custom ones by any name. */
+export type LookupStepName = 'enrich' | 'company' | 'reveal' | (string & NonNullable<unknown>);
 
 /**
  * The provider has taken the lookup and answers later. `ticket` names its promise: a later call with this ticket asks for the answer,
@@ -69,6 +69,8 @@ export interface ProviderClient {
   callReveal(body: string, options?: LookupOptions): Promise<CallResult<RevealAnswer> | PendingAnswer>;
   callCompany(domain: string, options?: LookupOptions): Promise<CallResult<CompanyAnswer> | PendingAnswer>;
   callVerify(body: string, options?: LookupOptions): Promise<CallResult<VerifyAnswer> | PendingAnswer>;
+  /** One attempt at a lookup of a custom step. `body` is a text of `revealBody`. Absent: the provider has no such steps. */
+  callOwn?(step: string, body: string, options?: LookupOptions): Promise<CallResult<RecordAnswer<unknown>> | PendingAnswer>;
   /** Absent: each lookup has a request of its own. */
   readonly batches?: LookupBatches;
   /**

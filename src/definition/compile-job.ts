@@ -11,7 +11,7 @@ import { missing } from './compile-context.ts';
 import { compileOutput, delimiterOf, warnOfIdleColumns } from './compile-output.ts';
 import { compileWritten } from './condition/compile-condition.ts';
 import { compileConditions } from './conditions.ts';
-import { compileProviders, definitionOf, namesUsed, refuseRules } from './compile-providers.ts';
+import { checkKeys, compileProviders, definitionOf, namesChosen, namesUsed, refuseRules, type WrittenSteps } from './compile-providers.ts';
 import { compileService, serviceWaterfalls } from './compile-service.ts';
 import { expand, isDate, shiftDate } from './expand.ts';
 import { fingerprintOf } from './fingerprint.ts';
@@ -31,7 +31,9 @@ import type { RawJob } from './schema.ts';
 import { expandRedisUri } from './redis-address.ts';
 import { dropReplacedChoices, refuseService } from './service-choice.ts';
 import { readSteps } from './step-schema.ts';
-import { eachStep, STEPS, type Step } from '../steps/registry.ts';
+import { eachStep, type StandardStep, type Step } from '../steps/registry.ts';
+import type { StepSpec } from '../steps/step-spec.ts';
+import { checkSteps, eachOwnStep } from './own-steps.ts';
 import type { Waterfalls } from './waterfall.ts';
 
 export { describeDifference, WRITTEN_INPUT } from './fingerprint.ts';
@@ -95,11 +97,11 @@ export function definitionsNamed(sources: Pick<JobSources, 'file' | 'env' | 'fla
 function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'fingerprint'> {
   const uris = compileInput(raw, context);
   const output = compileOutput(raw, context);
-  const { names, rules } = readSteps(raw.steps);
-  const steps = compileSteps(names, context.originOf('steps'));
-  const { namesProviders, providers, waterfalls } = compileWhomToAsk(raw, steps, rules, context);
-  const options = compileOptions(raw, namesProviders ? waterfalls : null);
-  warnOfIdleColumns(output.fields, steps, context);
+  const { names: steps, rules } = readSteps(raw.steps);
+  const { namesProviders, providers, ownSteps, waterfalls } = compileWhomToAsk(raw, { names: steps, rules }, context);
+  refuseLaterPerson(raw, steps, context);
+  const options = compileOptions(raw, namesProviders ? waterfalls : null, ownSteps);
+  warnOfIdleColumns(output.fields, { steps, ownSteps }, context);
   warnOfIdleKeys(steps, options, raw.input.columns, context.warnings);
   const job = {
     name: compileName(raw, output.uri, context),
@@ -113,12 +115,13 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
       columns: withoutUndefined(raw.input.columns),
       country: raw.input.country?.toUpperCase() ?? null,
       ifMissing: raw.input.ifMissing,
-      where: compileWhere(raw.input.where, steps, context),
+      where: compileWhere(raw.input.where, { steps, ownSteps }, context),
     },
     steps,
+    ownSteps,
     providers,
     waterfalls,
-    conditions: compileStepConditions(steps, rules, context),
+    conditions: compileStepConditions({ steps, ownSteps }, rules, context),
     namesProviders,
     options,
     output,
@@ -144,13 +147,29 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
 }
 
 /** The options of each step, with defaults. @param waterfalls null for a job that names no providers */
-function compileOptions(raw: RawJob, waterfalls: Waterfalls | null): CompiledJob['options'] {
-  const sections: Readonly<Partial<Record<Step, Partial<StepOptions>>>> = raw;
-  return eachStep(({ name, usual }) => {
-    const { by = usual, minLikelihood = 0, required = [], when = 'always', patienceMs = 0 } = sections[name] ?? {};
+function compileOptions(raw: RawJob, waterfalls: Waterfalls | null, ownSteps: readonly StepSpec[]): CompiledJob['options'] {
+  const sections: Readonly<Record<StandardStep, Partial<StepOptions>>> = raw;
+  const optionsOf = ({ name, usual }: StepSpec, section: Partial<StepOptions>): StepOptions => {
+    const { by = usual, minLikelihood = 0, required = [], when = 'always', patienceMs = 0 } = section;
     return { by: waterfalls === null ? by : namesUsed(name, waterfalls), minLikelihood, required: required.toSorted(), when, patienceMs };
-  });
+  };
+  return { ...eachOwnStep(ownSteps, (spec) => optionsOf(spec, {})), ...eachStep((spec) => optionsOf(spec, sections[spec.name])) };
 }
+
+/** @throws ConfigError, UsageError where verify looks at a person that enrich has yet to find */
+function refuseLaterPerson(raw: RawJob, steps: readonly Step[], { originOf }: CompileContext): void {
+  const origin = originOf('verify.when');
+  if (origin === null || raw.verify.when !== 'unverified' || steps.indexOf('verify') > steps.indexOf('enrich')) return;
+  if (!steps.includes('verify') || !steps.includes('enrich')) return;
+  throw refusal(
+    origin,
+    'bad_value',
+    `${originName(origin)} is unverified, and enrich is done after verify`,
+    'Put enrich before verify in steps, or leave verify.when out.',
+  );
+}
+
+type JobSteps = Pick<CompiledJob, 'steps' | 'ownSteps'>;
 
 function compileInput(raw: RawJob, context: CompileContext): readonly string[] {
   const { uri } = raw.input;
@@ -165,15 +184,15 @@ function compileInput(raw: RawJob, context: CompileContext): readonly string[] {
 
 function compileWhere(
   where: RawJob['input']['where'],
-  steps: readonly Step[],
+  { steps, ownSteps }: JobSteps,
   { originOf }: CompileContext,
 ): CompiledJob['input']['where'] {
   if (typeof where !== 'string') return compileConditions(where);
-  return compileWritten(where, { name: 'input.where', origin: originOf('input.where'), steps, step: null });
+  return compileWritten(where, { name: 'input.where', origin: originOf('input.where'), steps, ownSteps, step: null });
 }
 
 function compileStepConditions(
-  steps: readonly Step[],
+  { steps, ownSteps }: JobSteps,
   rules: ReturnType<typeof readSteps>['rules'],
   { originOf }: CompileContext,
 ): CompiledJob['conditions'] {
@@ -181,7 +200,7 @@ function compileStepConditions(
   return Object.fromEntries(
     steps.flatMap((step) => {
       const text = rules[step]?.when;
-      return text === undefined ? [] : [[step, compileWritten(text, { name: `${step}.when`, origin, steps, step })]];
+      return text === undefined ? [] : [[step, compileWritten(text, { name: `${step}.when`, origin, steps, ownSteps, step })]];
     }),
   );
 }
@@ -189,10 +208,9 @@ function compileStepConditions(
 /** The providers that a job names, or its one service as a provider. */
 function compileWhomToAsk(
   raw: RawJob,
-  steps: readonly Step[],
-  rules: ReturnType<typeof readSteps>['rules'],
+  written: WrittenSteps,
   context: CompileContext,
-): Pick<CompiledJob, 'namesProviders' | 'providers' | 'waterfalls'> {
+): Pick<CompiledJob, 'namesProviders' | 'providers' | 'ownSteps' | 'waterfalls'> {
   const { originOf, warnings, sources } = context;
   const expandQuota = (uri: string, path: string): string => {
     const origin = originOf(path);
@@ -201,25 +219,15 @@ function compileWhomToAsk(
   if (Object.keys(raw.providers).length > 0) {
     refuseService(originOf, context.paths);
     const definitions = sources.definitions ?? new Map();
-    return { namesProviders: true, ...compileProviders(raw, steps, rules, { definitions, originOf, warnings, expandQuota }) };
+    return { namesProviders: true, ...compileProviders(raw, written, { definitions, originOf, warnings, expandQuota }) };
   }
+  const { names: steps, rules } = written;
+  checkSteps(steps, [], originOf('steps'));
+  for (const step of steps) checkKeys({ step, steps, ownSteps: [] }, namesChosen(step, raw) ?? [], context);
   refuseRules(rules, context);
   const service = compileService(raw, originOf, warnings);
   const quota = service.quota === null ? null : expandQuota(service.quota, 'service.quota');
-  return { namesProviders: false, providers: [{ ...service, quota }], waterfalls: serviceWaterfalls(steps, raw) };
-}
-
-function compileSteps(steps: readonly Step[], origin: Origin | null): readonly Step[] {
-  const ordered = STEPS.filter((step) => steps.includes(step));
-  if (origin !== null && ordered.join() !== steps.join()) {
-    throw refusal(
-      origin,
-      'bad_value',
-      `${originName(origin)} must name each step once, in the order of the flow, got ${show(steps)}`,
-      `Write ${ordered.join(',')}.`,
-    );
-  }
-  return ordered;
+  return { namesProviders: false, providers: [{ ...service, quota }], ownSteps: [], waterfalls: serviceWaterfalls(steps, raw) };
 }
 
 function compileName(raw: RawJob, output: string, context: CompileContext): string {

@@ -7,7 +7,6 @@ import { originName, refusal, show } from './origin.ts';
 import { checkField, outputShape } from './output-shape.ts';
 import type { RawJob } from './schema.ts';
 import { readSteps } from './step-schema.ts';
-import type { Step } from '../steps/registry.ts';
 
 /** @throws UsageError, ConfigError for a missing output, and for keys that do not fit its format */
 export function compileOutput(raw: RawJob, context: CompileContext): CompiledJob['output'] {
@@ -74,11 +73,15 @@ export function delimiterOf(text: string | null): string | null {
 }
 
 /** Warns of columns that stay empty. */
-export function warnOfIdleColumns(fields: Readonly<Record<string, string>> | null, steps: readonly Step[], context: CompileContext): void {
+export function warnOfIdleColumns(
+  fields: Readonly<Record<string, string>> | null,
+  { steps, ownSteps }: Pick<CompiledJob, 'steps' | 'ownSteps'>,
+  context: CompileContext,
+): void {
   for (const [name, path] of Object.entries(fields ?? {})) {
     const origin = context.originOf(`output.fields.${name}`);
     if (origin === null) continue;
-    const { step, isKnown } = checkField(name, path, origin);
+    const { step, isKnown } = checkField(name, path, origin, ownSteps);
     if (!isKnown)
       context.warnings.push(
         `output.fields: the column ${show(name)} is filled only where the service sends ${show(path)}: the specification has no such field`,

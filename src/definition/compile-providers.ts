@@ -15,8 +15,11 @@ import { statedWindows } from './service-schema.ts';
 import type { StepRule } from './step-schema.ts';
 import type { StepOptions } from './step-options.ts';
 import type { Waterfall, Waterfalls } from './waterfall.ts';
-import { KEYS, kindOf, kindsNamed, namesOf, type KeyKind, type KeyName, type ProviderKey } from '../steps/keys.ts';
-import { kindsOf, specOf, type Step } from '../steps/registry.ts';
+import { KEYS, kindOf, kindOfSource, namesOfSources, sourcesNamed, type KeyKind, type KeySource, type ProviderKey } from '../steps/keys.ts';
+import { isStandard, kindsOf, specOf, type ByStep, type Step } from '../steps/registry.ts';
+import type { StepSpec } from '../steps/step-spec.ts';
+import { faultOfKeys } from './found-keys.ts';
+import { checkSteps, compileOwnSteps } from './own-steps.ts';
 
 interface ProviderContext {
   /** By the reference that `use` gives, see `definitionOf`. */
@@ -29,7 +32,14 @@ interface ProviderContext {
 
 interface JobProviders {
   readonly providers: readonly JobProvider[];
+  readonly ownSteps: readonly StepSpec[];
   readonly waterfalls: Waterfalls;
+}
+
+/** The steps of a job, with what it writes beside their names. */
+export interface WrittenSteps {
+  readonly names: readonly Step[];
+  readonly rules: ByStep<StepRule>;
 }
 
 /** The definition that a provider of a job uses: a name or a path. */
@@ -39,29 +49,32 @@ export function definitionOf(name: string, { use }: { readonly use?: string | un
 
 /**
  * The providers that a job names.
- * @param steps in their order. @param rules what a job writes beside a step's name
  * @throws ConfigError, UsageError for a provider that cannot be used, or that no step uses
  */
-export function compileProviders(
-  raw: RawJob,
-  steps: readonly Step[],
-  rules: Readonly<Partial<Record<Step, StepRule>>>,
-  context: ProviderContext,
-): JobProviders {
+export function compileProviders(raw: RawJob, { names: steps, rules }: WrittenSteps, context: ProviderContext): JobProviders {
   const providers = Object.entries(raw.providers).map(([name, written]) => compileProvider(name, written, context));
-  const waterfalls: Partial<Record<Step, Waterfall>> = {};
-  for (const step of steps) waterfalls[step] = compileWaterfall(step, rules[step] ?? null, raw, providers, context);
+  const origin = context.originOf('steps');
+  checkSteps(steps, providers, origin);
+  const asked = new Map(steps.map((step) => [step, providersOf(step, rules[step] ?? null, providers, context)]));
+  const ownSteps = compileOwnSteps(steps, (step) => asked.get(step) ?? [], origin);
+  const waterfalls: Record<string, Waterfall> = {};
+  for (const step of steps) {
+    const rule = rules[step] ?? null;
+    checkKeys({ step, steps, ownSteps }, namesChosen(step, raw, rule) ?? [], context);
+    if (specOf(step).verdicts === null) checkFields(step, rule?.until ?? [], asked.get(step) ?? [], { context, ownSteps });
+    waterfalls[step] = compileWaterfall(step, rule, raw, asked.get(step) ?? [], context);
+  }
   const used = new Set(Object.values(waterfalls).flatMap(({ from }) => from));
   for (const { name, definition } of providers)
     if (!used.has(name))
       throw refuse(context, `providers.${name}`, 'unused_provider', `providers.${name}: no step asks this provider`, {
         hint: `It can answer ${Object.keys(definition.operations).join(', ')}. Name it in the from of a step, or leave it out.`,
       });
-  return { providers, waterfalls };
+  return { providers, ownSteps, waterfalls };
 }
 
 /** Refuses rules of steps in a job with one service. @throws ConfigError, UsageError */
-export function refuseRules(rules: Readonly<Partial<Record<Step, StepRule>>>, context: Pick<ProviderContext, 'originOf'>): void {
+export function refuseRules(rules: ByStep<StepRule>, context: Pick<ProviderContext, 'originOf'>): void {
   // A condition asks nobody.
   const [ruled] = Object.entries(rules).flatMap(([step, { from, until, fields }]) =>
     from === undefined && fields !== 'whole' && isUsual(until, step as Step) ? [] : [step],
@@ -78,9 +91,22 @@ function isUsual(until: readonly string[], step: Step): boolean {
 }
 
 /** The names of the keys by which a step asks its providers. */
-export function namesUsed(step: Step, waterfalls: Waterfalls): readonly KeyName[] {
+export function namesUsed(step: Step, waterfalls: Waterfalls): readonly string[] {
   const kinds = kindsOf(specOf(step));
-  return namesOf((waterfalls[step]?.keys ?? []).flat().filter((kind) => kinds.includes(kind)));
+  return namesOfSources((waterfalls[step]?.keys ?? []).flat().filter((source) => kinds.includes(kindOfSource(source))));
+}
+
+/** @throws ConfigError, UsageError for a key that a step cannot use */
+export function checkKeys(
+  { step, steps, ownSteps }: { readonly step: Step; readonly steps: readonly Step[]; readonly ownSteps: readonly StepSpec[] },
+  names: readonly string[],
+  context: Pick<ProviderContext, 'originOf'>,
+): void {
+  const fault = faultOfKeys(step, names, steps, ownSteps);
+  if (fault === null) return;
+  const path = isStandard(step) ? `${step}.by` : 'steps';
+  const isNamed = context.originOf(path)?.layer !== 'file' && path !== 'steps';
+  throw refuse(context, path, 'bad_value', `${isNamed ? '' : `${step}.by: `}${fault.problem}`, fault);
 }
 
 function compileProvider(name: string, written: RawProvider, context: ProviderContext): JobProvider {
@@ -151,13 +177,8 @@ function choosePlan(
   return definition.defaultPlan;
 }
 
-function compileWaterfall(
-  step: Step,
-  rule: StepRule | null,
-  raw: RawJob,
-  providers: readonly JobProvider[],
-  context: ProviderContext,
-): Waterfall {
+/** The providers that a step asks, in its order. @throws ConfigError, UsageError for one that is unknown, or that has no such step */
+function providersOf(step: Step, rule: StepRule | null, providers: readonly JobProvider[], context: ProviderContext): JobProvider[] {
   const able = providers.filter(({ definition }) => definition.operations[step] !== undefined);
   const from = rule?.from ?? able.map(({ name }) => name);
   if (from.length === 0)
@@ -180,35 +201,46 @@ function compileWaterfall(
         hint: able.length === 0 ? 'No provider of this job has it.' : `These have it: ${able.map((one) => one.name).join(', ')}.`,
       });
   }
+  return from.flatMap((name) => able.filter((one) => one.name === name));
+}
+
+function compileWaterfall(
+  step: Step,
+  rule: StepRule | null,
+  raw: RawJob,
+  asked: readonly JobProvider[],
+  context: ProviderContext,
+): Waterfall {
   const until = rule?.until ?? [];
-  const asked = able.filter(({ name }) => from.includes(name));
-  const { verdicts } = specOf(step);
-  if (verdicts === null) checkFields(step, until, asked, context);
   return {
-    from,
-    keys: from.map((name) => {
-      const provider = able.find((one) => one.name === name);
-      const keys = keysOf(step, provider, raw, context);
-      if (keys.length === 0) throw noKey(step, name, provider?.definition.operations[step]?.keys ?? [], raw, context);
+    from: asked.map(({ name }) => name),
+    keys: asked.map((provider) => {
+      const names = namesChosen(step, raw, rule);
+      const keys = keysOf(step, provider, names, rule?.by !== undefined || context.originOf(`${step}.by`) !== null);
+      if (keys.length === 0) throw noKey(step, provider.name, provider.definition.operations[step]?.keys ?? [], names ?? [], context);
       return keys;
     }),
-    until: until.length === 0 ? (verdicts?.settling ?? []) : until,
+    until: until.length === 0 ? (specOf(step).verdicts?.settling ?? []) : until,
     fields: rule?.fields ?? 'merge',
   };
 }
 
-function noKey(step: Step, name: string, own: readonly ProviderKey[], raw: RawJob, context: ProviderContext): Error {
-  const chosen = namesChosen(step, raw) ?? [];
+function noKey(step: Step, name: string, own: readonly ProviderKey[], chosen: readonly string[], context: ProviderContext): Error {
   const message = `${step}.from: ${name} takes none of the keys in ${step}.by (${chosen.join(', ')}), and so would never be asked`;
   return refuse(context, `${step}.by`, 'bad_value', message, {
     hint: `It takes ${own.join(', ')}. Add one of them, or leave it out of from.`,
   });
 }
 
-function checkFields(step: Step, until: readonly string[], providers: readonly JobProvider[], context: ProviderContext): void {
+function checkFields(
+  step: Step,
+  until: readonly string[],
+  providers: readonly JobProvider[],
+  { context, ownSteps }: { readonly context: ProviderContext; readonly ownSteps: readonly StepSpec[] },
+): void {
   for (const field of until) {
     if (providers.some(({ definition }) => isMapped(definition.operations[step]?.record.text ?? '', field))) continue;
-    const { field: found, suggestion } = checkPath(`${step}.${field}`);
+    const { field: found, suggestion } = checkPath(`${step}.${field}`, ownSteps);
     if (found === 'misspelt')
       throw refuse(
         context,
@@ -226,13 +258,11 @@ function isMapped(record: string, field: string): boolean {
 }
 
 /** The keys in the provider's own order, unless the job says which keys a step uses. */
-function keysOf(step: Step, provider: JobProvider | undefined, raw: RawJob, context: ProviderContext): readonly KeyKind[] {
-  const { definition } = provider ?? {};
-  const own = definition === undefined ? [] : kindsTaken(definition, step);
-  const names = namesChosen(step, raw);
-  if (names !== null && context.originOf(`${step}.by`) !== null) return kindsNamed(names, own);
+function keysOf(step: Step, { definition }: JobProvider, names: readonly string[] | null, isChosen: boolean): readonly KeySource[] {
+  const own = kindsTaken(definition, step);
+  if (names !== null && isChosen) return sourcesNamed(names, own);
   // For the specification's service a step means the same among providers as it does without.
-  return names !== null && definition?.client === 'built-in' ? own.filter((kind) => names.includes(KEYS[kind].inJobs)) : own;
+  return names !== null && definition.client === 'built-in' ? own.filter((kind) => names.includes(KEYS[kind].inJobs)) : own;
 }
 
 /** The keys that a provider takes at a step, in its own order. */
@@ -241,9 +271,9 @@ export function kindsTaken({ operations }: CompiledProvider, step: Step): readon
 }
 
 /** The keys that a job names for a step, or their default; null for a step without a choice. */
-export function namesChosen(step: Step, raw: object): readonly KeyName[] | null {
-  const sections: Readonly<Partial<Record<Step, Partial<StepOptions>>>> = raw;
-  return sections[step]?.by ?? null;
+export function namesChosen(step: Step, raw: object, rule: StepRule | null = null): readonly string[] | null {
+  const sections = raw as ByStep<Partial<StepOptions>>;
+  return rule?.by ?? (isStandard(step) ? sections[step]?.by : null) ?? null;
 }
 
 function refuse(

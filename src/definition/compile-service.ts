@@ -8,7 +8,7 @@ import type { RawJob } from './schema.ts';
 import { chooseService } from './service-choice.ts';
 import { statedWindows } from './service-schema.ts';
 import { specOf, type Step } from '../steps/registry.ts';
-import { kindsNamed, type KeyKind } from '../steps/keys.ts';
+import { sourcesNamed, type KeySource } from '../steps/keys.ts';
 import { kindsTaken, namesChosen } from './compile-providers.ts';
 import type { Waterfalls } from './waterfall.ts';
 
@@ -43,6 +43,7 @@ export function compileService(
 
 /** Every step asks the one service. @param raw the sections of the steps */
 export function serviceWaterfalls(steps: readonly Step[], raw: object): Waterfalls {
-  const kindsOf = (step: Step): readonly KeyKind[] => kindsNamed(namesChosen(step, raw) ?? specOf(step).usual, kindsTaken(BUILT_IN, step));
+  const kindsOf = (step: Step): readonly KeySource[] =>
+    sourcesNamed(namesChosen(step, raw) ?? specOf(step).usual, kindsTaken(BUILT_IN, step));
   return Object.fromEntries(steps.map((step) => [step, { from: [NAME], keys: [kindsOf(step)], until: [], fields: 'whole' }]));
 }

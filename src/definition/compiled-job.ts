@@ -10,7 +10,8 @@ import type { CreditPrice } from './credit-price.ts';
 import type { Notification } from './notification.ts';
 import type { StepOptions } from './step-options.ts';
 import type { Waterfalls } from './waterfall.ts';
-import type { Step } from '../steps/registry.ts';
+import type { StepSpec } from '../steps/step-spec.ts';
+import type { Step, ByStep } from '../steps/registry.ts';
 
 export type OutputFormat = 'csv' | 'tsv' | 'jsonl' | 'parquet';
 
@@ -60,16 +61,19 @@ export interface CompiledJob {
   readonly name: string;
   readonly input: JobInput;
   readonly steps: readonly Step[];
+  /** The declarations of its custom steps, in their order. */
+  readonly ownSteps: readonly StepSpec[];
   /** At least one. */
   readonly providers: readonly JobProvider[];
   /** One for each step. */
   readonly waterfalls: Waterfalls;
   /** Steps that only some records have, each with its condition. */
-  readonly conditions: Readonly<Partial<Record<Step, WrittenCondition>>>;
+  readonly conditions: ByStep<WrittenCondition>;
   /**
    * False for the simple form, whose section `service` is the one provider. Then rows, checkpoint and report name no provider.
    */
   readonly namesProviders: boolean;
+  /** For each standard step, and each custom one of the job. */
   readonly options: Readonly<Record<Step, StepOptions>>;
   readonly output: {
     /** A path, `s3://bucket/key`, or `-`. */

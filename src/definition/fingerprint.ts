@@ -66,7 +66,13 @@ function textOf(where: CompiledJob['input']['where']): unknown {
 }
 
 function optionsOf({ options }: Pick<CompiledJob, 'options'>): Record<string, unknown> {
-  return Object.fromEntries(BY_RANK.flatMap((spec) => spec.options.map((key) => [`${spec.name}.${key}`, options[spec.name][key]])));
+  return Object.fromEntries(
+    BY_RANK.flatMap(({ name, options: own, lateOptions = [], usual }) =>
+      own
+        .filter((key) => !lateOptions.includes(key) || !['', usual.join()].includes(options[name].by.join()))
+        .map((key) => [`${name}.${key}`, options[name][key]]),
+    ),
+  );
 }
 
 function theOneService({ providers: [service] }: Pick<CompiledJob, 'providers'>): Record<string, unknown> {

@@ -1,7 +1,7 @@
 /** Reads the three layers of a definition (file, environment, flags) and checks them key by key. */
 import type { z } from 'zod';
 import { UsageError, type ConfigError } from '../util/errors.ts';
-import { STEP_RULES } from './step-schema.ts';
+import { ruleOf } from './step-schema.ts';
 import { RUN_FLAGS, SHORT_FLAGS, variableOf } from './flags.ts';
 import { KEYS, KEY_BY_FLAG, KEY_BY_PATH, SECTIONS, entryOf, type JobKey } from './keys.ts';
 import { keyVariable } from './job-provider.ts';
@@ -204,7 +204,7 @@ function hintFor(key: JobKey, value: unknown, origin: Origin): string {
 function refuseUnknownSteps(value: unknown, origin: Origin): void {
   for (const step of Array.isArray(value) ? value : [value]) {
     const written = isObject(step) ? Object.keys(step)[0] : step;
-    const known = typeof written === 'string' ? nearest(written, STEPS) : null;
+    const known = typeof written === 'string' && ruleOf(written) === null ? nearest(written, STEPS) : null;
     if (known !== null && known !== written)
       throw refusal(origin, 'bad_value', `${originName(origin)}: there is no step ${show(written)}; did you mean ${known}?`);
     if (isObject(step)) refuseRule(step, origin);
@@ -216,9 +216,9 @@ function refuseRule(step: Readonly<Record<string, unknown>>, origin: Origin): vo
   const [name = '', ...more] = Object.keys(step);
   if (more.length > 0)
     throw refuse(`each step is an entry of its own, got ${show(step)}`, `Write - ${name}: {...} and - ${more[0]}: {...}`);
-  const schema = STEP_RULES[name as keyof typeof STEP_RULES];
+  const schema = ruleOf(name);
   const rule = step[name];
-  if (schema === undefined) return;
+  if (schema === null) return;
   const keys = Object.keys(schema.shape);
   if (!isObject(rule))
     throw refuse(`${name} must be a mapping of ${keys.join(', ')}, got ${show(rule)}`, `Or write the word alone: - ${name}`);

@@ -5,6 +5,7 @@ import { didYouMean, nearest } from '../util/nearest.ts';
 import { originName, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
 import { checkPath } from './result-fields.ts';
+import type { StepSpec } from '../steps/step-spec.ts';
 import { STEPS, type Step } from '../steps/registry.ts';
 
 const FORMATS: ReadonlyMap<string, OutputFormat> = new Map([
@@ -103,14 +104,19 @@ export function outputShape(uri: string, format: OutputFormat | null, origin: Or
  * Checks the source of one column. @returns the step that it needs, or null; `isKnown` is false for a field outside the specification,
  * which one service may have
  */
-export function checkField(name: string, path: string, origin: Origin): { readonly step: Step | null; readonly isKnown: boolean } {
+export function checkField(
+  name: string,
+  path: string,
+  origin: Origin,
+  ownSteps: readonly StepSpec[],
+): { readonly step: Step | null; readonly isKnown: boolean } {
   if (/[\p{Cc}]/u.test(name)) throw refusal(origin, 'bad_fields', `output.fields: the column name ${show(name)} has a control character`);
   if (INPUT_PATH.test(path)) return { step: null, isKnown: true };
-  const { step, field, suggestion } = checkPath(path);
+  const { step, field, suggestion } = checkPath(path, ownSteps);
   if (field === 'no_path') {
     const hint =
       'Write result.outcome, result.error, result.did_you_mean, ' +
-      `${STEPS.map((name) => `${name}.<field>`).join(', ')} or input.<column>.`;
+      `${[...STEPS, ...ownSteps.map(({ name }) => name)].map((name) => `${name}.<field>`).join(', ')} or input.<column>.`;
     throw refusal(
       origin,
       'bad_fields',

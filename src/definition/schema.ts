@@ -190,8 +190,9 @@ const named = (specs: readonly { readonly name: string }[]): string => wordList(
 
 const steps = key(
   stepList.default(SPECS.filter(({ isUsual }) => isUsual).map(({ name }) => name)),
-  { expected: `a list out of ${named(SPECS)}, in this order`, split: ',' },
-  `What is done to each record. The outcome is decided by the first of ${named(deciding)}; ${named(following)} decides alone. ` +
+  { expected: `a list out of ${named(SPECS)}, or custom steps that definitions of providers declare`, split: ',' },
+  `What is done to each record, in this order. The outcome is decided by the first of ${named(deciding)}; ` +
+    `${named(following)} decides alone. ` +
     'With providers, a step may say whom it asks: {enrich: {from: [millrace, pdl], until: [email, title], fields: merge}}.',
 );
 

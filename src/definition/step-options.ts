@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { PERSON_COLUMNS } from '../formats/header-aliases.ts';
 import type { PersonColumn } from '../formats/input-record.ts';
-import { namesOf, type KeyName } from '../steps/keys.ts';
+import { FOUND_NAME, namesOf } from '../steps/keys.ts';
 import { BY_RANK, SPECS, type Declared, type Step } from '../steps/registry.ts';
 import type { StepOption, StepSpec } from '../steps/step-spec.ts';
 import { key, WAIT, waitMs } from './schema-key.ts';
@@ -16,12 +16,12 @@ const SCHEMAS = {
     const names = namesOf(keys);
     return key(
       z
-        .array(z.enum(names))
+        .array(z.union([z.enum(names), z.string().regex(FOUND_NAME)]))
         .min(1)
         .refine(isDistinct)
         .default([...usual]),
-      { expected: `a list out of ${names.join(', ')}, each once`, split: ',' },
-      `The keys by which ${name} looks a record up: the first of these that the record has. ${aboutKeys}`,
+      { expected: `a list out of ${names.join(', ')}, or what an earlier step found, each once`, split: ',' },
+      `The keys by which ${name} looks a record up: the first of these that there is. ${aboutKeys}`,
     );
   },
   minLikelihood: () =>
@@ -76,7 +76,7 @@ export const STEP_SECTIONS = Object.fromEntries(
 /** The options of a step, with defaults where it has no such option. */
 export interface StepOptions {
   /** The keys by which it looks a record up, in order of preference. */
-  readonly by: readonly KeyName[];
+  readonly by: readonly string[];
   /** From 0 to 100. */
   readonly minLikelihood: number;
   /** Fields of a record, sorted. */
@@ -89,7 +89,7 @@ type ByStep = Readonly<Record<Step, StepOptions>>;
 
 /** The columns of a person that a job reads. */
 export function personColumnsOf(steps: readonly Step[], options: ByStep): readonly PersonColumn[] {
-  const used = steps.flatMap((step) => options[step].by);
+  const used = steps.flatMap((step) => options[step]?.by ?? []);
   return [
     ...(used.includes('name') ? (['name', 'first_name', 'last_name', 'company'] as const) : []),
     ...(used.includes('phone') ? (['phone', 'country'] as const) : []),

@@ -2,10 +2,12 @@
 import { z } from 'zod';
 import { conditionText } from './conditions.ts';
 import { BOUNDS } from './schema-key.ts';
-import { eachStep, SPECS, STEPS, type Step } from '../steps/registry.ts';
+import { OWN_STEP_NAME, RESERVED_NAMES } from '../steps/own-step.ts';
+import { eachStep, isStandard, SPECS, STEPS, type ByStep, type Step } from '../steps/registry.ts';
 import type { Verdicts } from '../steps/step-spec.ts';
 
 const MOST_FROM = 16;
+const MOST_STEPS = 16;
 const MOST_UNTIL = 50;
 const isDistinct = (names: readonly string[]): boolean => new Set(names).size === names.length;
 const providerName = z.string().min(1).max(BOUNDS.column);
@@ -51,20 +53,38 @@ const verdictRule = ({ words, settling }: Verdicts): z.ZodObject =>
       .describe('Verdicts that settle an address. The next provider is asked for any other one.'),
   });
 
-/** The rule of each step, where a job writes more than its name. */
-export const STEP_RULES = eachStep(({ verdicts }): z.ZodObject => (verdicts === null ? recordRule : verdictRule(verdicts)));
+/** A custom step has no section of its own in a job. */
+const ownRule = recordRule.extend({
+  by: z
+    .array(z.string().min(1).max(BOUNDS.column))
+    .min(1)
+    .refine(isDistinct)
+    .optional()
+    .describe('The keys by which it looks a record up, such as [enrich.mobile, phone]. Default: those of each provider, in its order.'),
+});
+
+const STANDARD_RULES = eachStep(({ verdicts }): z.ZodObject => (verdicts === null ? recordRule : verdictRule(verdicts)));
+
+/** The rule of a step, where a job writes more than its name; null for a text that names no step. */
+export function ruleOf(step: string): z.ZodObject | null {
+  return isStandard(step) ? STANDARD_RULES[step] : ownName.safeParse(step).success ? ownRule : null;
+}
+
+/** Whether a provider has a step of this name is known once the definitions are loaded. */
+const ownName = z.string().regex(new RegExp(`^(?!(?:${[...STEPS, ...RESERVED_NAMES].join('|')})$)${OWN_STEP_NAME.source.slice(1)}`));
 
 /** A step with its rule. */
-type Ruled<R> = { readonly [S in Step]: Readonly<Record<S, R>> }[Step];
+type Ruled<R> = Readonly<Record<string, R>>;
 
 const ruled = SPECS.map(
-  ({ name }) => z.strictObject({ [name]: STEP_RULES[name] }) as unknown as z.ZodType<Ruled<StepRule>, Ruled<z.input<typeof recordRule>>>,
+  ({ name }) =>
+    z.strictObject({ [name]: STANDARD_RULES[name] }) as unknown as z.ZodType<Ruled<StepRule>, Ruled<z.input<typeof recordRule>>>,
 );
 
 export const stepList = z
-  .array(z.union([z.enum(STEPS), ...ruled]))
+  .array(z.union([z.enum(STEPS), ...ruled, ownName, z.record(ownName, ownRule).refine((one) => Object.keys(one).length === 1)]))
   .min(1)
-  .max(STEPS.length);
+  .max(MOST_STEPS);
 
 /** A rule as a job writes it, with defaults. */
 export interface StepRule {
@@ -72,21 +92,23 @@ export interface StepRule {
   readonly from?: readonly string[] | undefined;
   readonly until: readonly string[];
   readonly fields?: 'merge' | 'whole';
+  /** Only of a custom step. */
+  readonly by?: readonly string[] | undefined;
 }
 
 /** The names of the steps, and the rules of those that have one. */
 export function readSteps(written: z.output<typeof stepList>): {
   readonly names: readonly Step[];
-  readonly rules: Readonly<Partial<Record<Step, StepRule>>>;
+  readonly rules: ByStep<StepRule>;
 } {
   const names: Step[] = [];
-  const rules: Partial<Record<Step, StepRule>> = {};
+  const rules: Record<string, StepRule> = {};
   for (const one of written) {
     if (typeof one === 'string') names.push(one);
     else
       for (const [name, rule] of Object.entries(one)) {
-        names.push(name as Step);
-        rules[name as Step] = rule;
+        names.push(name);
+        rules[name] = rule;
       }
   }
   return { names, rules };

@@ -1,7 +1,8 @@
 import type { CompiledJob } from '../definition/compiled-job.ts';
 import type { InputManifest } from '../formats/input-record.ts';
 import { LruMap } from '../util/lru-map.ts';
-import { eachStep, specOf } from '../steps/registry.ts';
+import { kindOfSource } from '../steps/keys.ts';
+import { specOf } from '../steps/registry.ts';
 import { keysFor, type KeyRule, type KeysOf } from './lookup-keys.ts';
 import { rowFilter } from './row-filter.ts';
 
@@ -11,25 +12,42 @@ const COUNTRIES = 1_000;
 const LONGEST_COUNTRY = 100;
 
 /** Loads the key rule of a job. */
-export async function loadKeys(job: Pick<CompiledJob, 'steps' | 'input' | 'waterfalls'>, manifest: InputManifest): Promise<KeysOf> {
+export async function loadKeys(
+  job: Pick<CompiledJob, 'steps' | 'ownSteps' | 'input' | 'waterfalls'>,
+  manifest: InputManifest,
+): Promise<KeysOf> {
   const rule = await loadRule(job);
   const isWanted = rowFilter(manifest, job.input.where);
   return (record) => (isWanted(record) ? rule(record) : 'skipped');
 }
 
 /** The lists of free providers and of countries take a fifth of a second to load, and few steps need them. */
-async function loadRule({ steps, waterfalls, input: { country } }: Pick<CompiledJob, 'steps' | 'input' | 'waterfalls'>): Promise<KeyRule> {
-  const orders = eachStep(({ name }) => waterfalls[name]?.keys ?? []);
+async function loadRule({
+  steps,
+  ownSteps,
+  waterfalls,
+  input: { country },
+}: Pick<CompiledJob, 'steps' | 'ownSteps' | 'input' | 'waterfalls'>): Promise<KeyRule> {
+  const orders = Object.fromEntries(Object.entries(waterfalls).map(([step, { keys }]) => [step, keys]));
   const isFree = steps.some((step) => specOf(step).takesDomainOfAddress)
     ? (await import('../verification/lists.ts')).namesNoEmployer
     : (): boolean => false;
-  if (!Object.values(orders).flat(2).includes('phone')) return keysFor(steps, isFree, orders);
+  const usesPhone = Object.values(orders)
+    .flat(2)
+    .some((source) => kindOfSource(source) === 'phone');
+  if (!usesPhone) return keysFor(steps, isFree, orders, undefined, ownSteps);
   const { findCountry } = await import('../verification/countries.ts');
   const known = new LruMap<string, { readonly code: string | null }>(COUNTRIES);
-  return keysFor(steps, isFree, orders, (cell) => {
-    if (cell === '' || cell.length > LONGEST_COUNTRY) return country;
-    let found = known.get(cell);
-    if (found === undefined) known.set(cell, (found = { code: findCountry(cell) }));
-    return found.code ?? country;
-  });
+  return keysFor(
+    steps,
+    isFree,
+    orders,
+    (cell) => {
+      if (cell === '' || cell.length > LONGEST_COUNTRY) return country;
+      let found = known.get(cell);
+      if (found === undefined) known.set(cell, (found = { code: findCountry(cell) }));
+      return found.code ?? country;
+    },
+    ownSteps,
+  );
 }

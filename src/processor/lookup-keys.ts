@@ -6,8 +6,8 @@ import { addressIn, domainIn, isBlank, visibleText, type AddressInText } from '.
 import { companyDomainIn } from '../verification/company-domain.ts';
 import { phoneIn } from '../verification/phone-text.ts';
 import { profileKey } from '../verification/profile-url.ts';
-import { kindsNamed, type KeyKind } from '../steps/keys.ts';
-import { kindsOf, specOf, type Step } from '../steps/registry.ts';
+import { kindsNamed, type KeyKind, type KeySource } from '../steps/keys.ts';
+import { byRank, kindsOf, specOf, type Step, type ByStep } from '../steps/registry.ts';
 import type { StepSpec } from '../steps/step-spec.ts';
 
 /**
@@ -24,7 +24,7 @@ export interface Lookup {
 type SpelledLookup = Lookup & { readonly spelled: string };
 
 /** By step, for each provider that the step asks, in order: the keys by which it is asked, in order of preference. */
-export type KeyOrders = Readonly<Partial<Record<Step, readonly (readonly KeyKind[])[]>>>;
+export type KeyOrders = ByStep<readonly (readonly KeySource[])[]>;
 
 /** The lookups of a step: one for each provider, null where the record has no key for it. */
 export type Lookups = readonly (Lookup | null)[];
@@ -35,12 +35,17 @@ type NoKey = 'bad_email' | 'bad_phone' | 'bad_profile_url' | 'no_key';
 /** The lookups of a record. */
 export interface RecordKeys {
   /** By step; absent when no provider of the step has a key, or the step is not configured. */
-  readonly lookups: Readonly<Partial<Record<Step, Lookups>>>;
+  readonly lookups: ByStep<Lookups>;
   /** The record's address after cleaning, as from `mailto:` or `Jo <...>`. null when it needed none. */
   readonly cleanedEmail: string | null;
   /** The step whose answer is the outcome. */
   readonly decides: Step;
+  /** For each step that may use a key which an earlier step found: its lookup by one key. Left out where there is no such step. */
+  readonly by?: ByStep<LookupBy>;
 }
+
+/** The lookup by a key of this kind: that of the record, or `found`, a text that an earlier step found. Null where it is no key. */
+export type LookupBy = (kind: KeyKind, found?: string) => Lookup | null;
 
 /** The keys of any record with these cells. */
 export type KeyRule = (record: KeyCells) => RecordKeys | NoKey;
@@ -68,37 +73,59 @@ const LONGEST_SENT = 1_024;
 /**
  * The key rule of a job. The step with the lowest rank that has a key decides the outcome. A record has nothing to look up when only a step
  * that follows another one has a key: a record that cannot be enriched is not verified alone.
- * @param countryOf the country of a record's national phone number
+ * @param countryOf the country of a record's national phone number. @param ownSteps the declarations of custom steps
  */
 export function keysFor(
   steps: readonly Step[],
   isFreeProvider: IsFreeProvider,
   orders: KeyOrders = {},
   countryOf: CountryOf = () => null,
+  ownSteps: readonly StepSpec[] = [],
 ): KeyRule {
   const asked = steps.map((step) => {
-    const spec = specOf(step);
-    const taken = (orders[step] ?? [kindsNamed(spec.usual, spec.keys)]).map((kinds) =>
-      kinds.filter((kind) => kindsOf(spec).includes(kind)),
-    );
-    return { spec, orders: taken, mayDecide: !steps.includes(spec.follows?.step as Step) };
+    const spec = ownSteps.find(({ name }) => name === step) ?? specOf(step);
+    const sources = orders[step] ?? [kindsNamed(spec.usual, spec.keys)];
+    const taken = sources.map((kinds) => kinds.filter((kind) => typeof kind === 'string' && kindsOf(spec).includes(kind)) as KeyKind[]);
+    const usesFound = sources.flat().some((source) => typeof source !== 'string');
+    return { spec, orders: taken, usesFound, mayDecide: spec.rank !== null && !steps.includes(spec.follows?.step as Step) };
   });
-  const deciding = asked.filter(({ mayDecide }) => mayDecide).toSorted((one, other) => one.spec.rank - other.spec.rank);
+  const deciding = asked.filter(({ mayDecide }) => mayDecide).toSorted((one, other) => byRank(one.spec, other.spec));
+  const finding = asked.filter(({ usesFound }) => usesFound).map(({ spec }) => spec);
   const used = new Set(deciding.flatMap(({ spec, orders: own }) => [...own.flat(), ...(spec.takesDomainOfAddress ? ['email'] : [])]));
   const knowledge = { isFreeProvider, countryOf };
   return (record) => {
     const address = mailboxIn(record.email);
-    const lookups: Partial<Record<Step, Lookups>> = {};
+    const lookups: Record<string, Lookups> = {};
     for (const { spec, orders: own } of asked) {
       const found = own.map((kinds) => firstOf(kinds, (kind) => lookupBy(kind, spec, record, address, knowledge)));
       if (found.some((lookup) => lookup !== null)) lookups[spec.name] = found;
     }
     const decides = deciding.find(({ spec }) => lookups[spec.name] !== undefined);
-    if (decides !== undefined) return { lookups, cleanedEmail: address?.cleaned === true ? address.key : null, decides: decides.spec.name };
+    if (decides !== undefined) {
+      const cleanedEmail = address?.cleaned === true ? address.key : null;
+      const by = finding.length === 0 ? null : eachOf(finding, record, address, knowledge);
+      return { lookups, cleanedEmail, decides: decides.spec.name, ...(by === null ? {} : { by }) };
+    }
     if (used.has('email') && address === null && !isBlank(record.email)) return 'bad_email';
     if (used.has('phone') && !isBlank(record.person?.phone ?? '')) return 'bad_phone';
     return used.has('linkedin_url') && !isBlank(record.linkedinUrl) ? 'bad_profile_url' : 'no_key';
   };
+}
+
+/** The lookups of these steps by one key, each made when it is wanted. */
+function eachOf(specs: readonly StepSpec[], record: KeyCells, address: AddressInText | null, knowledge: Knowledge): ByStep<LookupBy> {
+  return Object.fromEntries(
+    specs.map((spec): [Step, LookupBy] => [
+      spec.name,
+      (kind, found) => {
+        if (found === undefined) return lookupBy(kind, spec, record, address, knowledge);
+        const { person } = record;
+        const country = person?.country ?? '';
+        const cells = { email: found, domain: found, linkedinUrl: found, person: { name: '', company: '', phone: found, country } };
+        return lookupBy(kind, spec, cells, kind === 'email' ? mailboxIn(found) : null, knowledge);
+      },
+    ]),
+  );
 }
 
 function firstOf<T>(kinds: readonly KeyKind[], find: (kind: KeyKind) => T | null): T | null {

@@ -1,5 +1,4 @@
 import { present } from '../util/assert.ts';
-import type { LookupStepName } from '../client/provider-client.ts';
 import type { CompiledJob } from '../definition/compiled-job.ts';
 import type { StepOptions } from '../definition/step-options.ts';
 import type { LookupStep } from '../lookup/lookup-step.ts';
@@ -8,7 +7,7 @@ import type { Lookup } from './lookup-keys.ts';
 import { recordStep } from './record-lookups.ts';
 import type { LookupScopes } from './scopes.ts';
 import { VERIFY_BATCH, verifyStep } from './verify.ts';
-import { specOf, type Step } from '../steps/registry.ts';
+import { specOf, type Step, type ByStep } from '../steps/registry.ts';
 
 /** A provider as its steps need it. */
 export interface StepProvider {
@@ -27,7 +26,7 @@ export type OpenStep = LookupStep<Lookup, Readonly<Record<string, unknown>>>;
 /** A job's steps. */
 export interface Steps {
   /** One for each provider that the step asks, in its order; absent for a step that is not configured. */
-  readonly at: Readonly<Partial<Record<Step, readonly OpenStep[]>>>;
+  readonly at: ByStep<readonly OpenStep[]>;
   /** Every step of every provider. */
   readonly watched: readonly WatchedStep[];
 }
@@ -69,7 +68,7 @@ export function openSteps(job: Pick<CompiledJob, 'steps' | 'options' | 'waterfal
       providers.find((one) => one.name === name),
       `the step ${step} asks a provider that is open`,
     );
-    const one = openStep(step, provider, job.options[step]);
+    const one = openStep(step, provider, job.options[step] ?? { patienceMs: 0 });
     watched.push({ provider: name, step: one });
     return one;
   };
@@ -84,8 +83,8 @@ export function openStep(
   { patienceMs }: Pick<StepOptions, 'patienceMs'>,
 ): OpenStep {
   const context = contextOf(step);
-  if (specOf(step).verdicts === null) return recordStep(context, step as LookupStepName, scopes[step]);
-  return verifyStep(context, scopes[step], { pollForMs: patienceMs, batch: verifyBatch }) as unknown as OpenStep;
+  if (specOf(step).verdicts === null) return recordStep(context, step, scopes[step] ?? {});
+  return verifyStep(context, scopes[step] ?? {}, { pollForMs: patienceMs, batch: verifyBatch }) as unknown as OpenStep;
 }
 
 /** Calls that are in flight or waiting, and lookups that wait for other runs. */

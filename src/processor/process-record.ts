@@ -7,12 +7,12 @@ import type { Contribution } from './contribution.ts';
 import { LookupWaterfall, type LookupDone } from './lookup-waterfall.ts';
 import type { OpenStep, Steps } from './open-steps.ts';
 import { isUnanswered, openPart } from './open-part.ts';
-import { errorOf, invalid, NO_ANSWERS, SKIPPED, SUPPRESSED, type RecordResult } from './result.ts';
+import { errorOf, invalid, SKIPPED, SUPPRESSED, type RecordResult } from './result.ts';
 import type { VerifyLookup } from './verify.ts';
 import { VerifyWaterfall, type VerifyGroups, type VerifyProvider } from './verify-waterfall.ts';
 import { lookupsFor } from './walk.ts';
 import type { StepConditions } from './step-conditions.ts';
-import { specOf, STEPS, type Step } from '../steps/registry.ts';
+import { specOf, type Step } from '../steps/registry.ts';
 
 /** Follows one record through the steps. */
 export interface RecordListener {
@@ -30,7 +30,11 @@ const retainedFor =
   (chars: number): void =>
     listener.retained(chars * BYTES_PER_CHAR);
 
-type DraftResult = { -readonly [K in keyof RecordResult]: RecordResult[K] };
+type DraftResult = { -readonly [K in keyof Omit<RecordResult, 'answers'>]: RecordResult[K] } & {
+  readonly answers: Record<string, RecordResult['answers'][string]>;
+};
+
+type AnyRecord = Readonly<Record<string, unknown>>;
 
 /** One record on its way through the steps. */
 interface RecordInProgress {
@@ -40,6 +44,8 @@ interface RecordInProgress {
   readonly keys: RecordKeys;
   /** The result so far. */
   result: DraftResult;
+  /** The record that a step has found; null before, and where it found none. */
+  readonly recordOf: (step: Step) => AnyRecord | null;
   /** Whether the step that decides the outcome has been skipped by its condition. */
   isUndecided: boolean;
   readonly listener: RecordListener;
@@ -48,7 +54,7 @@ interface RecordInProgress {
 /** A step as a record meets it, whatever it asks. */
 interface RecordStep {
   readonly step: Step;
-  ask(inProgress: RecordInProgress, lookups: Lookups, done: LookupDone<unknown>): void;
+  ask(inProgress: RecordInProgress, lookups: Lookups, done: LookupDone<AnyRecord>): void;
   /** The record has nothing to ask: where order matters, later ones may go on. */
   skip(number: number): void;
 }
@@ -93,12 +99,13 @@ export class RecordProcessor {
       // Any verdict is a match.
       outcome: specOf(keys.decides).verdicts === null ? 'no_match' : 'matched',
       error: null,
-      ...NO_ANSWERS,
+      answers: {},
       failure: null,
       didYouMean: keys.cleanedEmail,
     };
     if (isCompany(keys.lookups[keys.decides] ?? [])) result.isCompany = true;
-    this.#next({ record, number, keys, result, listener, isUndecided: false }, 0);
+    const recordOf = (step: Step): AnyRecord | null => result.answers[step]?.record ?? null;
+    this.#next({ record, number, keys, result, recordOf, listener, isUndecided: false }, 0);
   }
 
   /** The record asks nothing; later ones may go on. */
@@ -111,8 +118,7 @@ export class RecordProcessor {
     const { keys, number, listener } = inProgress;
     for (let place = from; place < this.#steps.length; place++) {
       const one = this.#steps[place] as RecordStep;
-      const person = inProgress.result.enrich?.record ?? null;
-      const lookups = lookupsFor(one.step, { keys, person }, this.#job);
+      const lookups = lookupsFor(one.step, { keys, recordOf: inProgress.recordOf }, this.#job);
       if (lookups === null || !this.#isMeant(inProgress, one.step)) {
         one.skip(number);
         continue;
@@ -134,8 +140,8 @@ export class RecordProcessor {
   #isMeant(inProgress: RecordInProgress, step: Step): boolean {
     const holds = this.#conditions[step];
     if (holds === undefined) return true;
-    const { result, record, keys } = inProgress;
-    if (holds({ record, recordOf: (name) => result[name as Step]?.record ?? null }) === true) return true;
+    const { result, record, recordOf, keys } = inProgress;
+    if (holds({ record, recordOf }) === true) return true;
     result.unmeant = [...(result.unmeant ?? []), step];
     inProgress.isUndecided ||= keys.decides === step;
     return false;
@@ -152,7 +158,7 @@ export class RecordProcessor {
     inProgress: RecordInProgress,
     step: Step,
     key: string,
-    outcome: LookupOutcome<unknown>,
+    outcome: LookupOutcome<AnyRecord>,
     contributions?: readonly Contribution[],
   ): boolean {
     const { result } = inProgress;
@@ -162,7 +168,7 @@ export class RecordProcessor {
       result.contributions = result.contributions === undefined ? contributions : [...result.contributions, ...contributions];
     switch (outcome.kind) {
       case 'hit':
-        Object.assign(result, { [step]: outcome.answer });
+        result.answers[step] = outcome.answer;
         if (inProgress.keys.decides === step || inProgress.isUndecided) result.outcome = 'matched';
         this.#noteOpen(result, step, key, outcome.answer.record, contributions);
         return true;
@@ -171,6 +177,7 @@ export class RecordProcessor {
       case 'suppressed':
         inProgress.result = {
           ...SUPPRESSED,
+          answers: {},
           lookups,
           ...(result.contributions === undefined ? {} : { contributions: result.contributions }),
         };
@@ -204,7 +211,7 @@ function isCompany(lookups: Lookups, key?: string): boolean {
 /** The outcome of a record whose deciding step was skipped: by any other step, and skipped where no step was meant for it. */
 function withOutcome(result: DraftResult): DraftResult {
   if (result.outcome === 'failed') return result;
-  const isFound = STEPS.some((step) => result[step] !== null);
+  const isFound = Object.keys(result.answers).length > 0;
   return { ...result, outcome: isFound ? 'matched' : (result.lookups ?? 0) > 0 ? 'no_match' : 'skipped' };
 }
 

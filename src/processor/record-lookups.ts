@@ -1,6 +1,6 @@
 /** The steps whose answers are records: how their lookups become requests. */
 import type { EnrichKey, RevealKey } from '../client/attempt-client.ts';
-import { LOOKUP_CALLS } from '../client/lookup-calls.ts';
+import { lookupCallOf } from '../client/lookup-calls.ts';
 import type { BatchItem, LookupStepName } from '../client/provider-client.ts';
 import { answerToOne, settledItem } from '../lookup/lookup-batch.ts';
 import { UNORDERED_BATCHES, type AnswerToOne, type LookupForm, type LookupRequest } from '../lookup/lookup-form.ts';
@@ -19,14 +19,15 @@ const UNUSED = -1;
 export function recordStep<R = Readonly<Record<string, unknown>>>(
   context: StepContext,
   step: LookupStepName,
-  scopes: LookupScopes[LookupStepName],
+  scopes: LookupScopes[string],
 ): LookupStep<Lookup, R> {
   const { client } = context;
   const { batches, readStored } = client;
+  const calls = lookupCallOf(step);
   const hasOwnRequest = batches?.isOnly?.(step) !== true;
-  const bodyOf = (lookup: Lookup): string => LOOKUP_CALLS[step].bodyOf(client, toPersonKey(lookup));
+  const bodyOf = (lookup: Lookup): string => calls.bodyOf(client, toPersonKey(lookup));
   const alone = (body: string): LookupRequest<R> => ({
-    send: (options) => LOOKUP_CALLS[step].call(client, body, options),
+    send: (options) => calls.call(client, body, options),
     answers: (settled) => [settled as AnswerToOne<R>],
   });
   const form: LookupForm<Lookup, R> = {

@@ -2,7 +2,7 @@
 import type { StepAnswer } from '../lookup/lookup-outcome.ts';
 import type { Contribution } from './contribution.ts';
 import type { OpenPart } from './open-part.ts';
-import { eachStep, type Step } from '../steps/registry.ts';
+import type { ByStep, Step } from '../steps/registry.ts';
 
 export type RecordOutcome = 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed' | 'skipped';
 
@@ -17,14 +17,13 @@ interface StepFailure {
   readonly provider?: string;
 }
 
-/** The answers of the steps; null when a step found nothing or was skipped. */
-type StepAnswers = Readonly<Record<Step, StepAnswer<Readonly<Record<string, unknown>>> | null>>;
-
-export interface RecordResult extends StepAnswers {
+export interface RecordResult {
   readonly outcome: RecordOutcome;
   /** `result.error`: a code; `<step>:<code>` when a later step than the job's first failed. */
   readonly error: string | null;
   readonly failure: StepFailure | null;
+  /** The answers by step. A step that found nothing or was skipped has none. */
+  readonly answers: ByStep<StepAnswer<Readonly<Record<string, unknown>>>>;
   /** The cleaned address that was looked up instead of the record's own; null when it needed no cleaning. */
   readonly didYouMean?: string | null;
   /** The record was looked up as a company: by its domain. Left out for a person. */
@@ -44,19 +43,17 @@ export function isOpen({ outcome, open }: Pick<RecordResult, 'outcome' | 'open'>
   return open !== undefined && outcome !== 'failed';
 }
 
-export const NO_ANSWERS: StepAnswers = eachStep(() => null);
-
 /** For a retry: the row of the finished output stays. Recognised by identity; it has no other content. */
-export const KEPT: RecordResult = { outcome: 'failed', error: null, ...NO_ANSWERS, failure: null };
+export const KEPT: RecordResult = { outcome: 'failed', error: null, answers: {}, failure: null };
 
 /** The result of a suppressed person, whichever step reports it. */
-export const SUPPRESSED: RecordResult = { outcome: 'suppressed', error: null, ...NO_ANSWERS, failure: null };
+export const SUPPRESSED: RecordResult = { outcome: 'suppressed', error: null, answers: {}, failure: null };
 
 /** The result of a record that `input.where` leaves out. */
-export const SKIPPED: RecordResult = { outcome: 'skipped', error: null, ...NO_ANSWERS, failure: null };
+export const SKIPPED: RecordResult = { outcome: 'skipped', error: null, answers: {}, failure: null };
 
 export function invalid(code: string): RecordResult {
-  return { outcome: 'invalid', error: code, ...NO_ANSWERS, failure: { step: null, key: null, code, attempts: 0, requestId: null } };
+  return { outcome: 'invalid', error: code, answers: {}, failure: { step: null, key: null, code, attempts: 0, requestId: null } };
 }
 
 /** `result.error` for a step that failed. @param steps the job's */

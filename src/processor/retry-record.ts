@@ -1,6 +1,6 @@
 import type { FinishedError, FinishedOpen, InputRecord } from '../formats/input-record.ts';
 import type { RecordListener, RecordProcessor } from './process-record.ts';
-import { errorOf, KEPT, NO_ANSWERS, type RecordResult } from './result.ts';
+import { errorOf, KEPT, type RecordResult } from './result.ts';
 import type { Step } from '../steps/registry.ts';
 
 /**
@@ -52,13 +52,12 @@ export class RetryProcessor {
         this.#steps.findIndex((step) => step === error.step),
       ),
     );
-    if (before.every((step) => result[step] !== null)) return false;
-    const answers = Object.fromEntries(before.map((step) => [step, result[step]]));
+    if (before.every((step) => result.answers[step] !== undefined)) return false;
+    const answers = Object.fromEntries(Object.entries(result.answers).filter(([step]) => before.includes(step)));
     const asItWas: RecordResult = {
       outcome: 'failed',
       error: errorOf(error.step ?? '', error.code, this.#steps),
-      ...NO_ANSWERS,
-      ...answers,
+      answers,
       failure: null,
       didYouMean: result.didYouMean ?? null,
     };
@@ -71,6 +70,6 @@ function openLoses({ steps }: FinishedOpen, result: RecordResult): boolean {
   return steps.some(({ step, missing, providers }) => {
     if (!providers.some(({ end }) => end === 'matched')) return false;
     const lacks = result.open?.find((one) => one.step === step)?.missing ?? [];
-    return result[step as Step] === null || lacks.some((field) => !missing.includes(field));
+    return result.answers[step] === undefined || lacks.some((field) => !missing.includes(field));
   });
 }

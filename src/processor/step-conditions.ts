@@ -1,7 +1,7 @@
 /** The conditions of a job's steps, over the cells of a record and the results so far. */
 import { pathsIn, type PathOperand, type WrittenCondition } from '../definition/condition/condition.ts';
 import type { InputManifest, InputRecord } from '../formats/input-record.ts';
-import type { Step } from '../steps/registry.ts';
+import type { Step, ByStep } from '../steps/registry.ts';
 import { cellReader } from './cell-reader.ts';
 import { compileCondition, type ConditionValue, type Truth } from './holds.ts';
 
@@ -16,12 +16,12 @@ export interface RecordOnItsWay {
 /** By step; absent for a step without a condition. */
 export type StepConditions = Readonly<Partial<Record<Step, (on: RecordOnItsWay) => Truth>>>;
 
-export function stepConditions(conditions: Readonly<Partial<Record<Step, WrittenCondition>>>, manifest: InputManifest): StepConditions {
+export function stepConditions(conditions: ByStep<WrittenCondition>, manifest: InputManifest): StepConditions {
   return Object.fromEntries(Object.entries(conditions).map(([step, { root }]) => [step, compileCondition(root, readerIn(manifest))]));
 }
 
 /** The steps whose results the conditions read. */
-export function stepsRead(conditions: Readonly<Partial<Record<Step, WrittenCondition>>>): ReadonlySet<string> {
+export function stepsRead(conditions: ByStep<WrittenCondition>): ReadonlySet<string> {
   return new Set(Object.values(conditions).flatMap(({ root }) => pathsIn(root).map(({ path: [first = ''] }) => first)));
 }
 

@@ -1,8 +1,9 @@
 /** A provider definition, compiled once: validated, mappings parsed, with a unit in the name of every quantity. Types only. */
 import type { ProviderKey } from '../steps/keys.ts';
-import type { Step } from '../steps/registry.ts';
+import type { OwnColumns } from '../steps/own-step.ts';
+import type { Step, ByStep } from '../steps/registry.ts';
 
-/** The steps that a provider may answer, named as in a job. */
+/** The steps that a provider may answer, named as in a job: a standard one, or a custom one. */
 export type OperationName = Step;
 
 /** A JSONata expression, parsed once. Evaluation is bounded in time, depth and size. */
@@ -146,6 +147,8 @@ export interface ProviderQuota {
 
 export interface ProviderOperation {
   readonly name: OperationName;
+  /** Only of a custom step: its columns, and whether it decides an outcome. */
+  readonly own?: OwnColumns;
   /** The keys that it takes, in order of preference. */
   readonly keys: readonly ProviderKey[];
   /** Null where lookups go by `batch` alone. */
@@ -196,9 +199,9 @@ export interface CompiledProvider {
   /** The plan that a job has when it names none; null: a job must name one where there are several. */
   readonly defaultPlan: string | null;
   readonly quota: ProviderQuota;
-  readonly operations: Readonly<Partial<Record<OperationName, ProviderOperation>>>;
+  readonly operations: ByStep<ProviderOperation>;
   /** SHA-256, hex, by operation: of everything that changes what is asked. A change makes the ledger ask anew. */
-  readonly requestDigests: Readonly<Partial<Record<OperationName, string>>>;
+  readonly requestDigests: ByStep<string>;
   /** SHA-256, hex, of the whole definition. */
   readonly digest: string;
 }

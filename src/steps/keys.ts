@@ -32,18 +32,67 @@ export type ProviderKey = (typeof KEYS)[KeyKind]['inDefinitions'];
 /** A value that belongs to a key. */
 export type KeyPart = (typeof KEYS)[KeyKind]['parts'][number][number];
 
-const KINDS = Object.keys(KEYS) as KeyKind[];
+/** All keys. */
+export const KINDS: readonly KeyKind[] = Object.keys(KEYS) as KeyKind[];
 
 export const PROVIDER_KEYS: readonly ProviderKey[] = KINDS.map((kind) => KEYS[kind].inDefinitions);
+
+/** A key that an earlier step of the job finds. A job writes it as `enrich.company.domain`. */
+export interface FoundKey {
+  readonly kind: KeyKind;
+  readonly step: string;
+  /** Dotted path in the record of that step. */
+  readonly field: string;
+}
+
+/** Where the key of a lookup comes from: a kind is a key of the record itself. */
+export type KeySource = KeyKind | FoundKey;
+
+/** The fields that hold a key, by their names: the last part of a path. */
+const FIELDS: ReadonlyMap<string, KeyKind> = new Map([
+  ['email', 'email'],
+  ['linkedin_url', 'linkedin_url'],
+  ['phone', 'phone'],
+  ['mobile', 'phone'],
+  ['domain', 'domain'],
+]);
+
+export const FOUND_FIELDS: readonly string[] = [...FIELDS.keys()];
+export const FOUND_NAME = /^[a-z][a-z0-9_]{0,39}(?:\.[A-Za-z0-9_]{1,64}){1,4}$/;
+
+/** The found key that a job writes so; null for any other name. */
+export function foundKey(name: string): FoundKey | null {
+  const [step = '', ...path] = name.split('.');
+  const kind = FIELDS.get(path.at(-1) ?? '');
+  return kind === undefined ? null : { kind, step, field: path.join('.') };
+}
+
+export function kindOfSource(source: KeySource): KeyKind {
+  return typeof source === 'string' ? source : source.kind;
+}
 
 /** The names of keys in a job, each once. */
 export function namesOf(kinds: readonly KeyKind[]): readonly KeyName[] {
   return [...new Set(kinds.map((kind) => KEYS[kind].inJobs))];
 }
 
+/** The same with the keys that earlier steps find. */
+export function namesOfSources(sources: readonly KeySource[]): readonly string[] {
+  return [...new Set(sources.map((source) => (typeof source === 'string' ? KEYS[source].inJobs : `${source.step}.${source.field}`)))];
+}
+
 /** The keys out of `kinds` that a job means by these names, in the order of the names. */
-export function kindsNamed(names: readonly KeyName[], kinds: readonly KeyKind[]): readonly KeyKind[] {
+export function kindsNamed(names: readonly string[], kinds: readonly KeyKind[]): readonly KeyKind[] {
   return names.flatMap((name) => kinds.filter((kind) => KEYS[kind].inJobs === name));
+}
+
+/** The same with the keys that earlier steps find. */
+export function sourcesNamed(names: readonly string[], kinds: readonly KeyKind[]): readonly KeySource[] {
+  return names.flatMap((name): readonly KeySource[] => {
+    const found = foundKey(name);
+    if (found !== null) return kinds.includes(found.kind) ? [found] : [];
+    return kindsNamed([name], kinds);
+  });
 }
 
 /** The key that a definition writes so. */

@@ -10,7 +10,7 @@ export const REVEAL: StepSpec<'reveal', 'by'> = {
   usual: ['linkedin_url'],
   rank: 2,
   options: ['by'],
-  aboutKeys: 'name goes together with the domain, or else the name of the company.',
+  aboutKeys: 'name goes together with the domain, or else the name of the company. enrich.linkedin_url is the profile that enrich found.',
   fields: PERSON_FIELDS,
   columns: ['email', 'mobile', 'linkedin_url'],
   verdicts: null,

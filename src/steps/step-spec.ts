@@ -14,6 +14,8 @@ export interface StepSpec<N extends string = string, O extends StepOption = Step
   readonly words: RegExp;
   /** A job that names no steps has it. Every job has its columns, with the step or without. */
   readonly isUsual: boolean;
+  /** A definition of a provider declares it, and no file here. */
+  readonly isOwn?: true;
 
   /** The keys of the specification's service, in order of preference. */
   readonly keys: readonly KeyKind[];
@@ -31,11 +33,13 @@ export interface StepSpec<N extends string = string, O extends StepOption = Step
   readonly takesDomainOfAddress?: true;
   /** Absent: a record is looked up by its own keys alone. */
   readonly follows?: Follows;
-  /** The lowest rank that has a key decides the outcome of a record. A step that follows another one of the job never does. */
-  readonly rank: number;
+  /** The lowest rank that has a key decides the outcome of a record. A step that follows another one of the job never does. Null: never. */
+  readonly rank: number | null;
 
   /** The keys of its section in a job file. */
   readonly options: readonly O[];
+  /** Those of `options` that older versions lack: the fingerprint of a job has them only where they are not the default. */
+  readonly lateOptions?: readonly O[];
   /** The rest of the description of `by`. */
   readonly aboutKeys?: string;
 

@@ -14,7 +14,7 @@ export const VERIFY: StepSpec<'verify', 'when' | 'patienceMs'> = {
   serviceScope: '',
   takesBadAddresses: true,
   follows: { step: 'enrich', field: 'email', unless: 'verified' },
-  rank: 4,
+  rank: 5,
   options: ['when', 'patienceMs'],
   fields: VERDICT_FIELDS,
   objects: VERDICT_OBJECTS,

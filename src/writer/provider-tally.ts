@@ -1,7 +1,7 @@
 /** The part of each provider in the rows of an output. Counted as rows leave, so that no resume counts a row twice. */
 import type { FinishedError, FinishedStep } from '../formats/input-record.ts';
 import type { Contribution } from '../processor/contribution.ts';
-import type { Step } from '../steps/registry.ts';
+import type { Step, ByStep } from '../steps/registry.ts';
 
 export interface ProviderCounts {
   /** Lookups of rows, paid for or not. */
@@ -22,7 +22,7 @@ export interface ProviderCounts {
 }
 
 /** By step, then by the job's name of the provider. */
-export type ProviderTally = Readonly<Partial<Record<Step, Readonly<Record<string, ProviderCounts>>>>>;
+export type ProviderTally = ByStep<Readonly<Record<string, ProviderCounts>>>;
 
 type Counts = { -readonly [K in keyof ProviderCounts]: ProviderCounts[K] };
 

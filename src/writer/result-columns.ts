@@ -7,7 +7,8 @@ import { jsonlValues } from '../formats/jsonl/jsonl-records.ts';
 import type { InputManifest, InputRecord } from '../formats/input-record.ts';
 import { TEXT, type Cell, type ColumnType } from '../formats/parquet/column-type.ts';
 import type { WrittenColumn } from '../formats/parquet/row-groups.ts';
-import { eachStep, SPECS, specOf, STEPS, type Step } from '../steps/registry.ts';
+import type { StepSpec } from '../steps/step-spec.ts';
+import { eachStep, isStandard, SPECS, specOf, STEPS, type Step } from '../steps/registry.ts';
 
 type Read = (result: RecordResult, record: InputRecord) => unknown;
 
@@ -18,22 +19,16 @@ const OWN: Readonly<Record<string, Read>> = {
   'result.outcome': (r) => r.outcome,
   'result.error': (r) => r.error,
   'result.did_you_mean': (r) => r.didYouMean ?? null,
-  'verify.did_you_mean': (r) => r.verify?.record['did_you_mean'] ?? r.didYouMean,
+  'verify.did_you_mean': (r) => r.answers['verify']?.record['did_you_mean'] ?? r.didYouMean,
 };
 
 /** The standard columns of each step. */
 const COLUMNS = eachStep(({ name, columns }) => columns.map((path) => `${name}.${path}`));
 
-type Sources = Readonly<Record<string, Read>>;
-
 /** Which provider a step's values are from, where the job names its providers. @param shown paths of all columns of a row */
-function sourceColumns(shown: readonly string[]): Sources {
-  return Object.fromEntries(
-    SPECS.map(({ name, verdicts }) => {
-      const read = verdicts === null ? sourceReader(name, shown) : (source: unknown) => source;
-      return [`${name}.source`, (r: RecordResult) => read(r[name]?.record['source'])];
-    }),
-  );
+function sourceColumn(step: Step, shown: readonly string[]): Read {
+  const read = specOf(step).verdicts === null ? sourceReader(step, shown) : (source: unknown) => source;
+  return (r) => read(r.answers[step]?.record['source']);
 }
 
 /** Reads `title=pdl`, `company.name=hunter`, for the fields that a row of a table shows. Most records of a provider share their sources. */
@@ -63,11 +58,11 @@ interface ResultColumns {
 }
 
 /** The parts of a job that decide its columns: its steps and configured fields. */
-type Columns = Pick<CompiledJob, 'steps' | 'namesProviders'> & { readonly output: Pick<CompiledJob['output'], 'fields'> };
+type Columns = Pick<CompiledJob, 'steps' | 'ownSteps' | 'namesProviders'> & { readonly output: Pick<CompiledJob['output'], 'fields'> };
 
 /** The names of the columns that a job adds. */
-export function resultColumnNames({ steps, namesProviders, output: { fields } }: Columns): readonly string[] {
-  return fields === null ? standardColumns(steps, namesProviders) : Object.keys(fields);
+export function resultColumnNames(job: Columns): readonly string[] {
+  return job.output.fields === null ? standardColumns(job) : Object.keys(job.output.fields);
 }
 
 /** A job as far as it decides which fields a table shows. */
@@ -84,7 +79,7 @@ export function unshownFields(job: Shown): string[] {
  */
 export function unshownFinds(job: Shown): string[] {
   if (job.output.fields !== null || !job.namesProviders) return [];
-  const found = SPECS.flatMap(({ name, verdicts, keys }) =>
+  const found = job.steps.map(specOf).flatMap(({ name, verdicts, keys }) =>
     job.providers
       .filter((provider) => provider.definition.client !== 'built-in' && job.waterfalls[name]?.from.includes(provider.name) === true)
       .flatMap(({ definition }) => definition.operations[name]?.fields ?? [])
@@ -97,8 +92,8 @@ export function unshownFinds(job: Shown): string[] {
 }
 
 function wantedFields({ waterfalls }: Pick<CompiledJob, 'waterfalls'>): string[] {
-  return SPECS.filter(({ verdicts }) => verdicts === null).flatMap(({ name }) =>
-    (waterfalls[name]?.until ?? []).map((field) => `${name}.${field}`),
+  return Object.entries(waterfalls).flatMap(([step, { until }]) =>
+    specOf(step).verdicts === null ? until.map((field) => `${step}.${field}`) : [],
   );
 }
 
@@ -119,25 +114,26 @@ export function resultColumns(job: Columns, columns: readonly string[]): ResultC
 }
 
 /** The path of each column by its name. */
-function pathsOf({ steps, namesProviders, output: { fields } }: Columns): Readonly<Record<string, string>> {
-  return fields ?? Object.fromEntries(standardColumns(steps, namesProviders).map((name) => [name, name]));
+function pathsOf(job: Columns): Readonly<Record<string, string>> {
+  return job.output.fields ?? Object.fromEntries(standardColumns(job).map((name) => [name, name]));
 }
 
 const TYPES: Readonly<Partial<Record<FieldType, ColumnType>>> = {
   number: { type: 'INT64' },
+  decimal: { type: 'DOUBLE' },
   percent: { type: 'DOUBLE' },
   boolean: { type: 'BOOLEAN' },
 };
 
 /** Standard columns that are not text in a Parquet output. */
-const TYPED: ReadonlyMap<string, ColumnType> = new Map(
-  SPECS.flatMap(({ name, columns, fields }) =>
-    columns.flatMap((path): [string, ColumnType][] => {
-      const type = TYPES[(path.startsWith('company.') ? COMPANY_FIELDS : fields).get(path.replace('company.', '')) ?? 'any'];
-      return type === undefined ? [] : [[`${name}.${path}`, type]];
-    }),
-  ),
-);
+const TYPED = new Map(SPECS.flatMap(typesOf));
+
+function typesOf({ name, columns, fields }: StepSpec): [string, ColumnType][] {
+  return columns.flatMap((path): [string, ColumnType][] => {
+    const type = TYPES[(path.startsWith('company.') ? COMPANY_FIELDS : fields).get(path.replace('company.', '')) ?? 'any'];
+    return type === undefined ? [] : [[`${name}.${path}`, type]];
+  });
+}
 
 /** The columns of a Parquet output that are not of its input. A number or a switch of another kind than the column's is left out. */
 export function typedResultColumns(
@@ -145,10 +141,11 @@ export function typedResultColumns(
   { columns, types = [] }: Pick<InputManifest, 'columns' | 'types'>,
 ): { readonly columns: readonly WrittenColumn[]; read(result: RecordResult, record: InputRecord): Cell[] } {
   const fields = pathsOf(job);
+  const ofOwn = new Map(job.ownSteps.flatMap(typesOf));
   const made = fieldReaders(fields, columns).map(([name, value]) => {
     const path = fields[name] ?? name;
     const at = path.startsWith(INPUT) ? columns.indexOf(path.slice(INPUT.length)) : -1;
-    const type = at === -1 ? TYPED.get(path) : (types[at] ?? undefined);
+    const type = at === -1 ? (TYPED.get(path) ?? ofOwn.get(path)) : (types[at] ?? undefined);
     const kept = at !== -1 && type !== undefined;
     return { name, type: type ?? TEXT, read: kept ? ({ cells }: InputRecord): Cell => cells?.[at] ?? null : null, value };
   });
@@ -173,43 +170,46 @@ function toTyped(value: unknown, { type }: ColumnType): Cell {
   }
 }
 
-function standardColumns(steps: readonly Step[], namesProviders: boolean): readonly string[] {
-  const own = SPECS.flatMap(({ name, isUsual }) => (isUsual ? COLUMNS[name] : []));
-  const others = steps.flatMap((step) => (specOf(step).isUsual ? [] : COLUMNS[step]));
-  const sources = namesProviders ? steps.map((step) => `${step}.source`) : [];
-  return ['result.outcome', 'result.error', ...own, ...others, ...sources];
+function standardColumns({ steps, ownSteps, namesProviders }: Columns): readonly string[] {
+  const standard = SPECS.flatMap(({ name, isUsual }) => (isUsual || steps.includes(name) ? COLUMNS[name] : []));
+  const own = ownSteps.flatMap(({ name, columns }) => columns.map((path) => `${name}.${path}`));
+  const sources = namesProviders ? stepsOfRow(steps).map((step) => `${step}.source`) : [];
+  return ['result.outcome', 'result.error', ...standard, ...own, ...sources];
+}
+
+/** The steps of a job in the order of a row: the standard ones as always, then custom ones as the job has them. */
+export function stepsOfRow(steps: readonly Step[]): readonly Step[] {
+  return [...STEPS.filter((step) => steps.includes(step)), ...steps.filter((step) => !isStandard(step))];
 }
 
 /** Columns that any job may have. */
 const STANDARD = SPECS.flatMap(({ name }) => COLUMNS[name]);
-const SOURCES = sourceColumns(STANDARD);
 
 /** Reads the columns that a job has instead of the standard ones. @param fields the path of each column by its name */
 export function fieldReaders(
   fields: Readonly<Record<string, string>>,
   columns: readonly string[],
 ): readonly (readonly [name: string, read: Read])[] {
-  const sources = sourceColumns([...STANDARD, ...Object.values(fields)]);
-  return Object.entries(fields).map(([name, path]) => [name, readPath(path, columns, sources)]);
+  const shown = [...STANDARD, ...Object.values(fields)];
+  return Object.entries(fields).map(([name, path]) => [name, readPath(path, columns, shown)]);
 }
 
 /**
  * Reads a dotted path such as `enrich.company.hq.city`, `verify.flags.role`, `result.outcome` or `input.<column>`.
  * The path of a standard column reads the value of that column.
  */
-export function readPath(path: string, columns: readonly string[], sources: Sources = SOURCES): Read {
+export function readPath(path: string, columns: readonly string[], shown: readonly string[] = STANDARD): Read {
   if (path.startsWith(INPUT)) return readInput(path.slice(INPUT.length), columns);
-  const own = OWN[path] ?? sources[path];
+  const own = OWN[path];
   if (own !== undefined) return own;
-  const [root = '', ...rest] = path.split('.');
-  const step = STEPS.find((name) => name === root);
-  if (step === undefined) return () => undefined;
+  const [step = '', ...rest] = path.split('.');
   const [field = '', ...inner] = rest;
+  if (field === 'source' && inner.length === 0) return sourceColumn(step, shown);
   // Looking for an own field costs more than reading it. Few names are inherited by an object or a list.
   const mayInherit = rest.some((part) => part in []);
-  if (!mayInherit && inner.length === 0) return (result) => result[step]?.record[field];
+  if (!mayInherit && inner.length === 0) return (result) => result.answers[step]?.record[field];
   return (result) => {
-    let value: unknown = result[step]?.record;
+    let value: unknown = result.answers[step]?.record;
     for (const part of rest) {
       if (typeof value !== 'object' || value === null || (mayInherit && !Object.hasOwn(value, part))) return undefined;
       value = (value as Record<string, unknown>)[part];

@@ -7,7 +7,7 @@ import { csvRow } from '../formats/csv/csv-row.ts';
 import { cellJson, TEXT, type Cell } from '../formats/parquet/column-type.ts';
 import type { WrittenColumn } from '../formats/parquet/row-groups.ts';
 import { encodeCells } from '../formats/parquet/written-cells.ts';
-import { fieldReaders, resultColumns, typedResultColumns } from './result-columns.ts';
+import { fieldReaders, resultColumns, stepsOfRow, typedResultColumns } from './result-columns.ts';
 
 /** Formats a record and its result as one row. */
 export interface RowFormat {
@@ -86,6 +86,7 @@ function jsonlRows(job: CompiledJob, manifest: InputManifest): RowFormat {
   // A value of Parquet keeps its type.
   const valueJson = ({ cells }: InputRecord, value: string, index: number): string =>
     cells === undefined ? JSON.stringify(value) : cellJson(cells[index] ?? null, manifest.types?.[index] ?? TEXT);
+  const steps = stepsOfRow(job.steps);
   const { fields } = job.output;
   if (fields !== null) {
     const readers = fieldReaders(fields, manifest.columns).map(([name, read]) => [JSON.stringify(name), read] as const);
@@ -104,7 +105,7 @@ function jsonlRows(job: CompiledJob, manifest: InputManifest): RowFormat {
       const error = result.error === null ? '' : `,"error":${JSON.stringify(result.error)}`;
       const meant = (result.didYouMean ?? null) === null ? '' : `,"did_you_mean":${JSON.stringify(result.didYouMean)}`;
       let line = `{"input":${input(record)},"result":{"outcome":"${result.outcome}"${error}${meant}}`;
-      for (const step of job.steps) line += `,"${step}":${result[step]?.text ?? 'null'}`;
+      for (const step of steps) line += `,"${step}":${result.answers[step]?.text ?? 'null'}`;
       return Buffer.from(`${line}}\n`);
     },
   };

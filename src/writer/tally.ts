@@ -86,9 +86,10 @@ export class Tallying {
     this.#lookups += result.lookups ?? 0;
     if (isOpen(result)) this.#open++;
     if (result.isCompany === true) this.#countCompany(result.outcome, 1);
-    const { outcome, error, failure, verify } = result;
+    const { outcome, error, failure, answers } = result;
+    const verify = answers['verify'];
     if (outcome === 'failed' || outcome === 'invalid') this.#errors.add(errorName(failure?.step ?? null, failure?.code ?? error ?? ''), 1);
-    if (verify !== null && outcome !== 'failed') this.#verification.add(String(verify.record['result']), 1);
+    if (verify !== undefined && outcome !== 'failed') this.#verification.add(String(verify.record['result']), 1);
   }
 
   /** Counts a row that a retry has replaced. @param was its lines in the files beside the former output */

@@ -11,6 +11,7 @@ test('the smallest job gets its defaults', () => {
   expect(job).toEqual({
     name: 'leads',
     conditions: {},
+    ownSteps: [],
     input: {
       uris: ['leads.csv'],
       format: null,
@@ -216,9 +217,9 @@ test('only keys that may change on resume leave the fingerprint unchanged; a cha
 test('every key is in the fingerprint, may change, or is derived into another key', () => {
   const resolved = ['service.region', 'service.regions', 'service.quota', 'service.windows', 'providers'];
   // Added when checkpoints without them existed: they are there only where they are set.
-  const later = { 'input.columns.country': 'Land', 'input.country': 'de' };
+  const later = { 'input.columns.country': 'Land', 'input.country': 'de', 'company.by': 'enrich.company.domain,domain' };
   expect(Object.keys(compiled({ flags: LEAST }).fingerprint).filter((path) => Object.hasOwn(later, path))).toEqual([]);
-  const fingerprint = compiled({ flags: { ...LEAST, ...later } }).fingerprint;
+  const fingerprint = compiled({ flags: { ...LEAST, ...later, steps: 'enrich,company' } }).fingerprint;
   for (const { path } of KEYS) {
     const free =
       MAY_CHANGE.includes(path) || path.startsWith('limits.') || /^(?:alerts|onFinish|onTrouble)\./.test(path) || resolved.includes(path);

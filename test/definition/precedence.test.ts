@@ -27,6 +27,7 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown, unknown]>> = 
   'enrich.by': [['email'], ['phone', 'name'], ['name', 'email']],
   'enrich.minLikelihood': [1, 2, 3],
   'enrich.required': [['name'], ['email', 'title'], ['title']],
+  'company.by': [['domain'], ['enrich.company.domain', 'domain'], ['enrich.company.domain']],
   'reveal.by': [['email'], ['phone'], ['name', 'linkedin_url']],
   'input.ifMissing': ['fail', 'succeed', 'fail'],
   steps: [['enrich'], ['verify'], ['enrich', 'verify']],

@@ -46,8 +46,8 @@ const CASES: readonly (readonly [string, 64 | 78, RegExp, Parameters<typeof sour
   ['bad_value', 78, /^service\.rpm must be .*, got "100" \(jobs\/nightly\.yaml\)$/, { file: { service: { rpm: '100' } } }],
   ['bad_value', 78, /^limits must be a mapping of keys, got null/, { file: { limits: null } }],
   ['bad_value', 78, /^A job file must be a mapping of keys, got \["a"\]/, { file: ['a'] }],
-  ['bad_value', 64, /^--steps must name each step once, in the order of the flow/, { flags: { ...LEAST, steps: 'verify,enrich' } }],
-  ['bad_value', 64, /^--steps must name each step once/, { flags: { ...LEAST, steps: 'enrich,enrich' } }],
+  ['bad_value', 64, /^--steps: the step enrich is named twice/, { flags: { ...LEAST, steps: 'enrich,verify,enrich' } }],
+  ['bad_value', 64, /^--steps: there is no step "phone"/, { flags: { ...LEAST, steps: 'enrich,phone' } }],
   ['bad_value', 64, /no step "enrihc"; did you mean enrich\?/, { flags: { ...LEAST, steps: 'enrihc' } }],
   ['bad_value', 78, /^steps must be a list/, { file: { steps: [] } }],
   ['bad_value', 78, /^steps must be a list/, { file: { steps: 'enrich' } }],
@@ -61,7 +61,46 @@ const CASES: readonly (readonly [string, 64 | 78, RegExp, Parameters<typeof sour
   ['bad_value', 64, /^--output\.fields must be a mapping/, { flags: { ...LEAST, 'output.fields': '{}' } }],
   ['bad_value', 64, /^--output\.fields must be a mapping/, { flags: { ...LEAST, 'output.fields': '{"__proto__": "enrich.a"}' } }],
   ['bad_value', 64, /no step "revael"; did you mean reveal\?/, { flags: { ...LEAST, steps: 'enrich,revael' } }],
-  ['bad_value', 64, /^--steps must name each step once, in the order of the flow/, { flags: { ...LEAST, steps: 'enrich,reveal,company' } }],
+  [
+    'bad_value',
+    64,
+    /^--verify\.when is unverified, and enrich is done after verify/,
+    {
+      flags: { ...LEAST, steps: 'verify,enrich', 'verify.when': 'unverified' },
+    },
+  ],
+  [
+    'bad_value',
+    64,
+    /^--reveal\.by: enrich\.linkedin_url cannot be known: the step enrich is not done before/,
+    {
+      flags: { ...LEAST, steps: 'reveal,enrich', 'reveal.by': 'enrich.linkedin_url' },
+    },
+  ],
+  [
+    'bad_value',
+    64,
+    /company\.by: enrich\.company\.domian is no key/,
+    {
+      flags: { ...LEAST, steps: 'enrich,company', 'company.by': 'enrich.company.domian' },
+    },
+  ],
+  [
+    'bad_value',
+    64,
+    /company looks nothing up by email/,
+    {
+      flags: { ...LEAST, steps: 'enrich,company', 'company.by': 'enrich.email' },
+    },
+  ],
+  [
+    'bad_value',
+    64,
+    /enrich\.compnay\.domain is no field of an answer; did you mean enrich\.company\.domain\?/,
+    {
+      flags: { ...LEAST, steps: 'enrich,company', 'company.by': 'enrich.compnay.domain' },
+    },
+  ],
   ['bad_value', 64, /^--input names no bucket: "s3:\/\/"$/, { flags: { ...LEAST, input: 's3://' } }],
   ['bad_value', 64, /^--input names no bucket: /, { flags: { ...LEAST, input: 's3:///leads.csv' } }],
   [

@@ -121,7 +121,7 @@ export function makeBench(options: BenchOptions = {}): Bench {
       pool: {
         submit: (call: PoolCall<unknown>) => {
           void call.send();
-          bench.bodies[call.step].push(sending.body);
+          (bench.bodies[call.step] ??= []).push(sending.body);
           bench.asked.push({
             step: call.step,
             divisible: call.divisible === true,

@@ -71,7 +71,7 @@ export const ADA = record('ada@example.com', 'example.com');
 export function follow(
   steps: readonly Step[],
   input: ReturnType<typeof record>,
-  says: Partial<Record<Step, SettledCall<unknown>>> = {},
+  says: Record<string, SettledCall<unknown>> = {},
 ): { result: RecordResult; asked: Step[] } {
   const { bench, processor, verify } = makeProcessor(steps);
   const results: RecordResult[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NO_ANSWERS, type RecordResult } from '../../src/processor/result.ts';
+import type { RecordResult } from '../../src/processor/result.ts';
 import { GAVE_UP, MISS, person, record, REFUSED, SUPPRESSED } from '../lookup/bench.ts';
 import { ADA, BOTH, follow, FOUND, makeProcessor, through } from './one-record.ts';
 import type { CompiledJob } from '../../src/definition/compiled-job.ts';
@@ -28,12 +28,12 @@ describe('a record', () => {
     ['verify alone: suppressed', ['verify'], null, SUPPRESSED, 'suppressed', null, false, null],
   ] as const)('ends as its answers decide: %s', (_, steps, enriched, verified, outcome, error, hasEnrich, verdict) => {
     const { result } = through(steps, ADA, enriched, verified);
-    expect([result.outcome, result.error, result.enrich !== null, result.verify?.record.result ?? null]).toEqual([
-      outcome,
-      error,
-      hasEnrich,
-      verdict,
-    ]);
+    expect([
+      result.outcome,
+      result.error,
+      result.answers['enrich'] !== undefined,
+      result.answers['verify']?.record['result'] ?? null,
+    ]).toEqual([outcome, error, hasEnrich, verdict]);
     if (outcome === 'failed') {
       const step = steps.includes('enrich' as never) && !(error ?? '').startsWith('verify:') ? 'enrich' : 'verify';
       expect(result.failure).toMatchObject({ step, key: 'ada@example.com', code: (error ?? '').replace('verify:', '') });
@@ -57,7 +57,7 @@ describe('a record', () => {
     expect(result).toEqual({
       outcome: 'invalid',
       error: code,
-      ...NO_ANSWERS,
+      answers: {},
       failure: { step: null, key: null, code, attempts: 0, requestId: null },
     });
     expect(asked).toEqual([]);
@@ -117,7 +117,11 @@ describe('verify alone', () => {
 describe('a record with all four steps', () => {
   const ALL = STEPS;
   const FULL = record('ada@example.com', 'example.com', null, 'linkedin.com/in/ada');
-  const said = ({ outcome, error, ...answers }: RecordResult): unknown[] => [outcome, error, ALL.filter((step) => answers[step] !== null)];
+  const said = ({ outcome, error, answers }: RecordResult): unknown[] => [
+    outcome,
+    error,
+    ALL.filter((step) => answers[step] !== undefined),
+  ];
 
   it.each([
     ['all found', ALL, {}, ALL, ['matched', null, ALL]],

@@ -22,7 +22,7 @@ describe('the address to verify', () => {
   ] as const)('resolves to %s', (_, input, enriched, expected) => {
     const { asked, result } = through(BOTH, input, enriched, expected.length > 0 ? 'verdict' : null);
     expect(asked).toEqual(expected);
-    expect(result.verify?.record.result ?? null).toBe(expected.length > 0 ? 'risky' : null);
+    expect(result.answers['verify']?.record['result'] ?? null).toBe(expected.length > 0 ? 'risky' : null);
   });
 
   it.each([

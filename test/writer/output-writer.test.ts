@@ -5,7 +5,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import * as fc from '../support/fast-check.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Compression, InputRecord } from '../../src/formats/input-record.ts';
-import { NO_ANSWERS, type RecordOutcome, type RecordResult } from '../../src/processor/result.ts';
+import type { RecordOutcome, RecordResult } from '../../src/processor/result.ts';
 import { START_MARK, type ResumePoint } from '../../src/writer/resume-point.ts';
 import { OutputWriter, type OutputWriterOptions } from '../../src/writer/output-writer.ts';
 import type { RowFormat } from '../../src/writer/row-format.ts';
@@ -24,7 +24,7 @@ const OUTCOMES: readonly RecordOutcome[] = ['matched', 'no_match', 'matched', 'f
 const resultOf = (i: number): RecordResult => ({
   outcome: OUTCOMES[i % OUTCOMES.length] as RecordOutcome,
   error: null,
-  ...NO_ANSWERS,
+  answers: {},
   failure: null,
 });
 const lineOf = (i: number): string => `${i},${'x'.repeat((i * 37) % 90)}\n`;

@@ -5,7 +5,7 @@ import { guardFormula } from '../../src/util/formula-guard.ts';
 import { csvRow } from '../../src/formats/csv/csv-row.ts';
 import type { CompiledJob } from '../../src/definition/compiled-job.ts';
 import type { InputManifest, InputRecord } from '../../src/formats/input-record.ts';
-import { NO_ANSWERS, type RecordResult } from '../../src/processor/result.ts';
+import type { RecordResult } from '../../src/processor/result.ts';
 import { readPath, resultColumns, toCell } from '../../src/writer/result-columns.ts';
 import { rowFormat } from '../../src/writer/row-format.ts';
 import { csvRecord, jobFor, jsonRecord, manifestOf, result, text } from './samples.ts';
@@ -109,20 +109,20 @@ describe('rows of csv and tsv', () => {
       text: '',
     };
     const reveal = { record: { email: 'a@x.example', mobile: '+12125550100', linkedin_url: 'https://x.example/in/a' }, text: '' };
-    const result = { outcome: 'matched', error: null, ...NO_ANSWERS, company, reveal, failure: null } as const;
+    const result = { outcome: 'matched', error: null, answers: { company, reveal }, failure: null } as const;
     expect(format.header?.toString()).toBe(`id,${header}\n`);
     expect(format.row(csvRecord(['1']), result).toString()).toBe(`1,${row}\n`);
   });
 
   it('show the address that was used in place of a cleaned one, unless the verifier suggests another', () => {
     const format = rowFormat(jobFor({}), manifestOf(['id']));
-    const answer = (meant: string | null): RecordResult['verify'] => ({
+    const answer = (meant: string | null): RecordResult['answers'][string] => ({
       record: { email: 'jo@gmial.example', result: 'risky', confidence: null, reason: null, did_you_mean: meant },
       text: '',
     });
-    const cell = (result: Pick<RecordResult, 'verify' | 'didYouMean'>): string | undefined =>
+    const cell = ({ verify, ...more }: { verify: RecordResult['answers'][string] | null; didYouMean: string | null }): string | undefined =>
       format
-        .row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, ...result })
+        .row(csvRecord(['1']), { outcome: 'matched', error: null, answers: verify === null ? {} : { verify }, failure: null, ...more })
         .toString()
         .trimEnd()
         .split(',')
@@ -135,19 +135,17 @@ describe('rows of csv and tsv', () => {
     const lines = rowFormat(jobFor({ format: 'jsonl' }), manifestOf(['id']));
     expect(
       JSON.parse(
-        lines
-          .row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, didYouMean: 'jo@x.example' })
-          .toString(),
+        lines.row(csvRecord(['1']), { outcome: 'matched', error: null, answers: {}, failure: null, didYouMean: 'jo@x.example' }).toString(),
       ),
     ).toMatchObject({ input: { id: '1' }, result: { outcome: 'matched', did_you_mean: 'jo@x.example' } });
     const named = rowFormat(jobFor({ fields: { Meant: 'result.did_you_mean' } }), manifestOf(['id']));
     expect(
-      named.row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, didYouMean: 'jo@x.example' }).toString(),
+      named.row(csvRecord(['1']), { outcome: 'matched', error: null, answers: {}, failure: null, didYouMean: 'jo@x.example' }).toString(),
     ).toBe('1,jo@x.example\n');
     const asStandard = rowFormat(jobFor({ fields: { Meant: 'verify.did_you_mean' } }), manifestOf(['id']));
     expect(
       asStandard
-        .row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, didYouMean: 'jo@x.example' })
+        .row(csvRecord(['1']), { outcome: 'matched', error: null, answers: {}, failure: null, didYouMean: 'jo@x.example' })
         .toString(),
     ).toBe('1,jo@x.example\n');
   });
@@ -165,8 +163,7 @@ describe('rows of csv and tsv', () => {
     const row = format.row(csvRecord(['a@example.com']), {
       outcome: 'matched',
       error: null,
-      ...NO_ANSWERS,
-      enrich: { record, text: JSON.stringify(record) },
+      answers: { enrich: { record, text: JSON.stringify(record) } },
       failure: null,
     });
     expect(await parse(Buffer.concat([format.header as Buffer, row]), ',')).toEqual([
@@ -183,8 +180,7 @@ describe('rows of csv and tsv', () => {
           format.row(csvRecord(['x', own]), {
             outcome: 'matched',
             error: null,
-            ...NO_ANSWERS,
-            enrich: { record: { name }, text: '' },
+            answers: { enrich: { record: { name }, text: '' } },
             failure: null,
           }),
           ',',
@@ -205,7 +201,7 @@ describe('rows of csv and tsv', () => {
       ...manifestOf(['email', 'n', 'deep', 'gone']),
       format: 'jsonl',
     });
-    const failed = { outcome: 'invalid', error: 'bad_row', ...NO_ANSWERS, failure: null } as const;
+    const failed = { outcome: 'invalid', error: 'bad_row', answers: {}, failure: null } as const;
     const rows = Buffer.concat([
       format.row(jsonRecord('{"email":"a@example.com","n":7,"deep":{"a":[1]},"x":1}'), failed),
       format.row(jsonRecord('"{oops"', 'not JSON', '{oops'), failed),
@@ -228,7 +224,7 @@ describe('rows of jsonl', () => {
         const expected =
           `{"input":{"email":${JSON.stringify(a)},"__proto__":${JSON.stringify(b)}},"result":` +
           JSON.stringify({ outcome: r.outcome, ...(r.error === null ? {} : { error: r.error }) }) +
-          `${steps.map((step) => `,"${step}":${JSON.stringify(r[step]?.record ?? null)}`).join('')}}`;
+          `${steps.map((step) => `,"${step}":${JSON.stringify(r.answers[step]?.record ?? null)}`).join('')}}`;
         expect(JSON.parse(line)).toEqual(JSON.parse(expected));
         expect(Object.keys(JSON.parse(line) as object)).toEqual(['input', 'result', ...steps]);
       }),
@@ -238,7 +234,7 @@ describe('rows of jsonl', () => {
 
   it('take input columns for configured ones, from either format', () => {
     const fields = { Mail: 'input.Work Email', Nothing: 'input.missing' };
-    const nothing = { outcome: 'no_match', error: null, ...NO_ANSWERS, failure: null } as const;
+    const nothing = { outcome: 'no_match', error: null, answers: {}, failure: null } as const;
     const rows = rowFormat(jobFor({ fields }), manifestOf(['id', 'Work Email']));
     expect(rows.row(csvRecord(['1', 'a@b.example']), nothing).toString()).toBe('1,a@b.example,a@b.example,\n');
     const lines = rowFormat(jobFor({ format: 'jsonl', fields }), manifestOf([]));
@@ -253,7 +249,7 @@ describe('rows of jsonl', () => {
   it('keep a json record verbatim', () => {
     const format = rowFormat(jobFor({ format: 'jsonl', fields: { T: 'enrich.title' } }), manifestOf([]));
     const input = '{"big": 12345678901234567890, "twice": 1, "twice": 2, "s": "\\u00e9"}';
-    expect(format.row(jsonRecord(input), { outcome: 'no_match', error: null, ...NO_ANSWERS, failure: null }).toString()).toBe(
+    expect(format.row(jsonRecord(input), { outcome: 'no_match', error: null, answers: {}, failure: null }).toString()).toBe(
       `{"input":${input},"T":null}\n`,
     );
   });
@@ -276,7 +272,7 @@ describe('the cells of a result', () => {
   });
 
   it("come from a record's own properties, never from its prototype", () => {
-    const r = { outcome: 'matched', error: null, ...NO_ANSWERS, enrich: { record: { name: 'x' }, text: '' }, failure: null } as const;
+    const r = { outcome: 'matched', error: null, answers: { enrich: { record: { name: 'x' }, text: '' } }, failure: null } as const;
     for (const path of [
       'enrich.constructor',
       'enrich.__proto__',
@@ -307,13 +303,13 @@ describe('rows of a job that names its providers', () => {
     outcome: 'matched',
     error: null,
     failure: null,
-    enrich: { record: enriched, text: JSON.stringify(enriched) },
-    verify: {
-      record: { email: 'a@b.example', result: 'risky', confidence: null, reason: null, source: 'hunter' },
-      text: '{"source":"hunter"}',
+    answers: {
+      enrich: { record: enriched, text: JSON.stringify(enriched) },
+      verify: {
+        record: { email: 'a@b.example', result: 'risky', confidence: null, reason: null, source: 'hunter' },
+        text: '{"source":"hunter"}',
+      },
     },
-    company: null,
-    reveal: null,
   } as const;
   const manifest = { columns: ['email'], types: [] } as unknown as InputManifest;
   const record = { values: ['a@b.example'], json: null, bad: null, raw: null } as unknown as InputRecord;

@@ -1,8 +1,6 @@
 /** Results and texts as hostile as a service or an input can make them. */
 import * as fc from '../support/fast-check.ts';
-import type { CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from '../../src/client/types.ts';
 import type { CompiledJob } from '../../src/definition/compiled-job.ts';
-import type { StepAnswer } from '../../src/lookup/lookup-outcome.ts';
 import type { RecordResult } from '../../src/processor/result.ts';
 import type { InputManifest, InputRecord } from '../../src/formats/input-record.ts';
 
@@ -44,8 +42,8 @@ export const text: fc.Arbitrary<string> = fc.oneof(
   fc.constant(''),
 );
 
-function answered<T>(record: fc.Arbitrary<T>): fc.Arbitrary<StepAnswer<T> | null> {
-  return fc.option(record.map((value) => ({ record: value, text: JSON.stringify(value) })));
+function answered(record: fc.Arbitrary<Readonly<Record<string, unknown>>>): fc.Arbitrary<RecordResult['answers'][string]> {
+  return record.map((value) => ({ record: value, text: JSON.stringify(value) }));
 }
 
 const anyValue = fc.oneof(
@@ -83,10 +81,10 @@ const verdict = fc.record({
 export const result: fc.Arbitrary<RecordResult> = fc.record({
   outcome: fc.constantFrom('matched', 'no_match', 'invalid', 'suppressed', 'failed'),
   error: fc.option(text),
-  enrich: answered(person as unknown as fc.Arbitrary<PersonRecord>),
-  verify: answered(verdict as unknown as fc.Arbitrary<VerificationResult>),
-  company: answered(company as unknown as fc.Arbitrary<CompanyRecord>),
-  reveal: answered(person as unknown as fc.Arbitrary<ContactRecord>),
+  answers: fc.record(
+    { enrich: answered(person), verify: answered(verdict), company: answered(company), reveal: answered(person) },
+    { requiredKeys: [] },
+  ),
   failure: fc.constant(null),
 });
 
@@ -117,6 +115,7 @@ export function manifestOf(columns: readonly string[]): InputManifest {
 export function jobFor(output: Partial<CompiledJob['output']>, steps: CompiledJob['steps'] = ['enrich', 'verify']): CompiledJob {
   return {
     steps,
+    ownSteps: [],
     namesProviders: false,
     output: { uri: 'out', format: 'csv', compression: 'none', fields: null, escapeFormulas: false, ...output },
   } as unknown as CompiledJob;

@@ -1,6 +1,6 @@
 import * as fc from '../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
-import { invalid, NO_ANSWERS } from '../../src/processor/result.ts';
+import { invalid } from '../../src/processor/result.ts';
 import type { FinishedOpen } from '../../src/formats/input-record.ts';
 import { openLine } from '../../src/job/report/open-line.ts';
 import { EMPTY_TALLY, Tallying, type Tally } from '../../src/writer/tally.ts';
@@ -9,8 +9,7 @@ import { csvRecord, manifestOf, result } from './samples.ts';
 const verdict = (name: string): Parameters<Tallying['add']>[0] => ({
   outcome: 'matched',
   error: null,
-  ...NO_ANSWERS,
-  verify: { record: { email: '', result: name, confidence: null, reason: null }, text: '' },
+  answers: { verify: { record: { email: '', result: name, confidence: null, reason: null }, text: '' } },
   failure: null,
 });
 
@@ -32,7 +31,7 @@ describe('Tallying', () => {
           if (keep) tallying = new Tallying(JSON.parse(JSON.stringify(tallying.snapshot())) as typeof EMPTY_TALLY);
         }
         // The verdict of a row that failed after verify does not count.
-        const said = rows.flatMap(([row]) => (row.outcome === 'failed' || row.verify === null ? [] : [row.verify.record.result]));
+        const said = rows.flatMap(([row]) => (row.outcome === 'failed' ? [] : [row.answers['verify']?.record['result'] ?? []].flat()));
         const { total, outcomes, verification } = tallying.snapshot();
         expect(total).toBe(rows.length);
         for (const [outcome, count] of Object.entries(outcomes)) expect(count).toBe(rows.filter(([row]) => row.outcome === outcome).length);
@@ -74,7 +73,7 @@ describe('Tallying', () => {
     const failed = (code: string): Parameters<Tallying['add']>[0] => ({
       outcome: 'failed',
       error: code,
-      ...NO_ANSWERS,
+      answers: {},
       failure: { step: 'enrich', key: 'a', code, attempts: 5, requestId: null },
     });
     fc.assert(

@@ -9,17 +9,17 @@ import { ledgerOrigin } from '../lifecycle/service-origin.ts';
 import { matchRatesBy, type CreditForecast } from './plan-credits.ts';
 import { orderForecast, type OrderForecast } from './plan-order.ts';
 import { providerForecast, ratesFor, sumOf, type ProviderForecast } from './plan-providers.ts';
-import type { PlanCounts } from './plan-counts.ts';
+import type { PlanCounts, PlanRequests } from './plan-counts.ts';
 import { planTimes, type PlanTimes } from './plan-times.ts';
-import { eachStep, type Step } from '../../steps/registry.ts';
+import { eachStep, type Step, type ByStep } from '../../steps/registry.ts';
 
 export interface ProvidersForecast {
   /** By the job's names, in its order. */
   readonly providers: Readonly<Record<string, ProviderForecast>>;
   /** By step. A step has none where it asks one provider, or has no lookup to pay for. */
-  readonly orders: Readonly<Partial<Record<Step, OrderForecast>>>;
+  readonly orders: ByStep<OrderForecast>;
   /** At most, over all providers. */
-  readonly requests: Readonly<Record<Step | 'total', number>>;
+  readonly requests: PlanRequests;
   /** At least, over all providers. */
   readonly polls: number;
   readonly credits: CreditForecast;
@@ -47,7 +47,7 @@ export async function forecastProviders(
     providerForecast(provider, job, counts, rates, (requests) => timesOf(provider, job, checkpoint, requests)),
   ]);
   const all = forecasts.map(([, one]) => one);
-  const orders: Partial<Record<Step, OrderForecast>> = {};
+  const orders: Record<string, OrderForecast> = {};
   for (const step of job.steps) {
     const asked = (job.waterfalls[step]?.from ?? []).flatMap((name) => job.providers.filter((one) => one.name === name));
     const order = orderForecast(step, asked, counts[step] ?? { records: [] }, rates);
@@ -55,7 +55,8 @@ export async function forecastProviders(
   }
   const credits = sumOf(all.map((one) => one.credits));
   const requestsOf = (step: Step): number => all.reduce((sum, { steps }) => sum + (steps[step]?.requests.atMost ?? 0), 0);
-  const requests = eachStep(({ name }) => requestsOf(name));
+  const own = Object.fromEntries(job.ownSteps.map(({ name }) => [name, requestsOf(name)]));
+  const requests = { ...eachStep(({ name }) => requestsOf(name)), ...own };
   return {
     providers: Object.fromEntries(forecasts),
     orders,
@@ -73,12 +74,7 @@ export async function forecastProviders(
 }
 
 /** Operations with the same quota are counted together; those with another one run beside them. */
-function timesOf(
-  provider: JobProvider,
-  job: CompiledJob,
-  checkpoint: Pick<Checkpoint, 'shard'>,
-  requests: Readonly<Partial<Record<Step, number>>>,
-): PlanTimes {
+function timesOf(provider: JobProvider, job: CompiledJob, checkpoint: Pick<Checkpoint, 'shard'>, requests: ByStep<number>): PlanTimes {
   return longest(
     providerChannels(provider, job).map(({ quota, steps }) => {
       const pace = paceOf(provider, quota);

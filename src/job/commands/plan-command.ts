@@ -21,7 +21,7 @@ import { PlanCounting } from './plan-counting.ts';
 import { laterEnd, neededOfProviders, neededOfService } from './plan-limits.ts';
 import { earlyEnd, type EarlyEnd } from './plan-stops.ts';
 import { providerPlanLines } from './plan-provider-text.ts';
-import { paidLookups, requestsOf } from './plan-counts.ts';
+import { paidLookups, requestsOf, type PlanRequests } from './plan-counts.ts';
 import { planTimes, formatPlanTimes, type PlanTimes } from './plan-times.ts';
 import { scratchFolder } from '../lifecycle/scratch.ts';
 import { SAMPLE_DATA } from '../progress/notices.ts';
@@ -33,7 +33,6 @@ import { decideStart, freshStart } from '../lifecycle/start.ts';
 import { type Start } from '../lifecycle/start-decision.ts';
 import type { CompiledJob, Shard } from '../../definition/compiled-job.ts';
 import { count, duration, printable } from '../../util/display.ts';
-import type { Step } from '../../steps/registry.ts';
 
 /**
  * A forecast of a run. It is exact for lookups that the ledger knows. For the others `requests.verify` assumes that enrich answers each
@@ -62,7 +61,7 @@ interface RunForecast {
   /** `promised`: lookups whose answer a provider has promised, so that they are only polled. Left out without any. */
   readonly lookups: { readonly unique: number; readonly fromLedger: number; readonly promised?: number };
   /** Without polls. */
-  readonly requests: Readonly<Record<Step | 'total', number>>;
+  readonly requests: PlanRequests;
   /** Requests for answers that come later, at least. Left out where all answers come at once. */
   readonly polls?: number;
   readonly credits: CreditForecast;
@@ -167,8 +166,8 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
     const needed =
       forecast === null
         ? neededOfService(job, start.checkpoint, {
-            // Verdicts on addresses that enrich has yet to find are an estimate.
-            calls: { atMost: requests.total, expected: paid.verifyFound === 0 ? requests.total : null },
+            // Lookups by keys that another step has yet to find are an estimate.
+            calls: { atMost: requests.total, expected: paid.found.length === 0 ? requests.total : null },
             credits,
           })
         : neededOfProviders(job, start.checkpoint, forecast.providers);
@@ -237,7 +236,7 @@ function firstAsked({ waterfalls, steps }: CompiledJob, { requests, providers }:
   return steps.flatMap((step) => {
     const first = waterfalls[step]?.from.slice(0, 1) ?? [];
     const polls = first.reduce((sum, name) => sum + (providers[name]?.steps[step]?.polls ?? 0), 0);
-    return requests[step] + polls > 0 ? first : [];
+    return (requests[step] ?? 0) + polls > 0 ? first : [];
   });
 }
 
@@ -291,7 +290,7 @@ function describe(
     ...(lookups.promised === undefined
       ? []
       : [['already promised', `${count(lookups.promised)}: they are asked about, and not paid for again`] satisfies [string, string]]),
-    ['requests needed', `${atMost}${count(requests.total)} (${steps.map((step) => `${step} ${count(requests[step])}`).join(', ')})`],
+    ['requests needed', `${atMost}${count(requests.total)} (${steps.map((step) => `${step} ${count(requests[step] ?? 0)}`).join(', ')})`],
     ...(plan.polls === undefined
       ? []
       : [['polls', `at least ${count(plan.polls)}: one for each answer that comes later`] satisfies [string, string]]),

@@ -4,20 +4,21 @@
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
+import type { Waterfall } from '../../definition/waterfall.ts';
 import type { InputRecord } from '../../formats/input-record.ts';
 import { hasTicket, type LedgerAnswer } from '../../ledger/answer.ts';
 import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
-import type { KeysOf, RecordKeys } from '../../processor/lookup-keys.ts';
+import type { KeysOf, LookupBy, RecordKeys } from '../../processor/lookup-keys.ts';
 import { fill, hasAll, ofOne, type SourcedRecord } from '../../processor/merge-records.ts';
 import { stepsRead, type StepConditions } from '../../processor/step-conditions.ts';
-import { lookupsFor, scopeOf, type RecordSoFar } from '../../processor/walk.ts';
+import { lookupsFor, scopeOf, stepsNeeded, textFound, type RecordSoFar } from '../../processor/walk.ts';
 import { specOf, type Step } from '../../steps/registry.ts';
 import { present } from '../../util/assert.ts';
 import { providerScopes } from '../lifecycle/provider-scopes.ts';
 import { isJudged } from '../../providers/client/is-judged.ts';
 import { ASKED_AGAIN, readKeptRecord } from './kept-record.ts';
 import type { Seen } from './key-set.ts';
-import { bits, countOpen, countRecord, type Asked, type Places, type PlanCounts } from './plan-counts.ts';
+import { bits, countOpen, countRecord, type Asked, type FoundBy, type Places, type PlanCounts } from './plan-counts.ts';
 
 /** A lookup in the ledger. */
 interface Known {
@@ -32,7 +33,7 @@ interface KeptAnswer {
   readonly record: Readonly<Record<string, unknown>> | null;
 }
 
-const NO_ANSWER: KeptAnswer = { answer: null, record: null };
+type AnyRecord = Readonly<Record<string, unknown>>;
 
 /** A record after a step, as far as the ledger knows. */
 interface Walked {
@@ -67,12 +68,11 @@ export class PlanCounting {
   readonly #seen: Seen;
   readonly #ledger: ReadOnlyLedger | null;
   readonly #steps = new Map<Step, Asked>();
-  /** The step that may look up what another one finds, and that other one; null without both. */
-  readonly #following: { readonly step: Step; readonly of: Step } | null;
-
+  /** The earlier steps that each step needs for its keys. */
+  readonly #needs: ReadonlyMap<Step, readonly Step[]>;
+  /** Steps whose records later steps or conditions read. */
+  readonly #read: ReadonlySet<string>;
   readonly #conditions: StepConditions;
-  /** Steps whose results conditions read. */
-  readonly #stepsRead: ReadonlySet<string>;
 
   constructor(
     job: CompiledJob,
@@ -84,15 +84,11 @@ export class PlanCounting {
   ) {
     this.#job = job;
     this.#conditions = conditions;
-    this.#stepsRead = stepsRead(job.conditions);
     this.#keysOf = keysOf;
     this.#seen = seen;
     this.#ledger = ledger;
-    const [following = null] = job.steps.flatMap((step) => {
-      const of = job.steps.find((one) => one === specOf(step).follows?.step);
-      return of === undefined ? [] : [{ step, of }];
-    });
-    this.#following = following;
+    this.#needs = new Map(job.steps.map((step) => [step, stepsNeeded(step, job)]));
+    this.#read = new Set([...stepsRead(job.conditions), ...[...this.#needs.values()].flat()]);
     const scopes = new Map(
       job.providers.map((provider) => [
         provider.name,
@@ -111,7 +107,7 @@ export class PlanCounting {
         step,
         rule,
         providers,
-        scopes: rule.from.flatMap((name) => scopes.get(name) ?? []),
+        scopes: rule.from.map((name) => scopes.get(name) ?? {}),
         known: providers.map(() => 0),
         settling: providers.map(() => 0),
         promised: providers.map(() => 0),
@@ -129,18 +125,14 @@ export class PlanCounting {
       const keys = this.#keysIn(record);
       return typeof keys === 'string' ? [] : [keys];
     });
-    const known = (lookups: readonly (LedgerLookup | null)[] | null): readonly LedgerLookup[] =>
-      (lookups ?? []).filter((one) => one !== null);
-    await ask(all.flatMap((keys) => this.#job.steps.flatMap((step) => known(this.#lookups(step, { keys, person: null })))));
-    const following = this.#following;
-    if (following === null) return;
-    const found: LedgerLookup[] = [];
-    for (const keys of all) {
-      if (keys.lookups[following.step] !== undefined) continue;
-      for (const person of await this.#knownPeople(following.of, keys))
-        found.push(...known(this.#lookups(following.step, { keys, person })));
+    // The steps that need no other one, in one request; then each that does, by what the ledger has of the others.
+    const depends = (step: Step): boolean => (this.#needs.get(step) ?? []).length > 0;
+    await ask(all.flatMap((keys) => this.#job.steps.flatMap((step) => known(this.#lookups(step, { keys, recordOf: () => null })))));
+    for (const step of this.#job.steps.filter(depends)) {
+      const found: LedgerLookup[] = [];
+      for (const keys of all) found.push(...(await this.#knownLookups(step, keys)));
+      await ask(found);
     }
-    await ask(found);
   }
 
   async add(record: InputRecord): Promise<void> {
@@ -164,25 +156,38 @@ export class PlanCounting {
 
   /** Takes a record through the steps. */
   async #follow(keys: RecordKeys, record: InputRecord): Promise<void> {
-    const results = new Map<string, Readonly<Record<string, unknown>> | null | undefined>();
-    const following = this.#following;
-    const hasOwnKey = following !== null && keys.lookups[following.step] !== undefined;
-    const needsPerson = following !== null && (!hasOwnKey || this.#job.options[following.step].when === 'unverified');
-    let before = NOTHING;
+    const before = new Map<Step, Walked>();
+    const recordOf = (name: Step): AnyRecord | null => knownRecord(before.get(name) ?? NOTHING);
+    const resultOf = (name: Step): AnyRecord | null | undefined => ((before.get(name)?.unknown ?? 0) === 0 ? recordOf(name) : undefined);
     for (const step of this.#job.steps) {
       // An unknown condition counts as true.
-      if (this.#conditions[step]?.({ record, recordOf: (name) => (results.has(name) ? results.get(name) : null) }) === false) continue;
-      const lookups = this.#lookups(step, { keys, person: knownPerson(before) });
-      if (lookups === null) {
-        // A lookup without an answer counts as if it may find an address, which no other record has.
-        if (step === following?.step && before.unknown !== 0 && before.isNew && !hasOwnKey) this.#countFound(step, before.unknown);
+      if (this.#conditions[step]?.({ record, recordOf: resultOf }) === false) continue;
+      const found = this.#mayBeFound(step, keys, before, recordOf);
+      if (found !== null) {
+        // A lookup without an answer counts as if it may find a key, which no other record has.
+        if (before.get(found.step)?.isNew === true) this.#countFound(step, found);
+        before.set(step, { ...NOTHING, unknown: bits(this.#steps.get(step)?.providers.length ?? 0) - 1, isNew: true });
         continue;
       }
-      const walked = await this.#walk(step, lookups, (step === following?.of && needsPerson) || this.#stepsRead.has(step));
-      results.set(step, walked.unknown === 0 ? (walked.found?.record ?? null) : undefined);
+      const lookups = this.#lookups(step, { keys, recordOf });
+      if (lookups === null) continue;
+      const walked = await this.#walk(step, lookups, this.#read.has(step));
       if (walked.ends) return;
-      if (step === following?.of) before = walked;
+      before.set(step, walked);
     }
+  }
+
+  /** The earlier step whose unknown answers may find the key of this step; null where its keys are known, or none can be found. */
+  #mayBeFound(step: Step, keys: RecordKeys, before: ReadonlyMap<Step, Walked>, recordOf: RecordSoFar['recordOf']): FoundBy | null {
+    const isUnknown = (name: Step): boolean => (before.get(name)?.unknown ?? 0) !== 0;
+    const { follows } = specOf(step);
+    const source =
+      follows === undefined
+        ? firstUnknown(this.#job.waterfalls[step]?.keys ?? [], keys.by?.[step], recordOf, isUnknown)
+        : keys.lookups[step] === undefined && isUnknown(follows.step) && typeof recordOf(follows.step)?.[follows.field] !== 'string'
+          ? follows.step
+          : null;
+    return source === null ? null : { step: source, places: before.get(source)?.unknown ?? 0 };
   }
 
   /** By step. */
@@ -203,7 +208,7 @@ export class PlanCounting {
     );
   }
 
-  #countFound(step: Step, found: Places): void {
+  #countFound(step: Step, found: FoundBy): void {
     const asked = this.#steps.get(step);
     if (asked === undefined) return;
     for (let place = 0; place < asked.providers.length; place++) {
@@ -227,7 +232,7 @@ export class PlanCounting {
     for (const [place, lookup] of lookups.entries()) {
       if (lookup === null) continue;
       const { isPromised, ...known } = this.#look(lookup);
-      const { answer, record } = await this.#read(asked, place, known.answer, needsRecord);
+      const { answer, record } = await this.#readKept(asked, place, known.answer, needsRecord);
       const settles = answer?.kind === 'suppressed' || (record !== null && this.#settles(asked, record));
       if (answer === null) unknown |= bits(place);
       if (settles) settled |= bits(place);
@@ -253,7 +258,7 @@ export class PlanCounting {
   }
 
   /** An answer of the ledger as a run would take it, with the record of a match. The record is read only where it matters. */
-  async #read({ step, rule, providers }: Asked, place: number, answer: LedgerAnswer | null, needsRecord: boolean): Promise<KeptAnswer> {
+  async #readKept({ step, rule, providers }: Asked, place: number, answer: LedgerAnswer | null, needsRecord: boolean): Promise<KeptAnswer> {
     const text = answer?.kind === 'hit' || answer?.kind === 'unsettled' || answer?.kind === 'miss' ? answer.text : undefined;
     if (text === undefined) return { answer, record: null };
     const provider = providers[place];
@@ -292,16 +297,26 @@ export class PlanCounting {
     return known?.kind === 'asking' ? { answer: null, isPromised: hasTicket(known.text) } : { answer: known, isPromised: false };
   }
 
-  /** The records that the ledger has of a person, by any provider. */
-  async #knownPeople(step: Step, keys: RecordKeys): Promise<Readonly<Record<string, unknown>>[]> {
+  /** The lookups of a step by its own keys and by all that the ledger's answers to earlier steps find. */
+  async #knownLookups(step: Step, keys: RecordKeys): Promise<LedgerLookup[]> {
+    const found = known(this.#lookups(step, { keys, recordOf: () => null }));
+    for (const needed of this.#needs.get(step) ?? [])
+      for (const record of await this.#knownRecords(needed, keys))
+        found.push(...known(this.#lookups(step, { keys, recordOf: (name) => (name === needed ? record : null) })));
+    return found;
+  }
+
+  /** The records that the ledger has of a step, by any provider. */
+  async #knownRecords(step: Step, keys: RecordKeys): Promise<AnyRecord[]> {
     const asked = this.#steps.get(step);
     if (asked === undefined) return [];
-    const people: Readonly<Record<string, unknown>>[] = [];
-    for (const [place, lookup] of (this.#lookups(step, { keys, person: null }) ?? []).entries()) {
-      const { record: person } = lookup === null ? NO_ANSWER : await this.#read(asked, place, this.#look(lookup).answer, true);
-      if (person !== null) people.push(person);
+    const records: AnyRecord[] = [];
+    for (const { scope, key } of await this.#knownLookups(step, keys)) {
+      const place = asked.scopes.findIndex((own) => Object.values(own[step] ?? {}).includes(scope));
+      const { record } = await this.#readKept(asked, Math.max(0, place), this.#look({ scope, key }).answer, true);
+      if (record !== null) records.push(record);
     }
-    return people;
+    return records;
   }
 
   /** The lookup of a step at each of its providers; null when the record skips the step. */
@@ -316,10 +331,34 @@ export class PlanCounting {
   }
 }
 
-/** The person as far as known: a provider without a known answer may still say that the address is not verified. */
-function knownPerson({ found, unknown }: Walked): RecordSoFar['person'] {
-  const person = found?.record ?? null;
-  return person === null || unknown === 0 ? person : { ...person, verified: false };
+/** A record as far as known: a provider without a known answer may still say that the address is not verified. */
+function knownRecord({ found, unknown }: Walked): AnyRecord | null {
+  const record = found?.record ?? null;
+  return record === null || unknown === 0 ? record : { ...record, verified: false };
+}
+
+/** The step that has yet to find the first key in order; null where a key is known before. */
+function firstUnknown(
+  keys: Waterfall['keys'],
+  lookupBy: LookupBy | undefined,
+  recordOf: RecordSoFar['recordOf'],
+  isUnknown: (step: Step) => boolean,
+): Step | null {
+  if (lookupBy === undefined) return null;
+  for (const source of keys.flat()) {
+    if (typeof source === 'string') {
+      if (lookupBy(source) !== null) return null;
+      continue;
+    }
+    const text = textFound(source, recordOf);
+    if (text !== null && lookupBy(source.kind, text) !== null) return null;
+    if (text === null && isUnknown(source.step)) return source.step;
+  }
+  return null;
+}
+
+function known(lookups: readonly (LedgerLookup | null)[] | null): LedgerLookup[] {
+  return (lookups ?? []).filter((one) => one !== null);
 }
 
 /** As `LookupWaterfall` takes a match. */

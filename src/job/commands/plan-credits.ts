@@ -8,13 +8,13 @@ import { count } from '../../util/display.ts';
 import { InputError } from '../../util/errors.ts';
 import { percent } from '../../writer/rates.ts';
 import type { PaidLookups } from './plan-counts.ts';
-import { eachStep, SPECS, type Step } from '../../steps/registry.ts';
+import { eachStep, SPECS, specOf, STEPS, type ByStep, type StandardStep } from '../../steps/registry.ts';
 
 /** Steps whose lookups cost a credit when they find something. A verdict always costs one. */
 const LOOKUPS = SPECS.filter(({ verdicts }) => verdicts === null).map(({ name }) => name);
 
 /** By step, 0 to 1. A step without an answer so far has none. */
-export type MatchRates = Readonly<Partial<Record<Step, number>>>;
+export type MatchRates = ByStep<number>;
 
 export interface CreditForecast {
   /** The credits of a run whose lookups all match. */
@@ -30,16 +30,19 @@ export interface CreditForecast {
 
 /** Pure. @param stated the match rate that the user states (0 to 1); null: by the ledger */
 export function forecastCredits(
-  { asked, verifyFound }: PaidLookups,
+  { asked, found }: PaidLookups,
   known: MatchRates,
   stated: number | null,
   creditPrice: CreditPrice | null,
 ): CreditForecast {
   const rates: MatchRates = stated === null ? known : eachStep(() => stated);
   const needed = LOOKUPS.filter((step) => asked[step] > 0);
-  const isKnown = needed.every((step) => rates[step] !== undefined) && (verifyFound === 0 || rates.enrich !== undefined);
-  const sum = LOOKUPS.reduce((credits, step) => credits + asked[step] * (rates[step] ?? 0), 0);
-  const expected = isKnown ? Math.round(sum + asked.verify - verifyFound + verifyFound * (rates.enrich ?? 0)) : null;
+  const isKnown = needed.every((step) => rates[step] !== undefined) && found.every(({ by }) => rates[by] !== undefined);
+  // A verdict is always paid for.
+  const rateOf = (step: StandardStep): number => (specOf(step).verdicts === null ? (rates[step] ?? 0) : 1);
+  const sum = STEPS.reduce((credits, step) => credits + asked[step] * rateOf(step), 0);
+  const neverMade = found.reduce((credits, { step, by, lookups }) => credits + lookups * rateOf(step) * (1 - (rates[by] ?? 0)), 0);
+  const expected = isKnown ? Math.round(sum - neverMade) : null;
   return {
     atMost: Object.values(asked).reduce((credits, lookups) => credits + lookups, 0),
     expected,
@@ -64,7 +67,11 @@ export async function matchRatesBy(job: CompiledJob, origins: readonly string[])
   try {
     const { scopes } = await contents.stats({ maxAgeDays: job.ledger.maxAgeDays, now: Date.now() });
     const ratesOf = (own: readonly ScopeStats[]): MatchRates =>
-      Object.fromEntries(LOOKUPS.flatMap((step) => rateOf(own.filter((scope) => scope.step === step)).map((rate) => [step, rate])));
+      Object.fromEntries(
+        [...Map.groupBy(own, ({ step }) => step)]
+          .filter(([step]) => specOf(step).verdicts === null)
+          .flatMap(([step, some]) => rateOf(some).map((rate) => [step, rate])),
+      );
     return new Map(origins.map((origin) => [origin, ratesOf(scopes.filter((scope) => scope.origin === origin))]));
   } catch (error) {
     if (error instanceof InputError) return new Map();

@@ -5,7 +5,7 @@ import { usesBatches } from '../../definition/job-provider.ts';
 import { requestsFor } from '../../lookup/request-size.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import type { OpenLookups, PlaceCounts, Places, PlanCounts } from './plan-counts.ts';
-import type { Step } from '../../steps/registry.ts';
+import type { Step, ByStep } from '../../steps/registry.ts';
 
 /** `atMost`: when no earlier provider settles a record. `expected`: by the match rates, null where one is missing. */
 export interface Range {
@@ -31,7 +31,7 @@ export interface PlaceForecast {
 }
 
 export interface ProviderForecast {
-  readonly steps: Readonly<Partial<Record<Step, PlaceForecast>>>;
+  readonly steps: ByStep<PlaceForecast>;
   readonly requests: Range;
   readonly polls?: number;
   readonly credits: Range;
@@ -44,7 +44,7 @@ export interface ProviderForecast {
 
 /** The match rates of a step, by place; null where nothing is known. */
 export type PlaceRates = readonly (number | null)[];
-export type StepRates = Readonly<Partial<Record<Step, PlaceRates>>>;
+export type StepRates = ByStep<PlaceRates>;
 
 /**
  * The match rate of each provider of each step.
@@ -53,7 +53,7 @@ export type StepRates = Readonly<Partial<Record<Step, PlaceRates>>>;
 export function ratesFor(
   { waterfalls }: Pick<CompiledJob, 'waterfalls'>,
   counts: PlanCounts,
-  ofLedger: ReadonlyMap<string, Readonly<Partial<Record<Step, number>>>>,
+  ofLedger: ReadonlyMap<string, ByStep<number>>,
   stated: number | null,
 ): StepRates {
   return Object.fromEntries(
@@ -75,7 +75,7 @@ function settlingRate(counts: PlaceCounts | undefined): number | null {
 export function probabilityOf({ after, found }: Pick<OpenLookups, 'after' | 'found'>, step: Step, rates: StepRates): number | null {
   const reached = noneOf(after, rates[step] ?? []);
   if (found === null) return reached;
-  const notFound = noneOf(found, rates.enrich ?? []);
+  const notFound = noneOf(found.places, rates[found.step] ?? []);
   return reached === null || notFound === null ? null : reached * (1 - notFound);
 }
 
@@ -150,9 +150,9 @@ export function providerForecast(
   { waterfalls }: Pick<CompiledJob, 'waterfalls'>,
   counts: PlanCounts,
   rates: StepRates,
-  timesOf: (requests: Readonly<Partial<Record<Step, number>>>) => Pick<ProviderForecast, 'seconds' | 'secondsWithBurst'>,
+  timesOf: (requests: ByStep<number>) => Pick<ProviderForecast, 'seconds' | 'secondsWithBurst'>,
 ): ProviderForecast {
-  const steps: Partial<Record<Step, PlaceForecast>> = {};
+  const steps: Record<string, PlaceForecast> = {};
   for (const [name, { from }] of Object.entries(waterfalls)) {
     const step = name as Step;
     const place = from.indexOf(provider.name);

@@ -14,7 +14,8 @@ import { ownFiles, type JobPaths } from './paths.ts';
 import { personColumnsOf } from '../../definition/step-options.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { KEYS, kindsNamed } from '../../steps/keys.ts';
-import { specOf, type Step } from '../../steps/registry.ts';
+import { stepsNeeded } from '../../processor/walk.ts';
+import { kindsOf, specOf, type Step } from '../../steps/registry.ts';
 
 /**
  * The job's input as it is now. Standard input lies in a file of its own until `adoptSpool`; the manifest already says where it will be.
@@ -38,8 +39,9 @@ type Column = KeyColumn | PersonColumn;
 
 /** The sets of columns with which a step can look a record up. A set is a list of columns of which one each is needed. */
 function columnSets(step: Step, { options }: CompiledJob): readonly (readonly (readonly Column[])[])[] {
-  const { keys, takesDomainOfAddress } = specOf(step);
-  const kinds = [...kindsNamed(options[step].by, keys), ...(takesDomainOfAddress ? (['email'] as const) : [])];
+  const spec = specOf(step);
+  const { takesDomainOfAddress } = spec;
+  const kinds = [...kindsNamed(options[step]?.by ?? [], kindsOf(spec)), ...(takesDomainOfAddress ? (['email'] as const) : [])];
   // A first name alone names nobody.
   return kinds.map((kind) => KEYS[kind].parts.map((columns) => columns.filter((column) => column !== 'first_name')));
 }
@@ -52,9 +54,8 @@ function checkColumns(job: CompiledJob, manifest: InputManifest): void {
   const found = (key: Column): boolean => (keyName[key] ?? null) !== null || files.some(({ keys }) => (keys[key] ?? null) !== null);
   for (const step of format === 'jsonl' || ![...KEY_COLUMNS, ...PERSON_COLUMNS].some(found) ? [] : steps) {
     const sets = columnSets(step, job);
-    const { follows } = specOf(step);
     // An earlier step may find the key.
-    if (sets.some((set) => set.every((any) => any.some(found))) || steps.some((one) => one === follows?.step)) continue;
+    if (sets.some((set) => set.every((any) => any.some(found))) || stepsNeeded(step, job).length > 0) continue;
     const wanted = sets.map((set) => set.map(([one]) => one).join(' with '));
     throw new InputError(
       'input_no_columns',

@@ -89,7 +89,7 @@ function cellsAt(job: CompiledJob, manifest: InputManifest): (rows: readonly Buf
 }
 
 /** The place of the verdict among the columns that the job adds. */
-function columnOf(job: Pick<CompiledJob, 'steps' | 'namesProviders' | 'output'>): number {
+function columnOf(job: Pick<CompiledJob, 'steps' | 'ownSteps' | 'namesProviders' | 'output'>): number {
   const { fields } = job.output;
   return fields === null ? resultColumnNames(job).indexOf('verify.result') : Object.values(fields).indexOf('verify.result');
 }

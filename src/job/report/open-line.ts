@@ -11,10 +11,11 @@ import { originOf } from './error-line.ts';
  */
 export function openLine(manifest: InputManifest, record: InputRecord, result: RecordResult): string | null {
   if (!isOpen(result)) return null;
+  const verify = result.answers['verify'];
   const content: Omit<FinishedOpen, 'line'> = {
     outcome: result.outcome,
     kind: result.isCompany === true ? 'company' : 'person',
-    verdict: result.verify === null ? null : String(result.verify.record['result']),
+    verdict: verify === undefined ? null : String(verify.record['result']),
     steps: stepsOf(result),
   };
   return JSON.stringify({ ...originOf(manifest, record), ...content });

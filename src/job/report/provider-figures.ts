@@ -7,7 +7,7 @@ import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts'
 import { costOf, type CreditPrice, type Money } from '../../definition/credit-price.ts';
 import { NO_COUNTS, type ProviderCounts, type ProviderTally } from '../../writer/provider-tally.ts';
 import { LatencyHistogram } from '../run/latency-histogram.ts';
-import type { Step } from '../../steps/registry.ts';
+import type { Step, ByStep } from '../../steps/registry.ts';
 
 /** The share of a provider in the rows of the output, at one step. */
 export interface ProviderStep extends ProviderCounts {
@@ -43,7 +43,7 @@ export interface ReportedProvider {
   /** Why the latest run went on without the provider; null when it did not. */
   readonly skipped: string | null;
   /** The steps that ask it. */
-  readonly steps: Readonly<Partial<Record<Step, ProviderStep>>>;
+  readonly steps: ByStep<ProviderStep>;
 }
 
 /** By the job's names. */

@@ -14,7 +14,7 @@ import { LatencyHistogram } from './latency-histogram.ts';
 import { Meter } from './meter.ts';
 import { PromisedLookups } from './promised-lookups.ts';
 import { addWaits, NO_WAITS, type WaitTotals } from '../../checkpoint/wait-log.ts';
-import type { Step } from '../../steps/registry.ts';
+import type { Step, ByStep } from '../../steps/registry.ts';
 
 /** Counts calls and their results, over all resumes of a run. No other part counts calls. */
 export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answered' | 'retrying' | 'wentDown' | 'cameBack'> {
@@ -24,7 +24,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
   /** Credits that answers have named. */
   credits: number;
   /** The same by step. */
-  readonly creditsBy: Partial<Record<Step, number>>;
+  readonly creditsBy: Record<string, number>;
   /** Credits that calls without an answer may have cost, such as those that broke off, and matches whose answer names none. */
   #creditsPerhaps = 0;
   /** The part of answers that did not arrive or cannot be read, over all resumes. */
@@ -53,7 +53,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
   #waitedMs: number;
   #waitsFrom = 0;
   #waitsUntil = 0;
-  readonly #creditsEach: Readonly<Partial<Record<Step, number>>>;
+  readonly #creditsEach: ByStep<number>;
   readonly #activeBefore: number;
   readonly #startedAt: number;
   readonly #now: () => number;
@@ -65,12 +65,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
    * @param now monotonic milliseconds. @param series null when no report shows calls over time
    * @param creditsEach the most credits that a key costs by what is known before any answer; absent: one
    */
-  constructor(
-    from: RunTotals | null,
-    now: () => number,
-    series: CallSeries | null = null,
-    creditsEach: Readonly<Partial<Record<Step, number>>> = {},
-  ) {
+  constructor(from: RunTotals | null, now: () => number, series: CallSeries | null = null, creditsEach: ByStep<number> = {}) {
     this.#creditsEach = creditsEach;
     this.calls = { ...from?.calls };
     this.retries = from?.retries ?? 0;

@@ -7,7 +7,6 @@ import { ownWindows, shareOfPlan } from '../shards/shard-job.ts';
 import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
 import type { RunDestination } from './destination.ts';
-import type { Step } from '../../steps/registry.ts';
 
 interface RunToCount {
   readonly job: CompiledJob;
@@ -48,7 +47,7 @@ export function openCounters(
 }
 
 /** The most credits that a lookup costs at any of the job's providers. */
-function dearest({ providers, steps }: CompiledJob): Partial<Record<Step, number>> {
+function dearest({ providers, steps }: CompiledJob): Record<string, number> {
   return Object.fromEntries(
     steps.map((step) => [step, Math.max(1, ...providers.map(({ definition }) => definition.operations[step]?.creditsAtMost ?? 1))]),
   );

@@ -139,7 +139,7 @@ function addTotals(shards: readonly RunTotals[], before: RunTotals | undefined, 
 
 /** Left out where no total has them. */
 function addCreditsBy(all: readonly RunTotals[]): Pick<RunTotals, 'creditsBy'> {
-  const some = all.flatMap(({ creditsBy }) => creditsBy ?? []);
+  const some = all.flatMap(({ creditsBy }) => (creditsBy === undefined ? [] : [creditsBy]));
   return some.length === 0 ? {} : { creditsBy: addCounts(some) };
 }
 

@@ -43,7 +43,7 @@ export class DeclaredClient implements ProviderClient {
     this.#records = records;
     this.#verify = verify;
     this.#transports = transports;
-    if (Object.values(this.#records).some((operation) => operation !== null && operation.operation.batch !== null))
+    if (Object.values(this.#records).some(({ operation }) => operation.batch !== null))
       this.batches = {
         size: (step) => this.#records[step]?.size ?? 1,
         isOnly: (step) => this.#records[step]?.hasSingle === false,
@@ -76,6 +76,11 @@ export class DeclaredClient implements ProviderClient {
   /** One attempt at the company of a domain. */
   callCompany(domain: string, options?: LookupOptions): Promise<CallResult<CompanyAnswer> | PendingAnswer> {
     return this.#callOne('company', { domain }, options) as Promise<CallResult<CompanyAnswer> | PendingAnswer>;
+  }
+
+  /** One attempt at a lookup of a custom step. `body` is a text of `revealBody`. */
+  callOwn(step: string, body: string, options?: LookupOptions): Promise<CallResult<RecordAnswer<unknown>> | PendingAnswer> {
+    return this.#callOne(step, lookupInput(body), options);
   }
 
   /** One attempt at verdicts. `body` is a text of `verifyBody`, with one address where the definition has no batches. */

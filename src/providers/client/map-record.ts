@@ -1,5 +1,6 @@
 /** The record of an answer, in our terms: mapped by the definition, and checked against the types of its fields. */
 import { COMPANY_FIELDS, type FieldTable, type FieldType } from '../../client/answer-fields.ts';
+import type { OwnColumns } from '../../steps/own-step.ts';
 import { specOf } from '../../steps/registry.ts';
 import { hasValue } from '../../util/has-value.ts';
 import { isObject } from '../../util/is-object.ts';
@@ -11,6 +12,7 @@ import { evaluate, inWords, NotTaken, Refusal } from './refusal.ts';
 const IN_WORDS: Readonly<Record<FieldType, string>> = {
   text: 'text',
   number: 'a number',
+  decimal: 'a number',
   percent: 'a number from 0 to 100',
   boolean: 'true or false',
   texts: 'a list of text',
@@ -25,11 +27,11 @@ export type MappedRecord = Readonly<Record<string, unknown>>;
  * @param input as of the rules: `{status, headers, body}`
  * @throws Refusal `bad_shape` naming the field, what was expected and what came; `bad_mapping`
  */
-export async function mapRecord({ name, record, absent }: ProviderOperation, input: unknown): Promise<MappedRecord | null> {
+export async function mapRecord({ name, record, absent, own }: ProviderOperation, input: unknown): Promise<MappedRecord | null> {
   const mapped = await evaluate(record, input);
   if (mapped === undefined || mapped === null) return null;
   if (!isObject(mapped)) throw new Refusal('bad_shape', `${record.key}: expected an object, got ${inWords(mapped)}`);
-  const checked = checkFields(record.key, fieldsOf(name, mapped), specOf(name).fields, absent);
+  const checked = checkFields(record.key, fieldsOf(name, mapped), own === undefined ? specOf(name).fields : typesOf(own), absent);
   return hasValue(checked) ? checked : null;
 }
 
@@ -44,6 +46,14 @@ export async function undecidedRecord(operation: ProviderOperation, input: Answe
   if (record === null && (answers.match !== null || answers.miss !== null))
     throw new NotTaken(`operations.${name}.answers: this ${input.status} is neither a match nor a miss`);
   return record;
+}
+
+const tables = new WeakMap<OwnColumns, FieldTable>();
+
+function typesOf(own: OwnColumns): FieldTable {
+  let table = tables.get(own);
+  if (table === undefined) tables.set(own, (table = new Map(Object.entries(own.columns))));
+  return table;
 }
 
 /** A company may be mapped as a person's is, under `company`. */
@@ -84,6 +94,7 @@ function checkValue(field: string, value: unknown, expected: FieldType, absent: 
       if (typeof value === 'string') return value;
       break;
     case 'number':
+    case 'decimal':
       if (typeof value === 'number') return value;
       break;
     case 'percent':
@@ -105,6 +116,6 @@ function checkValue(field: string, value: unknown, expected: FieldType, absent: 
     default:
       expected satisfies never;
   }
-  const showText = expected === 'number' || expected === 'percent' || expected === 'boolean';
+  const showText = expected === 'number' || expected === 'decimal' || expected === 'percent' || expected === 'boolean';
   throw new Refusal('bad_shape', `${field}: expected ${IN_WORDS[expected]}, got ${inWords(value, { showText })}`);
 }

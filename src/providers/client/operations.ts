@@ -1,15 +1,14 @@
 /** The operations of a provider, ready to be called: their requests filled in, and a way to each address. */
 import type { RecordAnswer } from '../../client/attempt-client.ts';
 import { parseBaseUrl, type BaseUrl } from '../../client/base-url.ts';
-import type { LookupStepName } from '../../client/provider-client.ts';
 import { Redactor } from '../../client/redactor.ts';
 import type { RotatingKey } from '../../client/rotating-key.ts';
 import { Transport, type Wire } from '../../client/transport.ts';
 import type { VerificationResult } from '../../client/types.ts';
 import { UndiciWire } from '../../client/undici-wire.ts';
-import { eachStep } from '../../steps/registry.ts';
+import type { ByStep } from '../../steps/registry.ts';
 import { packageVersion } from '../../util/package-version.ts';
-import type { CompiledProvider, ProviderRequest } from '../compiled-provider.ts';
+import type { CompiledProvider, ProviderOperation, ProviderRequest } from '../compiled-provider.ts';
 import type { CallWatch } from './call-watch.ts';
 import { Credentials } from './credentials.ts';
 import { OperationClient, type OperationContext, type Route } from './operation-client.ts';
@@ -41,7 +40,8 @@ export interface OperationOptions {
 type Records = OperationClient<RecordAnswer<unknown>>;
 
 export interface Operations {
-  readonly records: Readonly<Record<LookupStepName, Records | null>>;
+  /** By step; absent where the provider does not answer the step. */
+  readonly records: ByStep<Records>;
   readonly verify: OperationClient<VerificationResult> | null;
   readonly transports: readonly Transport[];
 }
@@ -72,18 +72,15 @@ export function openOperations(options: OperationOptions): Operations {
     };
   };
   const context: OperationContext = { provider, apiKey, redactor, watch, routeOf };
-  const records = (step: LookupStepName): Records | null => {
-    const operation = provider.operations[step];
-    if (operation === undefined) return null;
-    return new OperationClient(operation, context, (record, { input }, text) => ({
+  const records = (operation: ProviderOperation): Records =>
+    new OperationClient(operation, context, (record, { input }, text) => ({
       record,
       text: JSON.stringify(record),
       stored: storedAnswer(operation, input, text),
     }));
-  };
-  const { verify } = provider.operations;
+  const { verify, ...others } = provider.operations;
   return {
-    records: eachStep(({ name, verdicts }) => (verdicts === null ? records(name as LookupStepName) : null)),
+    records: Object.fromEntries(Object.entries(others).map(([step, operation]) => [step, records(operation)])),
     verify:
       verify === undefined
         ? null

@@ -94,6 +94,7 @@ interface Definition {
   readonly keyType?: z.ZodType;
   readonly valueType?: z.ZodType;
   readonly shape?: Readonly<Record<string, z.ZodType>>;
+  readonly catchall?: z.ZodType;
   readonly entries?: Readonly<Record<string, string>>;
 }
 const definitionOf = (schema: z.ZodType): Definition => schema.def;
@@ -108,8 +109,8 @@ function bare(schema: z.ZodType): z.ZodType {
 function schemaAt(path: readonly PropertyKey[]): z.ZodType | null {
   return path.reduce<z.ZodType | null>((schema, part) => {
     if (schema === null) return null;
-    const { shape, element, valueType } = definitionOf(bare(schema));
-    return shape?.[String(part)] ?? element ?? valueType ?? null;
+    const { shape, catchall, element, valueType } = definitionOf(bare(schema));
+    return shape?.[String(part)] ?? catchall ?? element ?? valueType ?? null;
   }, providerSchema);
 }
 

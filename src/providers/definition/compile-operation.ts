@@ -7,7 +7,8 @@ import { refusalAt } from './definition-file.ts';
 import type { RawAnswers, RawBatch, RawOperation, RawPoll } from './schema.ts';
 import { compileExpressions, compileForAnswers, tried, type Source } from './source.ts';
 import type { ProviderKey } from '../../steps/keys.ts';
-import { onlyKeyOf } from '../../steps/registry.ts';
+import { isStandard, onlyKeyOf } from '../../steps/registry.ts';
+import { ownColumns, refuseOwnColumns } from './own-step.ts';
 
 const RULES = [
   'suppressed',
@@ -43,13 +44,20 @@ export function compileOperation(source: Source, name: OperationName, raw: RawOp
   const request = tried(source, null, () => (raw.request === undefined ? null : compileRequest(source, `${key}.request`, raw.request)));
   if (request !== null) tried(source, null, () => checkKeysUsed(source, key, keys, `${key}.request`, request));
   const batch = tried(source, null, () => (raw.batch === undefined ? null : compileBatch(source, key, { keys, answers, poll }, raw.batch)));
+  const fields = fieldsOf(raw.record);
+  const own = tried(source, null, () => {
+    if (!isStandard(name)) return ownColumns(source, name, raw, fields);
+    refuseOwnColumns(source, name, raw);
+    return null;
+  });
   return {
     name,
+    ...(own === null ? {} : { own }),
     keys,
     request,
     answers,
     record: compileExpressions(source, `${key}.record`, raw.record),
-    fields: fieldsOf(raw.record),
+    fields,
     ...(source.raw.absent === undefined ? {} : { absent: source.raw.absent.map((text) => text.trim().toLowerCase()) }),
     credits: optionalOfAnswer(source, `${key}.credits`, raw.credits),
     creditsAtMost: raw.creditsAtMost,

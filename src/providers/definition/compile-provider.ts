@@ -13,10 +13,11 @@ import { placeOf, refusalAt, type DefinitionFile } from './definition-file.ts';
 import { digestOf, requestDigest } from './digests.ts';
 import type { DefinitionError } from '../definition-error.ts';
 import type { ConfigError } from '../../util/errors.ts';
-import { PROVIDER_NAME } from './schema.ts';
+import { PROVIDER_NAME, type RawOperation } from './schema.ts';
 import { refuseSecrets } from './secrets.ts';
 import { tried, type Source } from './source.ts';
-import { STEPS } from '../../steps/registry.ts';
+import { isStandard, STEPS, type ByStep } from '../../steps/registry.ts';
+import { checkOwnStep } from './own-step.ts';
 
 /** The definition of the specification's service, which has a typed client. */
 const SPECIFICATION = 'millrace';
@@ -97,11 +98,14 @@ function providerName({ definition, raw }: Source): string {
 }
 
 function compileOperations(source: Source): Record<string, ProviderOperation> {
-  const found = STEPS.flatMap((name) => {
-    const raw = source.raw.operations[name];
+  const written: ByStep<RawOperation | undefined> = source.raw.operations;
+  const custom = Object.keys(written).filter((name) => !isStandard(name));
+  for (const name of custom) tried(source, null, () => checkOwnStep(source, name, written[name]));
+  const found = [...STEPS, ...custom].flatMap((name) => {
+    const raw = written[name];
     return raw === undefined ? [] : tried(source, [], () => [compileOperation(source, name, raw)]);
   });
-  if (Object.keys(source.raw.operations).length === 0)
+  if (Object.keys(written).length === 0)
     throw refusalAt(source.definition, 'operations', 'missing_key', 'operations is empty', `It takes ${STEPS.join(', ')}.`);
   return Object.fromEntries(found.map((operation) => [operation.name, operation]));
 }

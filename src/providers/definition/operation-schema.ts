@@ -107,8 +107,24 @@ const batchObject = z
   })
   .meta({ id: 'batch' });
 
+/** The types of a custom step's columns, as a definition writes them. */
+export const COLUMN_TYPES = ['text', 'integer', 'number', 'boolean', 'list', 'any'] as const;
+
 const operationObject = z
   .strictObject({
+    columns: key(
+      z
+        .record(z.string().regex(/^(?!source$)[A-Za-z][A-Za-z0-9_]{0,63}$/), expecting(z.enum(COLUMN_TYPES), COLUMN_TYPES.join(', ')))
+        .refine((columns) => Object.keys(columns).length <= BOUNDS.entries)
+        .optional(),
+      `a mapping of fields to ${COLUMN_TYPES.join(', ')}`,
+      'Only of a custom step: the fields of its record that become columns, with their types, such as {line_type: text}.',
+    ),
+    decides: key(
+      z.boolean().default(false),
+      'true or false',
+      'Only of a custom step: it decides the outcome of a record for which enrich, reveal and company have no key.',
+    ),
     keys: key(
       z
         .array(expecting(z.enum(PROVIDER_KEYS), PROVIDER_KEYS.join(', ')))
@@ -141,5 +157,10 @@ const operationObject = z
   })
   .meta({ id: 'operation' });
 
+const OPERATION = 'a mapping with keys, request, answers, record';
+
 export const operation = (description: string): z.ZodOptional<typeof operationObject> =>
-  key(operationObject.optional(), 'a mapping with keys, request, answers, record', description);
+  key(operationObject.optional(), OPERATION, description);
+
+/** The operation of a custom step. */
+export const ownOperation = expecting(operationObject, OPERATION);

@@ -1,6 +1,6 @@
 /** The one schema of a provider definition. `docs/provider.schema.json` is made of it: `node src/providers/definition/write-schema.ts`. */
 import { z } from 'zod';
-import { operation } from './operation-schema.ts';
+import { operation, ownOperation } from './operation-schema.ts';
 import { quota } from './quota-schema.ts';
 import { eachStep, STEPS } from '../../steps/registry.ts';
 import { BOUNDS, expecting, HEADER, headerName, key } from './schema-key.ts';
@@ -100,9 +100,9 @@ export const providerSchema = z
     defaultPlan: key(z.string().max(40).optional(), 'the name of a plan', 'The plan of a job that names none.'),
     quota: quota('How many requests the provider takes.'),
     operations: key(
-      z.strictObject(eachStep(({ description }) => operation(description))),
-      `a mapping with ${STEPS.join(', ')}`,
-      'The steps of a job that the provider answers.',
+      z.object(eachStep(({ description }) => operation(description))).catchall(ownOperation),
+      `a mapping with ${STEPS.join(', ')}, or a custom step`,
+      'The steps of a job that the provider answers. Any other name is a custom step.',
     ),
   })
   .describe('A provider of contact data: its HTTP interface as data. Expressions are JSONata.');

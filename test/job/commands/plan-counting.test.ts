@@ -84,9 +84,9 @@ function bedOf(world: World): Bed {
     for (const [place, own] of scopes.entries()) {
       const key = hasEmail ? `a${i}@works${i}.example` : `works${i}.example`;
       const found = known[place] ?? null;
-      if (found !== null) ledger.answers.set(`${own.enrich[hasEmail ? 'email' : 'domain']} ${key}`, answerFor(found, 'enrich'));
+      if (found !== null) ledger.answers.set(`${own['enrich']?.[hasEmail ? 'email' : 'domain']} ${key}`, answerFor(found, 'enrich'));
       const verdict = verdicts[place] ?? null;
-      if (hasEmail && verdict !== null) ledger.answers.set(`${own.verify.email} ${key}`, answerFor(verdict, 'verify'));
+      if (hasEmail && verdict !== null) ledger.answers.set(`${own['verify']?.email} ${key}`, answerFor(verdict, 'verify'));
     }
   return { job, ledger, scopes, records };
 }
@@ -179,7 +179,7 @@ describe('the forecast of a waterfall', () => {
       fc.asyncProperty(worlds(), rate(fc.constantFrom(0, 1)), async (world, rates) => {
         const bed = bedOf(world);
         const plan = await planned(bed, rates);
-        const paid = run(bed, (step, place) => rates[step][place] === 1);
+        const paid = run(bed, (step, place) => rates[step as keyof typeof rates]?.[place] === 1);
         expect(Object.fromEntries(Object.entries(plan).map(([name, { lookups }]) => [name, lookups.expected]))).toEqual(paid);
       }),
     );
@@ -210,7 +210,7 @@ describe('the forecast of a waterfall', () => {
     const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
     const RUNS = 40;
     for (let i = 0; i < RUNS; i++)
-      for (const [name, count] of Object.entries(run(bed, (step, place) => random() < (rates[step][place] ?? 0))))
+      for (const [name, count] of Object.entries(run(bed, (step, place) => random() < (rates[step as keyof typeof rates][place] ?? 0))))
         sums[name] = (sums[name] ?? 0) + count;
     for (const [name, { lookups }] of Object.entries(plan)) {
       const mean = (sums[name] ?? 0) / RUNS;

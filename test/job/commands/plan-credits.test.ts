@@ -5,7 +5,7 @@ import { creditsText, forecastCredits } from '../../../src/job/commands/plan-cre
 const EUR = { perCredit: 0.01, currency: 'EUR' };
 const paid = (asked: Partial<PaidLookups['asked']>, verifyFound = 0): PaidLookups => ({
   asked: { enrich: 0, verify: 0, company: 0, reveal: 0, ...asked },
-  verifyFound,
+  found: verifyFound === 0 ? [] : [{ step: 'verify', by: 'enrich', lookups: verifyFound }],
 });
 const forecast = (lookups: PaidLookups, rates = {}, stated: number | null = null, creditPrice: typeof EUR | null = null) =>
   forecastCredits(lookups, rates, stated, creditPrice);

@@ -2,7 +2,7 @@ import * as fc from '../../support/fast-check.ts';
 import { describe, expect, it } from 'vitest';
 import type { Contribution } from '../../../src/processor/contribution.ts';
 import { openPart } from '../../../src/processor/open-part.ts';
-import { invalid, NO_ANSWERS, SUPPRESSED, type RecordResult } from '../../../src/processor/result.ts';
+import { invalid, SUPPRESSED, type RecordResult } from '../../../src/processor/result.ts';
 import { openLine } from '../../../src/job/report/open-line.ts';
 import { csvRecord, manifestOf } from '../../writer/samples.ts';
 
@@ -20,7 +20,7 @@ const AWAY = end('b', 'unavailable', { code: 'unavailable' });
 const OPEN: RecordResult = {
   outcome: 'matched',
   error: null,
-  ...NO_ANSWERS,
+  answers: {},
   failure: null,
   contributions: [MATCHED, AWAY],
   open: [{ step: 'enrich', key: 'k', missing: ['title'] }],

@@ -7,7 +7,6 @@ import { Counters } from '../../../src/job/run/counters.ts';
 import { buildReport, writeReports } from '../../../src/job/report/report.ts';
 import { ALONE } from '../../support/fence.ts';
 import type { RecordResult } from '../../../src/processor/result.ts';
-import { NO_ANSWERS } from '../../../src/processor/result.ts';
 import { Tallying } from '../../../src/writer/tally.ts';
 import { CHECKPOINT } from '../../checkpoint/samples.ts';
 import { REPORT_SCHEMA, schemaFaults } from '../../support/report-schema.ts';
@@ -20,9 +19,8 @@ const rows = fc.array(fc.tuple(outcome, verdict), { maxLength: 60 });
 const row = ([result, said]: readonly [RecordResult['outcome'], string | null]): RecordResult => ({
   outcome: result,
   error: null,
-  ...NO_ANSWERS,
+  answers: said === null ? {} : { verify: { text: '', record: { email: '', result: said, confidence: null, reason: null } } },
   failure: null,
-  verify: said === null ? null : { text: '', record: { email: '', result: said, confidence: null, reason: null } },
 });
 
 describe('the report', () => {

@@ -61,7 +61,7 @@ export interface OperationText {
 }
 
 export interface ProviderText extends Partial<Omit<CompiledProvider, 'operations'>> {
-  readonly operations: Readonly<Partial<Record<OperationName, OperationText>>>;
+  readonly operations: Readonly<Record<string, OperationText>>;
 }
 
 const ROUND = /\{([^}]*)\}/;

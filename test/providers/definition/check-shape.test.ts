@@ -71,7 +71,7 @@ describe('a wrong value', () => {
     ],
     [`${LEAST}headers: {"a b": c}`, /^headers\.a b: the name must be a header's name, got "a b"/],
     [`${LEAST}tls: yes`, /^tls must be a mapping with caFile, certFile, keyFile, got "yes"/],
-    ['name: acme', /^operations is missing: a mapping with enrich, verify, company, reveal \(acme\.yaml\)$/],
+    ['name: acme', /^operations is missing: a mapping with enrich, verify, company, reveal, or a custom step \(acme\.yaml\)$/],
     ['[1, 2]', /^A provider definition must be a mapping of keys, got \[1,2\] \(acme\.yaml\)$/],
   ])('%#: names line, key and what is expected', (text, message) => {
     const error = refused(text);

@@ -13,9 +13,9 @@ import { resultColumnNames } from '../../writer/result-columns.ts';
 import { ownFiles, type JobPaths } from './paths.ts';
 import { personColumnsOf } from '../../definition/step-options.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
-import { KEYS, kindsNamed } from '../../steps/keys.ts';
+import { KEYS } from '../../steps/keys.ts';
 import { stepsNeeded } from '../../processor/walk.ts';
-import { kindsOf, specOf, type Step } from '../../steps/registry.ts';
+import { specOf, type Step } from '../../steps/registry.ts';
 
 /**
  * The job's input as it is now. Standard input lies in a file of its own until `adoptSpool`; the manifest already says where it will be.
@@ -38,10 +38,9 @@ export async function freezeJobInput(job: CompiledJob, paths: JobPaths, signal: 
 type Column = KeyColumn | PersonColumn;
 
 /** The sets of columns with which a step can look a record up. A set is a list of columns of which one each is needed. */
-function columnSets(step: Step, { options }: CompiledJob): readonly (readonly (readonly Column[])[])[] {
-  const spec = specOf(step);
-  const { takesDomainOfAddress } = spec;
-  const kinds = [...kindsNamed(options[step]?.by ?? [], kindsOf(spec)), ...(takesDomainOfAddress ? (['email'] as const) : [])];
+function columnSets(step: Step, { waterfalls }: CompiledJob): readonly (readonly (readonly Column[])[])[] {
+  const own = (waterfalls[step]?.keys ?? []).flat().filter((source) => typeof source === 'string');
+  const kinds = [...new Set([...own, ...(specOf(step).takesDomainOfAddress ? (['email'] as const) : [])])];
   // A first name alone names nobody.
   return kinds.map((kind) => KEYS[kind].parts.map((columns) => columns.filter((column) => column !== 'first_name')));
 }

@@ -5,6 +5,7 @@ import { isObject } from '../../util/is-object.ts';
 import { didYouMean, nearest } from '../../util/nearest.ts';
 import { show } from '../../util/show.ts';
 import { keyOf, placeOf, refusalAt, type DefinitionFile } from './definition-file.ts';
+import { misspeltStep } from './own-step.ts';
 import { expectations } from './schema-key.ts';
 import { providerSchema, type RawProvider } from './schema.ts';
 import { isSecretName, secretAt } from './secrets.ts';
@@ -28,8 +29,10 @@ export function shapeOf(definition: DefinitionFile): { readonly raw: RawProvider
       `A provider definition must be a mapping of keys, got ${show(definition.value)} (${definition.file})`,
     );
   const result = providerSchema.safeParse(definition.value);
-  if (result.success) return { raw: result.data, faults: [] };
-  const refusals = result.error.issues.flatMap((issue) => refusalsOf(definition, issue));
+  const misspelt = misspeltSteps(definition, definition.value['operations']);
+  if (result.success && misspelt.length === 0) return { raw: result.data, faults: [] };
+  const issues = result.success ? [] : result.error.issues.flatMap((issue) => refusalsOf(definition, issue));
+  const refusals = [...issues.filter(({ key }) => misspelt.every((one) => !key.startsWith(`${one.key}.`))), ...misspelt];
   const lineOf = ({ key }: Refused): number => placeOf(definition, key).line ?? Number.MAX_SAFE_INTEGER;
   return { raw: null, faults: refusals.toSorted((a, b) => lineOf(a) - lineOf(b)).map(({ error }) => error) };
 }
@@ -37,6 +40,14 @@ export function shapeOf(definition: DefinitionFile): { readonly raw: RawProvider
 interface Refused {
   readonly key: string;
   readonly error: ConfigError;
+}
+
+function misspeltSteps(definition: DefinitionFile, operations: unknown): Refused[] {
+  if (!isObject(operations)) return [];
+  return Object.entries(operations).flatMap(([name, written]) => {
+    const error = misspeltStep(definition, name, written);
+    return error === null ? [] : [{ key: `operations.${name}`, error }];
+  });
 }
 
 function refusalsOf(definition: DefinitionFile, issue: z.core.$ZodIssue): Refused[] {

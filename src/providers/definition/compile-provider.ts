@@ -100,7 +100,7 @@ function providerName({ definition, raw }: Source): string {
 function compileOperations(source: Source): Record<string, ProviderOperation> {
   const written: ByStep<RawOperation | undefined> = source.raw.operations;
   const custom = Object.keys(written).filter((name) => !isStandard(name));
-  for (const name of custom) tried(source, null, () => checkOwnStep(source, name, written[name]));
+  for (const name of custom) tried(source, null, () => checkOwnStep(source, name));
   const found = [...STEPS, ...custom].flatMap((name) => {
     const raw = written[name];
     return raw === undefined ? [] : tried(source, [], () => [compileOperation(source, name, raw)]);

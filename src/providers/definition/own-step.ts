@@ -1,10 +1,12 @@
 /** The operation of a custom step: its name, its columns, and whether it decides an outcome. Pure. */
 import type { FieldType } from '../../client/answer-fields.ts';
 import { OWN_STEP_NAME, RESERVED_NAMES, type OwnColumns } from '../../steps/own-step.ts';
-import { STEPS } from '../../steps/registry.ts';
+import { isStandard, STEPS } from '../../steps/registry.ts';
+import type { ConfigError } from '../../util/errors.ts';
+import { isObject } from '../../util/is-object.ts';
 import { didYouMean, nearest } from '../../util/nearest.ts';
 import { show } from '../../util/show.ts';
-import { refusalAt } from './definition-file.ts';
+import { refusalAt, type DefinitionFile } from './definition-file.ts';
 import type { COLUMN_TYPES } from './operation-schema.ts';
 import type { RawOperation } from './schema.ts';
 import type { Source } from './source.ts';
@@ -18,21 +20,22 @@ const TYPES: Readonly<Record<(typeof COLUMN_TYPES)[number], FieldType>> = {
   any: 'any',
 };
 
-/**
- * A name that is almost that of a standard step is a misspelt one, unless columns say otherwise.
- * @throws ConfigError naming the operation
- */
-export function checkOwnStep({ definition, raw: { client } }: Source, name: string, raw: RawOperation | undefined): void {
+/** The refusal of an operation whose name is almost that of a standard step: a misspelt one, unless columns say otherwise. Else null. */
+export function misspeltStep(definition: DefinitionFile, name: string, written: unknown): ConfigError | null {
+  const near = isStandard(name) ? null : nearest(name, STEPS);
+  if (near === null || (isObject(written) && Object.hasOwn(written, 'columns'))) return null;
+  return refusalAt(
+    definition,
+    `operations.${name}`,
+    'unknown_key',
+    `There is no key operations.${name}${didYouMean(`operations.${near}`)}`,
+    `The standard steps: ${STEPS.join(', ')}. A custom step with a name so near declares its columns.`,
+  );
+}
+
+/** @throws ConfigError for a name that no step can have, and for the built-in client */
+export function checkOwnStep({ definition, raw: { client } }: Source, name: string): void {
   const key = `operations.${name}`;
-  const near = nearest(name, STEPS);
-  if (near !== null && raw?.columns === undefined)
-    throw refusalAt(
-      definition,
-      key,
-      'unknown_key',
-      `There is no step ${show(name)}${didYouMean(near)}`,
-      `The standard steps: ${STEPS.join(', ')}. A custom step with a name so near declares its columns.`,
-    );
   if (!OWN_STEP_NAME.test(name) || RESERVED_NAMES.includes(name))
     throw refusalAt(
       definition,

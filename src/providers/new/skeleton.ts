@@ -91,5 +91,11 @@ operations:                                # ${STEPS.join(', ')}: those that the
   #   keys: [linkedin_url]
   #   request: {method: POST, path: /reveal, body: {url: linkedin_url}}
   #   record: {email: body.email, mobile: body.mobile}
+  # phone:                                 # any other name is a custom step, with columns of its own
+  #   keys: [phone]
+  #   columns: {line_type: text}           # text, integer, number, boolean, list, any
+  #   decides: true                        # the outcome of rows for which no standard step has a key
+  #   request: {path: "/lines/{phone}"}
+  #   record: {line_type: body.type}
 `;
 }

@@ -3,6 +3,7 @@ import { InputError } from '../util/errors.ts';
 import { checkHeader } from './csv/header.ts';
 import { discover } from '../sources/discover.ts';
 import { inspectFile, type InspectOptions } from './inspect.ts';
+import { parseObject, type ParseLine } from './jsonl/jsonl-records.ts';
 import { readRecords } from './read-records.ts';
 import type { SourceFile } from '../sources/source.ts';
 import type { InputManifest, InputRecord } from './input-record.ts';
@@ -21,6 +22,7 @@ interface OneFile {
 /**
  * The files of a path, glob, directory or S3 URI, in order of their names. Settings of `shape` that are null are detected. `-` is standard
  * input, which the caller has spooled to the file `spooled`.
+ * @param parse makes an object of a line of JSON
  * @throws InputError as `freezeInput` does, except for keys and reserved names; StorageError when the disk fails
  */
 export async function* openFiles(
@@ -28,6 +30,7 @@ export async function* openFiles(
   shape: Omit<InspectOptions, 'signal'>,
   spooled: string | null,
   signal: AbortSignal,
+  parse: ParseLine = parseObject,
 ): AsyncGenerator<OneFile, void, void> {
   const found = spooled !== null ? [{ uri, path: spooled }] : await findFiles(uri, signal);
   if (found.length === 0) throw missing(`Nothing matches ${uri}.`);
@@ -40,7 +43,7 @@ export async function* openFiles(
       columns: file.header,
       keyName: { email: null, domain: null, linkedin_url: null },
     };
-    const batches = { [Symbol.asyncIterator]: () => readRecords(manifest, null, signal, { withObjects: true })[Symbol.asyncIterator]() };
+    const batches = { [Symbol.asyncIterator]: () => readRecords(manifest, null, signal, { parse })[Symbol.asyncIterator]() };
     yield { uri: file.uri, header: file.header, end: file.rows ?? (file.compression === 'none' ? file.size : null), batches };
   }
 }

@@ -2,14 +2,14 @@
 import { keysOr } from './header-aliases.ts';
 import { layoutOf, readCsvRecords } from './csv/csv-records.ts';
 import { readFramed } from './framed-records.ts';
-import { readJsonlRecords } from './jsonl/jsonl-records.ts';
+import { readJsonlRecords, type ParseLine } from './jsonl/jsonl-records.ts';
 import { CHUNK_BYTES } from './limits.ts';
 import type { InputManifest, InputRecord, Position } from './input-record.ts';
 
 /**
  * Yields the records from `from` on (null for the beginning), in batches; each has the records of one chunk of the source. `from` is the
  * `end` of any record: a plain file is opened there, an archive at the frame that contains it. A position past the last file yields
- * nothing. With `withObjects`, JSONL records have their parsed object, so that the caller need not parse again.
+ * nothing. With `parse`, JSONL records have the object that it makes of their text, so that the caller need not parse again.
  * @throws InputError when a file is missing, unreadable, damaged, truncated or shorter than when it was frozen, after all complete records
  * before that place; StorageError when the disk fails; the signal's reason when it is aborted
  */
@@ -17,7 +17,7 @@ export async function* readRecords(
   manifest: InputManifest,
   from: Position | null,
   signal?: AbortSignal,
-  options: { readonly chunkBytes?: number; readonly withObjects?: boolean } = {},
+  options: { readonly chunkBytes?: number; readonly parse?: ParseLine } = {},
 ): AsyncGenerator<InputRecord[], void, void> {
   for (let index = from?.file ?? 0; index < manifest.files.length; index += 1) {
     const file = manifest.files[index];
@@ -32,7 +32,7 @@ export async function* readRecords(
     const keys = keysOr(file.keys, manifest.keyName);
     for await (const framed of readFramed(file, start, { chunkBytes: options.chunkBytes ?? CHUNK_BYTES, signal })) {
       signal?.throwIfAborted();
-      if (manifest.format === 'jsonl') yield* readJsonlRecords(framed, keys, options.withObjects);
+      if (manifest.format === 'jsonl') yield* readJsonlRecords(framed, keys, options.parse);
       else yield* readCsvRecords(framed, layout);
     }
   }

@@ -1,6 +1,7 @@
 /** Samples the columns of an input: how many addresses, domains, profiles and numbers its first records have in each. */
 import { MAX_COLUMNS } from '../formats/limits.ts';
 import { readRecords } from '../formats/read-records.ts';
+import { parseObject } from '../formats/jsonl/jsonl-records.ts';
 import { keyText } from '../formats/jsonl/key-text.ts';
 import type { InputFile, InputManifest, InputRecord } from '../formats/input-record.ts';
 import { addressIn } from '../verification/clean-keys.ts';
@@ -52,7 +53,7 @@ export async function sampleColumns(
     const start = { ...file.start, file: 0 };
     const manifest = { format, files: [{ ...file, start }], columns, keyName: file.keys };
     try {
-      reading: for await (const batch of readRecords(manifest, null, signal, { withObjects: true })) {
+      reading: for await (const batch of readRecords(manifest, null, signal, { parse: parseObject })) {
         for (const record of batch) {
           if (left-- === 0) break reading;
           if (record.bad === null) addRecord(tallies, columns, record);

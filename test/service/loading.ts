@@ -1,4 +1,5 @@
 /** Loads rows into a store as `millrace import` does. */
+import { CompanyTexts } from '../../src/service/admin/import/company-texts.ts';
 import type { ImportCounts, Rejection } from '../../src/service/admin/import/import-counts.ts';
 import { storeRows } from '../../src/service/admin/import/store-rows.ts';
 import type { ImportKind } from '../../src/service/admin/import/column-names.ts';
@@ -39,12 +40,13 @@ export async function load(
   }: Given = {},
 ): Promise<{ counts: ImportCounts; rejected: Rejection[] }> {
   const rejected: Rejection[] = [];
+  const { parse } = new CompanyTexts();
   const isTable = Array.isArray(rows[0]);
   const given = (): ParsedRow[] =>
     (isTable ? rows.slice(1) : rows).map((row, index): ParsedRow => ({
       line: index + 2,
       cells: isTable ? (row as readonly string[]) : null,
-      object: isTable ? null : (JSON.parse(JSON.stringify(row)) as SparseRecord),
+      object: isTable ? null : (parse(JSON.stringify(row)) as SparseRecord),
       bad: null,
       surplus: false,
       size: 100,

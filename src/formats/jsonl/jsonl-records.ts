@@ -12,6 +12,9 @@ const MAX_DEPTH = 100;
 
 type JsonObject = Record<string, unknown>;
 
+/** Parses a line as `parseObject` does. */
+export type ParseLine = (text: string) => JsonObject | string;
+
 /** Begins each part of a file that was made of several files, one after the other. */
 const BYTE_ORDER_MARK = '\ufeff';
 
@@ -36,27 +39,31 @@ export function parseObject(text: string): JsonObject | string {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : 'not a JSON object';
 }
 
-/** Framed records as input records, with the parsed objects if requested. Blank lines are skipped. */
+/** Framed records as input records, with their objects if `parse` is given. Blank lines are skipped. */
 export function* readJsonlRecords(
   framed: readonly FramedRecord[],
   keys: KeyNames,
-  withObjects = false,
+  parse: ParseLine | null = null,
 ): Generator<InputRecord[], void, void> {
   const batch: InputRecord[] = [];
   for (const record of framed) {
     const text = trimJson(record.text);
     if (text === '') continue;
-    batch.push(toRecord(record, text, keys, withObjects));
+    batch.push(toRecord(record, text, keys, parse));
   }
   if (batch.length > 0) yield batch;
 }
 
-function toRecord(record: FramedRecord, text: string, keys: KeyNames, withObject: boolean): InputRecord {
+function toRecord(record: FramedRecord, text: string, keys: KeyNames, parse: ParseLine | null): InputRecord {
   const { end } = record;
   const read =
-    record.kind === 'overlong' ? 'longer than 4 MiB' : record.valid ? parseObject(text) : 'not valid in the encoding of its file';
+    record.kind === 'overlong'
+      ? 'longer than 4 MiB'
+      : record.valid
+        ? (parse ?? parseObject)(text)
+        : 'not valid in the encoding of its file';
   // Flat strings: the caller passes parsed objects between threads.
-  const parsed = withObject && typeof read === 'object' && isNestedDeeply(text) ? `nested more than ${MAX_DEPTH} levels deep` : read;
+  const parsed = parse !== null && typeof read === 'object' && isNestedDeeply(text) ? `nested more than ${MAX_DEPTH} levels deep` : read;
   const bad = typeof parsed === 'string' ? parsed : null;
   const object = typeof parsed === 'string' ? null : parsed;
   // Only the beginning of an overlong line is in memory, which is never a complete object.
@@ -75,7 +82,7 @@ function toRecord(record: FramedRecord, text: string, keys: KeyNames, withObject
     bad,
     raw: bad === null ? null : line.slice(0, MAX_RAW_CHARS),
     surplus: false,
-    ...(withObject && object !== null ? { object } : {}),
+    ...(parse !== null && object !== null ? { object } : {}),
   };
 }
 

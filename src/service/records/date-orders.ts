@@ -57,19 +57,39 @@ export function datePlan(members: Members, within = ''): DatePlan {
 /**
  * Puts the day that the column says in place of each text that is two days. Without an order of its column, such a text becomes
  * `NO_VALUE`, so that it is left out and counted.
- * @param record is changed in place
+ * @param record is changed in place; what is within it is copied where it changes, because records may share it
  */
 export function readDates(record: Record<string, unknown>, plan: DatePlan, orders: DateOrders): void {
-  for (const { name, path, within } of plan) {
-    const value = record[name];
+  for (const field of plan) {
+    const value = record[field.name];
     if (value === undefined || value === null) continue;
-    if (within === null) {
-      // Nearly all dates are ISO 8601.
-      if (typeof value === 'string' && value.charCodeAt(4) !== HYPHEN) record[name] = readDate(value, path, orders);
-    } else if (Array.isArray(value)) {
-      for (const item of value as readonly unknown[]) if (isObject(item)) readDates(item, within, orders);
-    } else if (isObject(value)) readDates(value, within, orders);
+    const read = readWithin(value, field, orders);
+    if (read !== value) record[field.name] = read;
   }
+}
+
+/** The value of a field with its dates read: the same value when none changes. */
+function readWithin(value: unknown, field: DateField, orders: DateOrders): unknown {
+  const { within, path } = field;
+  // Nearly all dates are ISO 8601.
+  if (within === null) return typeof value === 'string' && value.charCodeAt(4) !== HYPHEN ? readDate(value, path, orders) : value;
+  if (Array.isArray(value)) {
+    let items: unknown[] | null = null;
+    for (const [at, item] of (value as readonly unknown[]).entries()) {
+      const read = isObject(item) ? readWithin(item, field, orders) : item;
+      if (read !== item) (items ??= [...(value as readonly unknown[])])[at] = read;
+    }
+    return items ?? value;
+  }
+  if (!isObject(value)) return value;
+  let copy: Record<string, unknown> | null = null;
+  for (const part of within) {
+    const before = value[part.name];
+    if (before === undefined || before === null) continue;
+    const read = readWithin(before, part, orders);
+    if (read !== before) (copy ??= { ...value })[part.name] = read;
+  }
+  return copy ?? value;
 }
 
 function readDate(text: string, path: string, orders: DateOrders): unknown {

@@ -23,11 +23,17 @@ export interface Contact {
   /** False when the person was not found, and the row has only a company. */
   readonly isFound: boolean;
   /** Null when the row has nothing about a company but its domain. */
-  readonly company: Record<string, unknown> | null;
+  readonly company: ReportedCompany | null;
   /** When a run of Millrace verified the address. A verdict may be newer than the bought record. */
   readonly verdictAt: unknown;
   /** The employer is known only from the domain of the address. */
   readonly isEmployerDerived: boolean;
+}
+
+/** The values of a company in a row, and its domain, which the address may tell. */
+export interface ReportedCompany {
+  readonly values: SparseRecord;
+  readonly domain: string;
 }
 
 /**
@@ -42,10 +48,8 @@ export function contactOf(row: MappedRow): Contact | null {
   const outcome = person['result.outcome'];
   const state = emailState(row);
   const rowCompany = person['company'];
-  let [location, company]: [Record<string, unknown> | null, Record<string, unknown> | null] = [
-    null,
-    isObject(rowCompany) ? { ...rowCompany } : null,
-  ];
+  let location: Record<string, unknown> | null = null;
+  let flat: Record<string, unknown> | null = null;
   let at = places;
   for (const target in person) {
     at = at.to(target);
@@ -53,7 +57,7 @@ export function contactOf(row: MappedRow): Contact | null {
     if (at.means === null || value === undefined) continue;
     person[target] = undefined;
     const { within, field } = at.means;
-    if (within === 'company') (company ??= {})[field] = value;
+    if (within === 'company') (flat ??= {})[field] = value;
     else (location ??= isObject(person['location']) ? { ...person['location'] } : {})[field] = value;
   }
   if (state !== null) Object.assign(person, state);
@@ -63,7 +67,8 @@ export function contactOf(row: MappedRow): Contact | null {
   const place = isObject(where) ? placeOf(where) : null;
   if (place !== null) person['location'] = place;
   return {
-    ...withEmployer(person, company),
+    // Rows may share the object, so it is copied where they add to it.
+    ...withEmployer(person, !isObject(rowCompany) ? flat : flat === null ? rowCompany : { ...rowCompany, ...flat }),
     isFound: outcome !== 'no_match' || row.bought === 'person',
     verdictAt: outcome === undefined ? null : person['email_verified_at'],
   };
@@ -82,7 +87,7 @@ const BESIDE_FIELDS: readonly Target[] = [
 /** Builds the row's company and the person's employer. */
 function withEmployer(
   person: Record<string, unknown>,
-  company: Record<string, unknown> | null,
+  company: SparseRecord | null,
 ): Pick<Contact, 'person' | 'company' | 'isEmployerDerived'> {
   const { domain: reportedDomain, name } = company ?? NO_COMPANY;
   const named = typeof reportedDomain === 'string' ? domainOf(reportedDomain) : null;
@@ -93,8 +98,7 @@ function withEmployer(
   else if (typeof name === 'string') person['company_name'] = name;
   const isEmployerDerived = employer !== null && domain === null && typeof name !== 'string';
   if (company === null || employer === null || hasOnlyDomain(company)) return { person, company: null, isEmployerDerived };
-  company['domain'] = employer;
-  return { person, company: companyOf(company), isEmployerDerived };
+  return { person, company: { values: company, domain: employer }, isEmployerDerived };
 }
 
 const NO_COMPANY: SparseRecord = {};
@@ -134,9 +138,13 @@ const NO_FIELD = '__proto__';
 /** ISO 4217. */
 const CURRENCY = /^[a-z]{3}$/i;
 
-/** A company record from flat fields (`hq.city`) and nested fields; null when only its domain is known. */
-export function companyOf(values: SparseRecord): Record<string, unknown> | null {
+/**
+ * A company record from flat fields (`hq.city`) and nested fields; null when only its domain is known.
+ * @param domain takes the place of the values' own
+ */
+export function companyOf(values: SparseRecord, domain: string | null = null): Record<string, unknown> | null {
   const record = wholeCompany(values) ?? companyOfParts(values);
+  if (domain !== null) record['domain'] = domain;
   const { employees: size, locations, revenue, revenue_currency: currency } = record;
   if (currency !== undefined) delete record['revenue_currency'];
   if (typeof currency === 'string' && CURRENCY.test(currency.trim()) && (typeof revenue === 'string' || typeof revenue === 'number'))
@@ -227,7 +235,7 @@ function isCompletePlace(place: SparseRecord): boolean {
 
 /** Cache of the last domains. */
 const freeProviders = new Map<string, boolean>();
-const MAX_CACHED = 10_000;
+const MAX_CACHED = 50_000;
 
 /** The domain of an address, unless a mailbox provider owns it. */
 function workDomain(email: unknown): string | null {

@@ -1,61 +1,84 @@
 /** Stores the companies of contacts. Most rows repeat the company of an earlier row, whose report is then only newer. */
+import { LruMap } from '../../../util/lru-map.ts';
 import type { NormalisedCompany } from '../../store/rows/normalised-company.ts';
 import type { normalisedCompanyWriter } from '../../store/rows/company-writer.ts';
 import type { UpsertResult } from '../../store/rows/upsert-result.ts';
+import type { Store } from '../../store/store.ts';
 import type { NormalisedBatch } from './normalise-rows.ts';
 
+const MAX_REMEMBERED = 100_000;
+
+/** The last report of a company. */
 interface Stored {
-  readonly company: NormalisedCompany;
-  /** The time of the newest report that is stored, and of the newest one, which waits. */
+  readonly report: number;
+  /** The time of its newest copy that is stored. */
   storedMs: number;
-  newestMs: number;
+  /** A newer copy, with its batch, which waits for the end of the transaction. */
+  newest: { readonly company: NormalisedCompany; readonly batch: NormalisedBatch } | null;
 }
 
-/** Stores companies, each equal report of a batch once, and its newest time with `flush`. */
+/** Stores companies: each equal report of a file once, and its newest time with `flush`. */
 export class EmployerWriter {
   readonly #put: ReturnType<typeof normalisedCompanyWriter>;
   readonly #source: number;
-  #batch: NormalisedBatch | null = null;
-  /** The last report of each company in the batch. Equal reports have the same text span (`RepeatedCompanies`). */
-  readonly #last = new Map<string, Stored>();
+  readonly #version;
+  #seenVersion: unknown = null;
+  /** Whether the current transaction has compared the versions. */
+  #isBegun = false;
+  /** By domain. */
+  readonly #last = new LruMap<string, Stored>(MAX_REMEMBERED);
+  /** Reports with a newer copy. */
+  readonly #newer = new Set<Stored>();
 
-  constructor(put: ReturnType<typeof normalisedCompanyWriter>, source: number) {
+  constructor(store: Store, put: ReturnType<typeof normalisedCompanyWriter>, source: number) {
     this.#put = put;
     this.#source = source;
+    this.#version = store.prepare('PRAGMA data_version');
   }
 
   /** Call `flush` before the transaction ends. */
   put(company: NormalisedCompany, batch: NormalisedBatch): UpsertResult {
-    if (batch !== this.#batch) this.flush();
-    this.#batch = batch;
-    const { domain, textFrom, atMs, dropped } = company;
+    if (!this.#isBegun) this.#begin();
+    const { domain, report, atMs, dropped } = company;
     const last = this.#last.get(domain);
-    if (last?.company.textFrom === textFrom) {
-      last.newestMs = Math.max(last.newestMs, atMs);
+    if (last !== undefined && last.report === report) {
+      if (atMs > (last.newest?.company.atMs ?? last.storedMs)) {
+        last.newest = { company, batch };
+        this.#newer.add(last);
+      }
       return { kind: 'put', change: 'same', dropped };
     }
-    if (last !== undefined) this.#raise(last, batch);
-    const result = this.#write(company, atMs, batch);
-    if (result.kind === 'put') this.#last.set(domain, { company, storedMs: atMs, newestMs: atMs });
+    if (last !== undefined) this.#raise(last);
+    const result = this.#write(company, batch);
+    if (result.kind === 'put' && report !== 0) this.#last.set(domain, { report, storedMs: atMs, newest: null });
     else this.#last.delete(domain);
     return result;
   }
 
   /** Stores the newest time of each report. */
   flush(): void {
-    const batch = this.#batch;
-    if (batch === null) return;
-    for (const last of this.#last.values()) this.#raise(last, batch);
-    this.#last.clear();
-    this.#batch = null;
+    for (const last of this.#newer) this.#raise(last);
+    this.#newer.clear();
+    this.#isBegun = false;
   }
 
-  #raise(last: Stored, batch: NormalisedBatch): void {
-    if (last.newestMs > last.storedMs) this.#write(last.company, last.newestMs, batch);
-    last.storedMs = last.newestMs;
+  /** Forgets the stored reports when another connection has written since. */
+  #begin(): void {
+    this.#isBegun = true;
+    const version = this.#version.get()?.['data_version'];
+    if (version !== this.#seenVersion) this.#last.clear();
+    this.#seenVersion = version;
   }
 
-  #write(company: NormalisedCompany, atMs: number, { companyTerms, texts }: NormalisedBatch): UpsertResult {
-    return this.#put(company.atMs === atMs ? company : { ...company, atMs }, this.#source, { terms: companyTerms, texts });
+  #raise(last: Stored): void {
+    if (last.newest === null) return;
+    const { company, batch } = last.newest;
+    this.#write(company, batch);
+    last.storedMs = company.atMs;
+    last.newest = null;
+  }
+
+  #write(company: NormalisedCompany, { companyTerms, texts }: NormalisedBatch): UpsertResult {
+    return this.#put(company, this.#source, { terms: companyTerms, texts });
   }
 }

@@ -2,6 +2,7 @@
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { openFiles } from '../../../formats/one-file.ts';
 import type { InputRecord } from '../../../formats/input-record.ts';
+import { CompanyTexts } from './company-texts.ts';
 import { encodeBatch } from './encode-batch.ts';
 import { readOrders, rowNormaliser, type NormaliseOptions, type ParsedRow } from './normalise-rows.ts';
 import { DateOrders } from '../../records/date-orders.ts';
@@ -14,7 +15,8 @@ const CHARACTERS = 2 * 1024 * 1024;
 
 async function work(task: ThreadTask, post: (message: FromThread, moved: ArrayBuffer[]) => void): Promise<void> {
   const mapper = rowMapperOf(task.kind, task.columns);
-  for await (const file of openFiles(task.uri, task.shape, task.spooled, new AbortController().signal)) {
+  const { parse } = new CompanyTexts();
+  for await (const file of openFiles(task.uri, task.shape, task.spooled, new AbortController().signal, parse)) {
     post({ type: 'file', name: file.uri === '-' ? 'standard input' : file.uri, header: file.header }, []);
     const orders = new DateOrders();
     const options: NormaliseOptions = {

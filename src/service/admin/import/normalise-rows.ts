@@ -12,7 +12,7 @@ import { observedAt, undatedAt } from '../../store/merge/observed-at.ts';
 import { normaliseCompany, type NormalisedCompany } from '../../store/rows/normalised-company.ts';
 import { normalisePerson, type NormalisedPerson } from '../../store/rows/normalised-person.ts';
 import type { Refusal } from '../../store/rows/upsert-result.ts';
-import { companyOf, contactOf } from './contact.ts';
+import { companyOf, contactOf, type ReportedCompany } from './contact.ts';
 import { mailEventOf } from './mail-event.ts';
 import type { ImportKind } from './column-names.ts';
 import type { RowMapper, MappedRow } from './map-row.ts';
@@ -152,18 +152,20 @@ function normaliser(
   const momentOf = (record: SparseRecord): number => Math.min(observedAt(record) ?? asOfMs ?? undatedAt(nowMs), nowMs);
   const companyIn = (record: Record<string, unknown>, atMs: number, withTerms: boolean): NormalisedCompany | Refusal =>
     normaliseCompany(record, atMs, { terms: withTerms ? companies : null, texts });
-  const employerIn = (record: Record<string, unknown>, atMs: number, withTerms: boolean): NormalisedCompany | Refusal =>
-    employers.normalise(record, atMs, { terms: withTerms ? companies : null, texts });
   const contact = (line: number, row: MappedRow, withTerms: boolean): NormalisedRow | null => {
     const found = contactOf(row);
     if (found === null) return { line, kind: 'skipped' };
     readDates(found.person, DATES.person, orders);
-    if (found.company !== null) readDates(found.company, DATES.employer, orders);
+    const reported = found.company;
+    const collectors = { terms: withTerms ? companies : null, texts };
+    const known = reported === null ? null : employers.find(reported, withTerms);
+    const record = reported === null || known !== null ? null : companyOf(reported.values, reported.domain);
+    if (record !== null) readDates(record, DATES.employer, orders);
     if (orders.state === 'asked') return null;
     const verdictAt = timeOf(found.verdictAt);
     const verdictMs = verdictAt === undefined ? null : Math.min(Date.parse(verdictAt), nowMs);
     const atMs = momentOf(found.person);
-    const companyMs = found.company !== null && Object.hasOwn(found.company, 'updated_at') ? momentOf(found.company) : atMs;
+    const ownMs = record !== null && Object.hasOwn(record, 'updated_at') ? momentOf(record) : null;
     const person = found.isFound
       ? normalisePerson(
           found.person,
@@ -172,7 +174,11 @@ function normaliser(
         )
       : null;
     const isPerson = person !== null && !('code' in person);
-    const result = found.company === null || (!isPerson && !row.isOutput) ? null : employerIn(found.company, companyMs, withTerms);
+    const employerIn = (): NormalisedCompany | Refusal | null => {
+      if (known !== null) return employers.again(known, atMs, collectors);
+      return reported === null || record === null ? null : employers.normalise(record, { reported, ownMs, atMs }, collectors);
+    };
+    const result = isPerson || row.isOutput ? employerIn() : null;
     const company = result === null || 'code' in result ? null : result;
     if (isPerson) return { line, kind: 'contact', person, company };
     // The company was paid for, so it is stored without a person.
@@ -184,7 +190,7 @@ function normaliser(
       case 'contacts':
         return contact(line, mapped, withTerms);
       case 'companies': {
-        const record = mapped.isOutput ? (contactOf(mapped)?.company ?? null) : (companyOf(mapped.values) ?? mapped.values);
+        const record = mapped.isOutput ? reportedCompany(contactOf(mapped)?.company ?? null) : (companyOf(mapped.values) ?? mapped.values);
         if (record === null) return { line, kind: 'skipped' };
         readDates(record, DATES.companies, orders);
         if (orders.state === 'asked') return null;
@@ -219,6 +225,10 @@ function normaliser(
     if (found !== null) for (const name of names) unknown.add(name, line);
     return found;
   };
+}
+
+function reportedCompany(reported: ReportedCompany | null): Record<string, unknown> | null {
+  return reported === null ? null : companyOf(reported.values, reported.domain);
 }
 
 /**

@@ -1,18 +1,26 @@
 /** The companies of contacts. Many rows have the same one: it is cleaned once, and is once in a batch. Pure. */
+import { LruMap } from '../../../util/lru-map.ts';
 import { generation } from '../../store/index/term-dictionary.ts';
 import { cleanCompany, collectCompany, type CleanCompany, type NormalisedCompany } from '../../store/rows/normalised-company.ts';
 import type { Collectors } from '../../store/rows/normalised.ts';
 import type { Refusal } from '../../store/rows/upsert-result.ts';
+import { isShared } from './company-texts.ts';
+import type { ReportedCompany } from './contact.ts';
 
-/** Cached companies, and the characters of the longest one. So the cache stays below about 50 MB. */
-const MAX_CACHED = 4_000;
-const MAX_CHARACTERS = 8_192;
+/** Characters of all cached companies of tables, and of the longest one. Those of JSON lines live as long as their text is cached. */
+const MAX_CHARACTERS = 8 * 1024 * 1024;
+const MAX_COMPANY_CHARACTERS = 8_192;
 
-/** The last report of a company. */
-interface Known {
+/** A report of a company that is known. */
+export interface KnownCompany {
   /** The report before it was cleaned. */
   readonly given: Readonly<Record<string, unknown>>;
+  readonly domain: string;
+  /** The time of the report, if it has one of its own; epoch milliseconds. */
+  readonly ownMs: number | null;
   readonly company: CleanCompany;
+  /** Its number, from 1. */
+  readonly report: number;
   /** The terms are numbers of this generation of the dictionary. */
   readonly generation: number;
   batch: number;
@@ -20,48 +28,73 @@ interface Known {
   collected: NormalisedCompany;
 }
 
+interface Report {
+  readonly reported: ReportedCompany;
+  readonly ownMs: number | null;
+  /** The time of a report without one of its own: that of the row. */
+  readonly atMs: number;
+}
+
 export class RepeatedCompanies {
-  readonly #known = new Map<string, Known>();
+  /** By domain; another report of a company takes the place of the last one. */
+  readonly #known = new LruMap<string, KnownCompany>(MAX_CHARACTERS);
+  /** By the object that rows share. */
+  readonly #shared = new WeakMap<object, KnownCompany>();
   #batch = 0;
+  #reports = 0;
 
   /** Call it after each batch was taken from the collectors. */
   nextBatch(): void {
     this.#batch++;
   }
 
-  /** As `normaliseCompany`. Within a batch, equal reports have the same span of text. @param record is changed */
-  normalise(record: Record<string, unknown>, atMs: number, collectors: Collectors): NormalisedCompany | Refusal {
-    const { domain } = record;
-    const withTerms = collectors.terms !== null;
-    const known = typeof domain === 'string' ? this.#known.get(domain) : undefined;
-    if (
-      known !== undefined &&
-      known.generation === generation() &&
-      (known.company.terms !== null) === withTerms &&
-      isSameValue(known.given, record)
-    ) {
-      if (known.batch !== this.#batch) {
-        known.batch = this.#batch;
-        known.collected = collectCompany(known.company, atMs, collectors);
-      }
-      return known.collected.atMs === atMs ? known.collected : { ...known.collected, atMs };
+  /** The report of an earlier row with the same object; null when it must be read. */
+  find({ values, domain }: ReportedCompany, withTerms: boolean): KnownCompany | null {
+    const known = this.#shared.get(values);
+    return known !== undefined && known.domain === domain && isValid(known, withTerms) ? known : null;
+  }
+
+  /** The result of `normalise` for the same report: with the same number, and within a batch the same span of text. */
+  again(known: KnownCompany, rowMs: number, collectors: Collectors): NormalisedCompany {
+    const atMs = known.ownMs ?? rowMs;
+    if (known.batch !== this.#batch) {
+      known.batch = this.#batch;
+      known.collected = collectCompany(known.company, atMs, collectors, known.report);
     }
+    return known.collected.atMs === atMs ? known.collected : { ...known.collected, atMs };
+  }
+
+  /** As `normaliseCompany`. @param record is changed */
+  normalise(
+    record: Record<string, unknown>,
+    { reported, ownMs, atMs: rowMs }: Report,
+    collectors: Collectors,
+  ): NormalisedCompany | Refusal {
+    const { values, domain } = reported;
+    const withTerms = collectors.terms !== null;
+    const before = this.#known.get(domain);
+    if (before !== undefined && isValid(before, withTerms) && isSameValue(before.given, record))
+      return this.again(before, rowMs, collectors);
     const given = { ...record };
     const company = cleanCompany(record, withTerms);
     if ('code' in company) return company;
-    const collected = collectCompany(company, atMs, collectors);
-    if (typeof domain === 'string') this.#remember(domain, { given, company, generation: generation(), batch: this.#batch, collected });
+    const report = ++this.#reports;
+    const collected = collectCompany(company, ownMs ?? rowMs, collectors, report);
+    const known = { given, domain, ownMs, company, report, generation: generation(), batch: this.#batch, collected };
+    if (isShared(values)) this.#shared.set(values, known);
+    else this.#remember(known);
     return collected;
   }
 
-  /** Another report of a company takes the place of the last one, also when it is too long. */
-  #remember(domain: string, known: Known): void {
-    this.#known.delete(domain);
-    if (known.company.text.length > MAX_CHARACTERS) return;
-    const [oldest] = this.#known.keys();
-    if (this.#known.size >= MAX_CACHED && oldest !== undefined) this.#known.delete(oldest);
-    this.#known.set(domain, known);
+  #remember(known: KnownCompany): void {
+    const { length } = known.company.text;
+    this.#known.delete(known.domain);
+    if (length <= MAX_COMPANY_CHARACTERS) this.#known.set(known.domain, known, length);
   }
+}
+
+function isValid(known: KnownCompany, withTerms: boolean): boolean {
+  return known.generation === generation() && (known.company.terms !== null) === withTerms;
 }
 
 /** Whether two values of JSON are equal, in the same order of members. */

@@ -85,7 +85,7 @@ class BatchWriter {
     this.#transaction = new BoundedTransaction(store);
     const source = transaction(store, () => sourceId(store, file.name));
     const putCompany = normalisedCompanyWriter(store, this.#index);
-    this.#employers = new EmployerWriter(putCompany, source);
+    this.#employers = new EmployerWriter(store, putCompany, source);
     this.#store = rowWriter(
       recordWriter(store, this.#index, { source, nowMs: options.nowMs, putCompany, employers: this.#employers, counts }),
       counts,

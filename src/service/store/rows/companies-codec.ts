@@ -3,7 +3,7 @@ import { NO_LIST, encodeRecords, decodeRecords, type EncodedRecords, type Record
 import type { NormalisedCompany } from './normalised-company.ts';
 
 /** Numbers of a company; the first holds its flags. */
-const NUMBERS = 9;
+const NUMBERS = 10;
 const TOO_LARGE = 1;
 const ALIASES = 2;
 const DROPPED = 4;
@@ -19,6 +19,7 @@ function encode(to: RecordEncoder, company: NormalisedCompany): void {
   to.number(company.employees);
   to.number(company.absentFields);
   to.number(company.atMs);
+  to.number(company.report);
   to.number(company.from);
   to.number(company.to);
   to.number(company.textFrom);
@@ -38,7 +39,8 @@ export function decodeCompanies(encoded: EncodedRecords): NormalisedCompany[] {
 
 function decode(from: RecordDecoder): NormalisedCompany {
   const flags = from.number();
-  const [acceptsAll, employees, absentFields, atMs] = [from.numberOrNull(), from.numberOrNull(), from.number(), from.number()];
+  const [acceptsAll, employees] = [from.numberOrNull(), from.numberOrNull()];
+  const [absentFields, atMs, report] = [from.number(), from.number(), from.number()];
   const [termsFrom, termsTo, textFrom, textTo] = [from.number(), from.number(), from.number(), from.number()];
   const [country, industry, emailPattern, domain, id] = [
     from.textOrNull(),
@@ -60,6 +62,7 @@ function decode(from: RecordDecoder): NormalisedCompany {
     namesAliases: (flags & ALIASES) !== 0,
     isTooLarge: (flags & TOO_LARGE) !== 0,
     atMs,
+    report,
     dropped: (flags & DROPPED) !== 0 ? from.list() : NO_LIST,
     from: termsFrom,
     to: termsTo,

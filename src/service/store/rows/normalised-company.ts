@@ -55,12 +55,14 @@ export interface NormalisedCompany extends CompanyFacets, TermSpan, TextSpan {
   readonly isTooLarge: boolean;
   /** Time of the report, epoch milliseconds. */
   readonly atMs: number;
+  /** Reports of a file with one number are the same, apart from their time; 0: the report is not compared with others. */
+  readonly report: number;
   /** Fields with a bad value. */
   readonly dropped: readonly string[];
 }
 
 /** A clean company that is not in a batch yet. */
-export interface CleanCompany extends Omit<NormalisedCompany, keyof TermSpan | keyof TextSpan | 'atMs'> {
+export interface CleanCompany extends Omit<NormalisedCompany, keyof TermSpan | keyof TextSpan | 'atMs' | 'report'> {
   readonly text: string;
   /** Terms of the dictionary; null when they are left out. */
   readonly terms: readonly number[] | null;
@@ -99,8 +101,13 @@ export function cleanCompany(record: Record<string, unknown>, withTerms: boolean
   };
 }
 
-/** Puts a clean company into a batch. */
-export function collectCompany(company: CleanCompany, atMs: number, { terms: collector, texts }: Collectors): NormalisedCompany {
+/** Puts a clean company into a batch. @param report its number, as in `NormalisedCompany` */
+export function collectCompany(
+  company: CleanCompany,
+  atMs: number,
+  { terms: collector, texts }: Collectors,
+  report = 0,
+): NormalisedCompany {
   const { country, industry, acceptsAll, emailPattern, employees, absentFields, domain, id, newId, namesAliases, isTooLarge } = company;
   const { from, to } = company.terms === null ? SKIPPED : (collector?.add(company.terms) ?? SKIPPED);
   const { textFrom, textTo } = texts.add(company.text);
@@ -118,6 +125,7 @@ export function collectCompany(company: CleanCompany, atMs: number, { terms: col
     namesAliases,
     isTooLarge,
     atMs,
+    report,
     dropped,
     from,
     to,

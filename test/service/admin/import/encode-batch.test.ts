@@ -44,6 +44,7 @@ const company: fc.Arbitrary<NormalisedCompany> = fc.record({
   acceptsAll: fc.constantFrom(0, 1, null),
   employees: numberOrNull,
   absentFields: number,
+  report: number,
   namesAliases: fc.boolean(),
   isTooLarge: fc.boolean(),
   dropped: list,

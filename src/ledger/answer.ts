@@ -3,11 +3,11 @@
  * it. `text` of a miss is the answer of a provider, from which its definition may read a record once it is corrected.
  */
 export type LedgerAnswer =
-  | { readonly kind: 'hit'; readonly text: string }
-  | { readonly kind: 'miss'; readonly text?: string }
+  | (FromSample & { readonly kind: 'hit'; readonly text: string })
+  | (FromSample & { readonly kind: 'miss'; readonly text?: string })
   | { readonly kind: 'suppressed' }
   /** An `unknown` verdict: valid for this run, asked again by later ones. */
-  | { readonly kind: 'unsettled'; readonly text: string }
+  | (FromSample & { readonly kind: 'unsettled'; readonly text: string })
   | {
       readonly kind: 'failed';
       readonly code: string;
@@ -18,6 +18,20 @@ export type LedgerAnswer =
     }
   /** No answer yet. `text` names the request with which this run asks again after a crash. */
   | { readonly kind: 'asking'; readonly text: string };
+
+interface FromSample {
+  /** The service served sample data: the answer says nothing about a real person. Left out otherwise. */
+  readonly isSample?: true;
+}
+
+export function isFromSample(answer: LedgerAnswer): boolean {
+  return 'isSample' in answer;
+}
+
+/** The answer, as one of a service with sample data. */
+export function markedAsSample(answer: LedgerAnswer): LedgerAnswer {
+  return answer.kind === 'hit' || answer.kind === 'miss' || answer.kind === 'unsettled' ? { ...answer, isSample: true } : answer;
+}
 
 /** Whether a run can use an answer that it found while it claimed the lookup. @param unfit see `RunLedger.ask` */
 export function isFit(answer: LedgerAnswer, unfit: string | null): boolean {
@@ -51,15 +65,18 @@ const KINDS = ['hit', 'miss', 'suppressed', 'unsettled', 'failed', 'asking'] as 
 
 export type AnswerKind = (typeof KINDS)[number];
 
+/** Added to the number of a kind for an answer from sample data. */
+const SAMPLE = 16;
+
 /** The kind with this number in the file. */
 export function kindName(kind: number): AnswerKind {
-  const name = KINDS[kind];
+  const name = KINDS[kind % SAMPLE];
   if (name === undefined) throw new Error(`unknown kind of answer ${kind}`);
   return name;
 }
 
 export function encodeAnswer(answer: LedgerAnswer): { kind: number; body: string } {
-  const kind = KINDS.indexOf(answer.kind);
+  const kind = KINDS.indexOf(answer.kind) + (isFromSample(answer) ? SAMPLE : 0);
   if ('text' in answer) return { kind, body: answer.text ?? '' };
   if (answer.kind !== 'failed') return { kind, body: '' };
   const { code, attempts, requestId, note } = answer;
@@ -67,7 +84,11 @@ export function encodeAnswer(answer: LedgerAnswer): { kind: number; body: string
 }
 
 export function decodeAnswer(kind: number, body: string): LedgerAnswer {
-  const name = kindName(kind);
+  const answer = decodeKind(kindName(kind), body);
+  return kind < SAMPLE ? answer : markedAsSample(answer);
+}
+
+function decodeKind(name: AnswerKind, body: string): LedgerAnswer {
   switch (name) {
     case 'hit':
     case 'unsettled':

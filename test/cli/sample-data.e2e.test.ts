@@ -49,3 +49,23 @@ test.each(SERVICES)('%s knows none of the people, and no place takes that for a 
   const { stderr } = await folder.run(['verify', ...flags(given), STRANGERS[0] ?? ''], { env });
   expect(stderr).toMatch(/^millrace: sample data/m);
 });
+
+test('a job whose answers all come from a kept ledger says that they are sample data, in its plan too', async () => {
+  const folder = await makeFolder();
+  const service = await startService({ store: folder.at('sample.sqlite'), sample: true });
+  cleanUp(() => service.close());
+  await writeFile(folder.at('in.csv'), `Email\n${STRANGERS.slice(0, 3).join('\n')}\n`);
+  const env = { MILLRACE_API_KEY: SAMPLE_KEY };
+  const job = (output: string): string[] => [
+    ...flags({ input: 'in.csv', output, plan: 'enterprise', steps: 'enrich', 'base-url': service.url, ledger: 'kept.ledger' }),
+    '--ledger.maxAgeDays',
+    '30',
+  ];
+  expect(await folder.run(['run', ...job('first.csv')], { env })).toMatchObject({ code: 0 });
+  expect((await folder.run(['plan', ...job('second.csv')], { env })).stdout).toMatch(/^warning +sample data/m);
+  const second = await folder.run(['run', ...job('second.csv')], { env });
+  expect(second).toMatchObject({ code: 0 });
+  expect(second.stderr.match(/"event":"sample_data"/g)).toHaveLength(1);
+  const report = (await folder.json('second.csv.report.json')) as unknown as Report;
+  expect(report).toMatchObject({ sampleData: true, lookups: { unique: 3, fromLedger: 3 } });
+});

@@ -180,7 +180,7 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
       files: manifest.files.length,
       bytes: manifest.files.reduce((sum, file) => sum + file.size, 0),
       keys: manifest.keyName,
-      ...withSampleData(await jobMapping(manifest, job, signal), job, start.checkpoint),
+      ...withSampleData(await jobMapping(manifest, job, signal), job, start.checkpoint.totals.isSample === true || counting.isSample),
       records: counting.records,
       invalid: counting.invalid,
       surplus: surplusOf(counting, manifest),
@@ -203,10 +203,9 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
   }
 }
 
-/** A service in this process, or one whose answers said so in an earlier run, has sample data. */
-function withSampleData(mapping: InputMapping, { providers }: CompiledJob, { totals }: Pick<Start['checkpoint'], 'totals'>): InputMapping {
-  const isSample = totals.isSample === true || providers.some(({ embedded }) => embedded);
-  return isSample ? { ...mapping, warnings: [...mapping.warnings, SAMPLE_DATA] } : mapping;
+/** A service in this process has sample data. @param hasSaidSo answers of a service at an address said that it has, too */
+function withSampleData(mapping: InputMapping, { providers }: CompiledJob, hasSaidSo: boolean): InputMapping {
+  return hasSaidSo || providers.some(({ embedded }) => embedded) ? { ...mapping, warnings: [...mapping.warnings, SAMPLE_DATA] } : mapping;
 }
 
 function surplusOf({ surplus, firstSurplus }: PlanCounting, { files }: InputManifest): RunForecast['surplus'] {

@@ -6,7 +6,7 @@ import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import type { Waterfall } from '../../definition/waterfall.ts';
 import type { InputRecord } from '../../formats/input-record.ts';
-import { hasTicket, type LedgerAnswer } from '../../ledger/answer.ts';
+import { hasTicket, isFromSample, type LedgerAnswer } from '../../ledger/answer.ts';
 import type { LedgerLookup, ReadOnlyLedger } from '../../ledger/read-only-ledger.ts';
 import type { KeysOf, LookupBy, RecordKeys } from '../../processor/lookup-keys.ts';
 import { fill, hasAll, ofOne, type SourcedRecord } from '../../processor/merge-records.ts';
@@ -61,6 +61,8 @@ export class PlanCounting {
   cleaned = 0;
   unique = 0;
   fromLedger = 0;
+  /** An answer of the ledger came from sample data. */
+  isSample = false;
   /** Lookups whose answer a provider has promised. */
   promised = 0;
   readonly #job: CompiledJob;
@@ -294,6 +296,7 @@ export class PlanCounting {
   /** A lookup that a stopped run was asking for has no answer yet. */
   #look({ scope, key }: LedgerLookup): Known {
     const known = this.#ledger?.look(scope, key) ?? null;
+    if (known !== null && isFromSample(known)) this.isSample = true;
     return known?.kind === 'asking' ? { answer: null, isPromised: hasTicket(known.text) } : { answer: known, isPromised: false };
   }
 

@@ -167,7 +167,6 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
     const { step } = call;
     this.#notable.answered(call, result);
     this.#charge(call, result);
-    if (result.meta.isSample === true) this.isSample = true;
     if (step === 'verify') this.#verify.inFlight--;
     // Without a connection nothing was sent: it cost nothing, and `limits.maxCalls` must not end a job that waits for its service.
     if (wasNeverSent(result)) this.#notSent(step);
@@ -240,6 +239,11 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
       this.#waitsFrom = now;
     }
     this.#waitsUntil = Math.max(this.#waitsUntil, untilMs);
+  }
+
+  /** An answer came from sample data. */
+  sampleData(): void {
+    this.isSample = true;
   }
 
   wentDown(): void {

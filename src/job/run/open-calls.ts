@@ -61,7 +61,10 @@ interface CallsOptions {
 }
 
 /** The counters of a run; with providers also the counters of one of them. */
-export type CallCounters = Pick<Counters, 'throttled' | 'sent' | 'rejoined' | 'answered' | 'retrying' | 'wentDown' | 'cameBack'>;
+export type CallCounters = Pick<
+  Counters,
+  'throttled' | 'sent' | 'rejoined' | 'answered' | 'retrying' | 'wentDown' | 'cameBack' | 'sampleData'
+>;
 
 /** A quota, and the calls that are counted against it. */
 export interface ChannelOptions {

@@ -29,8 +29,6 @@ export function openCounters(
     wallMs: Date.now(),
   });
   const counters = new Counters(checkpoint.totals, now, series, dearest(job));
-  // The ledger may hold all answers, so that none of this run says so.
-  if (job.providers.some(({ embedded }) => embedded)) counters.isSample = true;
   const budget = new CallBudget({
     maxCalls: job.limits.maxCalls,
     maxCredits: job.limits.maxCredits,

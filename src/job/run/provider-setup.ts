@@ -170,6 +170,10 @@ function both(run: Counters, own: Counters, watch: ShapeWatch): CallCounters {
       run.throttled(wait);
       own.throttled(wait);
     },
+    sampleData: () => {
+      run.sampleData();
+      own.sampleData();
+    },
     wentDown: () => {
       run.wentDown();
       own.wentDown();

@@ -17,6 +17,7 @@ import type { Counters } from './counters.ts';
 import { openCalls, type CallCounters, type Calls, type Channel, type ChannelOptions, type ServiceAccess } from './open-calls.ts';
 import { requestPace } from './request-pace.ts';
 import type { RunState } from './run-state.ts';
+import { withSampleAnswers } from './sample-answers.ts';
 import { ServiceDoubt, type TrustedElsewhere } from './service-doubt.ts';
 import type { ShapeWatch } from './shape-watch.ts';
 import type { Step } from '../../steps/registry.ts';
@@ -136,6 +137,11 @@ export class RunProvider {
     const { provider, scopes, verifyBatch, notices, counters } = this.#setup;
     const { ledger, checkpoint, onSettled, saveTotals, state } = this.#shared;
     const ownSeed = keySeed(checkpoint);
+    const own = withSampleAnswers(
+      ledger,
+      () => this.#saidSample,
+      () => this.#sampleData(),
+    );
     return {
       name: this.name,
       scopes: scopes(ledger),
@@ -143,7 +149,7 @@ export class RunProvider {
       contextOf: (step) => ({
         client: this.calls.client,
         pool: this.channelOf(step).pool,
-        ledger,
+        ledger: own,
         quarantine: this.quarantine,
         idempotencyKey: (body, seed = null) => idempotencyKey(seed ?? ownSeed, step, body),
         onSettled,
@@ -202,6 +208,7 @@ export class RunProvider {
   #sampleData(): void {
     if (this.#saidSample) return;
     this.#saidSample = true;
+    this.#setup.callCounters.sampleData();
     this.#setup.notices.sampleData();
     this.quarantine.confirm();
   }

@@ -12,7 +12,7 @@ const ANSWERS: readonly (readonly [number, LedgerAnswer])[] = [
 ];
 
 describe('a kept answer', () => {
-  it.each(ANSWERS)('is stored under the number %d of its kind, and read as it was: %j', (number, answer) => {
+  it.each(ANSWERS)('an answer is stored under the number %d of its kind, and read as it was: %j', (number, answer) => {
     const { kind, body } = encodeAnswer(answer);
     expect(kind).toBe(number);
     expect(decodeAnswer(kind, body)).toEqual(answer);
@@ -20,7 +20,7 @@ describe('a kept answer', () => {
   });
 
   it.each(ANSWERS.filter(([, { kind }]) => ['hit', 'miss', 'unsettled'].includes(kind)))(
-    'from sample data has 16 more than %d, and says so when it is read: %j',
+    'an answer from sample data has 16 more than %d, and says so when it is read: %j',
     (number, answer) => {
       const marked = markedAsSample(answer);
       const { kind, body } = encodeAnswer(marked);

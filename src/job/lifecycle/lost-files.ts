@@ -4,6 +4,7 @@ import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { isShared } from '../../definition/ledger-location.ts';
 import { Ledger } from '../../ledger/ledger.ts';
+import { withoutSecret } from '../../redis/uri.ts';
 import { isS3Uri } from '../../s3/uri.ts';
 import { count } from '../../util/display.ts';
 import { StorageError } from '../../util/errors.ts';
@@ -22,19 +23,36 @@ export async function refuseLostFolder({ output }: Pick<JobPaths, 'output'>, { m
 
 const AGAIN = 'what was paid for is asked for again where its row is not written yet';
 
-/** The warning that the ledger lacks answers which the checkpoint counts; null when it has them. */
+/** The warning that the file of this run's ledger lacks answers which the checkpoint counts; null when it has them. */
 export async function lostAnswers(job: CompiledJob, paths: JobPaths, found: Checkpoint): Promise<string | null> {
   const { lookups } = found.totals;
-  if (job.ledger.uri === '' || isShared(job.ledger.uri) || isS3Uri(paths.ledger) || lookups.unique === 0) return null;
+  if (job.ledger.uri === '' || isFoundOnceOpen(job, found) || isS3Uri(paths.ledger) || lookups.unique === 0) return null;
   if (!(await exists(paths.ledger))) return `the ledger ${paths.ledger} is gone: ${AGAIN}`;
   const log = `${paths.ledger}-wal`;
   // The checkpoint of a killed run may count a little more than the ledger has. Such a run leaves the file with the last answers.
   const wasKilled = found.state === 'running';
-  if (found.shard !== null || (wasKilled && (await exists(log)))) return null;
+  if (wasKilled && (await exists(log))) return null;
   const known = lookupsIn(job, paths, found);
   if (known >= lookups.unique) return null;
-  const has = `the ledger ${paths.ledger} has ${count(known)} of the ${count(lookups.unique)} lookups of this job`;
-  return `${has}${wasKilled ? `, and ${log} is gone` : ''}: ${AGAIN}`;
+  return `${lacking(paths.ledger, known, lookups.unique)}${wasKilled ? `, and ${log} is gone` : ''}: ${AGAIN}`;
+}
+
+/**
+ * The same of a ledger that other shards or machines may have changed by now: it is known once it is open.
+ * @param known the run's lookups that the open ledger knows
+ */
+export function lostAnswersOfShared(job: CompiledJob, found: Checkpoint, known: number, wasKilled: boolean): string | null {
+  const { unique } = found.totals.lookups;
+  if (!isFoundOnceOpen(job, found) || known >= unique || (wasKilled && known > 0)) return null;
+  return `${lacking(withoutSecret(job.ledger.uri), known, unique)}: ${AGAIN}`;
+}
+
+function isFoundOnceOpen({ ledger: { uri } }: CompiledJob, { shard }: Checkpoint): boolean {
+  return shard !== null || isShared(uri);
+}
+
+function lacking(ledger: string, known: number, unique: number): string {
+  return `the ledger ${ledger} has ${known === 0 ? 'none' : count(known)} of the ${count(unique)} lookups of this job`;
 }
 
 /** The lookups of the job that its ledger knows. A file without anything has none; whether it can be used is seen when the run opens it. */

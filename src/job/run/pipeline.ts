@@ -18,6 +18,7 @@ import type { StopSignals } from '../../util/stop-signals.ts';
 import type { Waits } from '../../util/waits.ts';
 import { jobMapping, mappingText } from '../lifecycle/input-mapping.ts';
 import { ledgerRights } from '../lifecycle/ledger-rights.ts';
+import { lostAnswersOfShared } from '../lifecycle/lost-files.ts';
 import type { RetrySource } from '../lifecycle/retried-records.ts';
 import { firstRowNotices } from '../progress/first-row-notices.ts';
 import { warnOfOldLedgerKeys } from '../progress/old-ledger-key.ts';
@@ -95,6 +96,8 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     const rights = ledgerRights(job, options.checkpoint);
     const ledger = opened.adopt(await destination.openLedger({ ...rights, tell: reporter, ...signals }), (part) => part.close());
     const checkpoint = ledger.spent.reduce(withSpent, options.checkpoint);
+    const lost = lostAnswersOfShared(job, checkpoint, ledger.totals().lookups, options.wasKilled);
+    if (lost !== null) reporter.warn('answers_lost', lost);
     if (!options.isResumed) warnOfOldLedgerKeys(job, checkpoint, ledger, reporter);
 
     // Limiters and pools

@@ -1,6 +1,6 @@
 /**
  * A data service as fast as Node can be: fixed answers, no quota, its own process. Prints its address. It also answers as a vendor of
- * `vendor.yaml`, with GET, and then knows one person in `share` (argument; default: everybody).
+ * `vendor.yaml` and `wide-vendor.yaml`, with GET, and then knows one person in `share` (argument; default: everybody).
  */
 import { createServer } from 'node:http';
 
@@ -15,12 +15,21 @@ const PERSON = {
 const share = Number(process.argv[2] ?? 1);
 const KNOWN = JSON.stringify({ person: { ...PERSON, company: PERSON.company.name } });
 const UNKNOWN = '{}';
+const LINE = JSON.stringify({ line_type: 'mobile', carrier: 'Example Mobile' });
+
+/** A person with a number of their own, which the address decides. Every third works at a small company. */
+function wide(url: string): string {
+  let hash = 0;
+  for (let i = 0; i < url.length; i++) hash = (Math.imul(hash, 31) + url.charCodeAt(i)) >>> 0;
+  const mobile = `+4477${String(hash % 100_000_000).padStart(8, '0')}`;
+  return JSON.stringify({ person: { ...PERSON, mobile, employees: hash % 3 === 0 ? 20 : 120 } });
+}
 
 const server = createServer((request, response) => {
   if (request.method === 'GET') {
     const { url = '' } = request;
-    const isKnown = share === 1 || url.charCodeAt(url.indexOf('email=') + 6) % share === 0;
-    const text = isKnown ? KNOWN : UNKNOWN;
+    const isKnown = share === 1 || url.startsWith('/lines') || url.charCodeAt(url.indexOf('email=') + 6) % share === 0;
+    const text = !isKnown ? UNKNOWN : url.startsWith('/wide') ? wide(url) : url.startsWith('/lines') ? LINE : KNOWN;
     response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
     response.end(text);
     return;

@@ -7,19 +7,21 @@ import { numberOf, startNumbers } from '../providers/stand-ins/numbers.ts';
 import { findPerson } from '../providers/stand-ins/world.ts';
 import { makeFolder, startService } from '../support/world.ts';
 
-const PEOPLE = 12;
+const PEOPLE = 40;
 const PAGE = readFileSync('docs/custom-steps.md', 'utf8');
 const FILES = [...PAGE.matchAll(/^```yaml file=(\S+)\n([^]*?)^```$/gm)];
 
-test('the job of the page asks for the lines of people at large companies, by the numbers that enrich found', async () => {
+test('the job of the page asks for the lines of the people that its condition means, by the numbers that enrich found', async () => {
   const [folder, service, lines] = await Promise.all([makeFolder(), startService(), start(startNumbers)]);
-  service.script = ({ path, keys: [key = ''] }, _response, reply, usual) => {
-    if (path !== 'enrich') return reply(usual());
-    const i = findPerson({ email: key }) ?? 0;
-    reply({
-      status: 200,
-      body: JSON.stringify({ name: `Person ${i}`, mobile: numberOf(i), company: { employees: i % 2 === 0 ? 20 : 80 } }),
-    });
+  service.script = ({ path, keys: asked }, _response, reply, usual) => {
+    const i = findPerson({ email: asked[0] ?? '' }) ?? 0;
+    if (path === 'verify') {
+      const data = asked.map((email) => ({ email, result: (findPerson({ email }) ?? 0) % 7 === 0 ? 'risky' : 'deliverable' }));
+      return reply({ ...usual(), body: JSON.stringify({ data }) });
+    }
+    const company = { employees: i % 2 === 0 ? 20 : 80 };
+    const title = i % 5 === 0 ? 'Engineer' : 'Senior VP Sales';
+    return reply({ status: 200, body: JSON.stringify({ name: `Person ${i}`, title, mobile: numberOf(i), company }) });
   };
   for (const [, file = '', text = ''] of FILES) await writeFile(folder.at(file), text);
   await writePeople(folder, PEOPLE);
@@ -30,7 +32,7 @@ test('the job of the page asks for the lines of people at large companies, by th
   expect(await folder.run(['provider', 'check', 'lines.yaml', '--json'], env)).toMatchObject({ code: 0 });
   expect(await folder.run(['run', 'job.yaml', '--progress', 'none', ...at], env)).toMatchObject({ code: 0, stderr: '' });
   const rows = await rowsOf(folder, 'lines.csv');
-  const meant = rows.map((_, i) => i).filter((i) => i % 2 === 1 && i % 10 !== 9);
+  const meant = rows.map((_, i) => i).filter((i) => i % 2 === 1 && i % 5 !== 0 && i % 7 !== 0 && i % 10 !== 9);
   expect(rows.flatMap((row, i) => (row['phone.line_type'] === '' ? [] : [i]))).toEqual(meant);
   expect(lines.counts.charged).toBe(meant.length);
 });

@@ -1,6 +1,8 @@
 /** Steps that only a definition of a provider declares, by keys that earlier steps find. */
-import { writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { readFooter } from '../../src/formats/parquet/footer.ts';
+import { readParquetRows } from '../../src/formats/parquet/parquet-rows.ts';
 import { freeDatabase } from '../ledger/shared.ts';
 import { describeWith } from '../services/needed.ts';
 import { schemaFaults } from '../support/report-schema.ts';
@@ -120,6 +122,39 @@ describe('a step that a definition declares', () => {
     });
     expect(lines[0]?.['phone']).toBeNull();
   });
+});
+
+test('several providers of a custom step fill one record, and a Parquet output has the types that the definition declares', async () => {
+  const { folder, numbers } = await customJob([]);
+  const more = await start(startNumbers, { knows: () => true });
+  const other = `name: other\nuse: ${definition('numbers')}\noperations: {phone: {columns: null, record: {line_type: null}}}\n`;
+  await writeFile(folder.at('other.yaml'), other);
+  const phones = Array.from({ length: 10 }, (_, i) => `person-${i}@company-0.example,${numberOf(i)},company-0.example`);
+  await writeFile(folder.at('in.csv'), `email,phone,website\n${phones.join('\n')}\n`);
+  await writeJob(folder, {
+    providers: {
+      other: { use: './other.yaml', baseUrl: more.url },
+      numbers: { use: definition('numbers'), baseUrl: numbers.url },
+    },
+    steps: [{ phone: { from: ['other', 'numbers'], until: ['line_type'] } }, 'technologies'],
+    output: { uri: 'out.parquet' },
+  });
+  expect(await folder.run(RUN, { env: keys('other', 'numbers') })).toMatchObject({ code: 0 });
+  const path = folder.at('out.parquet');
+  const file = { uri: path, path, size: (await stat(path)).size, digest: '' };
+  const { columns } = await readFooter(file);
+  const typeOf = (name: string): string | undefined => columns.find((column) => column.name === name)?.type.type;
+  expect(['phone.line_type', 'phone.roaming', 'technologies.score', 'technologies.items'].map(typeOf)).toEqual([
+    'BYTE_ARRAY',
+    'BOOLEAN',
+    'DOUBLE',
+    'BYTE_ARRAY',
+  ]);
+  for await (const { columns: cells } of readParquetRows(file, 0)) {
+    const at = (name: string): unknown => cells[columns.findIndex((column) => column.name === name)]?.[1];
+    expect([at('phone.line_type'), at('phone.roaming'), at('technologies.score')]).toEqual(['landline', false, 0.25]);
+    expect(at('phone.source')).toBe('number=other;carrier=other;roaming=other;line_type=numbers');
+  }
 });
 
 /** The lookups that a plan expects before anything is known, and once enrich has found the numbers. */

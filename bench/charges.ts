@@ -6,7 +6,7 @@
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createReadStream, createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -54,17 +54,22 @@ function load(plan: LoadPlan): LoadResult {
   return JSON.parse(execFileSync(process.execPath, [here('support/load.ts'), at('plan.json')], { encoding: 'utf8' })) as LoadResult;
 }
 
-/** Records of the directory, each changed by a newer report. In a small directory each record changes several times. */
+/** Stands for the time of the report. */
+const TIME = '<time>';
+
+/** Records of the directory, each with another title. In a small directory each record changes several times. */
 function* changed(): Generator<string> {
   const stride = Math.ceil(contacts / CHANGED_ROWS);
-  const nowMs = Date.now();
   for (let row = 0, pass = 0; row < CHANGED_ROWS * stride; pass++)
-    for (const record of richContacts(largeSet(contacts))) {
-      if (row++ % stride !== 0) continue;
-      const reportedMs = nowMs + pass;
-      const title = `${String(record['title'])} ${reportedMs}`;
-      yield `${JSON.stringify({ ...record, title, updated_at: new Date(reportedMs).toISOString() })}\n`;
-    }
+    for (const record of richContacts(largeSet(contacts)))
+      if (row++ % stride === 0)
+        yield `${JSON.stringify({ ...record, title: `${String(record['title'])} ${pass} ${TIME}`, updated_at: TIME })}\n`;
+}
+
+/** The same as reports of now. */
+async function* reported(): AsyncGenerator<string> {
+  const time = new Date().toISOString();
+  for await (const line of createInterface({ input: createReadStream(at('changed.jsonl')) })) yield `${line.replaceAll(TIME, time)}\n`;
 }
 
 const ms = (value: number): string => value.toFixed(1);
@@ -79,14 +84,15 @@ try {
     .all()
     .map(({ email }) => JSON.stringify({ email }));
   store.close();
+  await pipeline(Readable.from(changed()), createWriteStream(at('changed.jsonl')));
   const port = await portOf(start('serve', '--store', storePath, '--port', '0'));
   const plan = { port, path: '/v1/enrich', keys, bodies, connections: 16, requests: SECONDS * rate, rate };
   load(plan);
   const rounds: { readonly alone: LoadResult; readonly beside: LoadResult }[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const alone = load(plan);
-    await pipeline(Readable.from(changed()), createWriteStream(at('changed.jsonl')));
-    const importing = start('import', '--store', storePath, '--contacts', at('changed.jsonl'));
+    await pipeline(reported, createWriteStream(at('reported.jsonl')));
+    const importing = start('import', '--store', storePath, '--contacts', at('reported.jsonl'));
     // The first transactions have begun by then, whatever the machine does.
     load({ ...plan, requests: rate });
     const beside = load(plan);

@@ -1,28 +1,21 @@
 /** The two files of a store, with a SIGKILL before every write: nobody erased comes back, and no event is lost or doubled. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { checkStore } from '../../src/service/admin/check/check-store.ts';
 import { catchUp } from '../../src/service/erasure/catch-up.ts';
-import { openStore } from '../../src/service/store/open-store.ts';
 import { booksOf } from '../../src/service/store/owner/store-name.ts';
 import type { Store } from '../../src/service/store/store.ts';
-import { Folder } from '../support/cli.ts';
+import type { Folder } from '../support/cli.ts';
 import { sampleOf } from '../support/sample.ts';
 import { copyStoreFiles, removeStoreFiles } from '../support/store-files.ts';
+import { expectWhole, folderWithStore, killedAt, rowsOf, UNDIVIDED, using } from './killed-store.ts';
 
-/** A store of version 1, with everything in one file: six signals and two job changes wait for its webhook. */
-const UNDIVIDED = gunzipSync(readFileSync('fixtures/stores/version-1.sqlite.gz'));
-const AT_WRITE = new URL('../support/at-store-write.ts', import.meta.url).href;
 const ERASED = 'person3@acme.example';
 const longTimeout = { timeout: 600_000 };
 
 let folder: Folder;
 beforeAll(async () => {
-  folder = await Folder.make();
-  writeFileSync(folder.at('divided.sqlite'), UNDIVIDED);
-  openStore(folder.at('divided.sqlite')).close();
+  folder = await folderWithStore();
   const people = Array.from({ length: 12 }, (_, n) =>
     JSON.stringify({
       id: `p${n}`,
@@ -46,44 +39,7 @@ function begin(store: string): string {
   return path;
 }
 
-/** Runs the command, killed before its nth write; 0 for none. Returns the writes so far. */
-async function killedAt(
-  nth: number,
-  args: readonly string[],
-  only = '',
-): Promise<{ readonly writes: string[]; readonly isKilled: boolean }> {
-  const log = folder.at('writes.log');
-  rmSync(log, { force: true });
-  const { code } = await folder.run(args, {
-    env: { NODE_OPTIONS: `--import ${AT_WRITE}`, STORE_WRITE: String(nth), STORE_WRITES_LOG: log, STORE_WRITES_OF: only },
-  });
-  return { writes: existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [], isKilled: code !== 0 };
-}
-
-/** The rows of a file, by table. Ids that are drawn at random are left out. */
-function rowsOf(file: DatabaseSync): Record<string, unknown> {
-  const tables = file.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'sqlite_stat1' ORDER BY name").all();
-  return Object.fromEntries(
-    tables
-      .filter(({ name }) => name !== 'books_state' && name !== 'directory_state')
-      .map(({ name }) => [name, file.prepare(`SELECT * FROM "${String(name)}" ORDER BY 1, 2`).all()]),
-  );
-}
-
-function using<T>(path: string, work: (store: Store) => T): T {
-  const store = openStore(path);
-  try {
-    return work(store);
-  } finally {
-    store.close();
-  }
-}
-
 const contentOf = (path: string): unknown => using(path, (store) => ({ directory: rowsOf(store), books: rowsOf(store.books) }));
-
-async function expectWhole(path: string): Promise<void> {
-  expect((await checkStore(path, Date.now(), new AbortController().signal)).findings).toEqual([]);
-}
 
 it('a store of version 1 is divided without a lost row, killed before any write', longTimeout, async () => {
   const path = folder.at('s.sqlite');
@@ -96,7 +52,7 @@ it('a store of version 1 is divided without a lost row, killed before any write'
   const rows = rowsOf(before);
   before.close();
   const divide = ['keys', 'list', '--store', 's.sqlite'];
-  const { writes } = await killedAt(0, divide);
+  const { writes } = await killedAt(folder, 0, divide);
   const whole = contentOf(path) as { directory: Record<string, unknown>; books: Record<string, unknown> };
   const { sqlite_sequence: last, ...tables } = rows;
   const { sqlite_sequence: lastOfDirectory, ...directory } = whole.directory;
@@ -110,9 +66,9 @@ it('a store of version 1 is divided without a lost row, killed before any write'
   expect(writes.filter((write) => write.endsWith(' COMMIT'))).toEqual(['s.books.sqlite COMMIT', 's.sqlite COMMIT']);
   for (let nth = 1; nth <= writes.length; nth++) {
     fresh();
-    await killedAt(nth, divide);
+    await killedAt(folder, nth, divide);
     // A second kill at the same place, then a whole run.
-    await killedAt(nth, divide);
+    await killedAt(folder, nth, divide);
     expect(contentOf(path), `killed before ${writes[nth - 1] ?? ''}`).toEqual(whole);
     await expectWhole(path);
   }
@@ -133,7 +89,7 @@ const traces = (store: Store): unknown => ({
 it('nobody who was erased comes back, after a kill before any write of the erasure', longTimeout, async () => {
   const path = begin('e.sqlite');
   const erase = ['suppress', '--store', 'e.sqlite', ERASED];
-  const { writes } = await killedAt(0, erase);
+  const { writes } = await killedAt(folder, 0, erase);
   const gone = { people: [], signals: [], mail: [] };
   expect(using(path, traces)).toEqual(gone);
   const commits = writes.filter((write) => write.endsWith(' COMMIT'));
@@ -142,7 +98,7 @@ it('nobody who was erased comes back, after a kill before any write of the erasu
   const before = using(begin('e.sqlite'), (store) => ({ people: people(store), suppressions: rowsOf(store.books)['suppressions'] }));
   for (let nth = 1; nth <= writes.length; nth++) {
     begin('e.sqlite');
-    await killedAt(nth, erase);
+    await killedAt(folder, nth, erase);
     const hasBegun = using(path, ({ books }) => books.prepare('SELECT erasures FROM books_state').get()?.['erasures'] !== 0);
     // The next command that writes.
     await folder.run(['import', '--store', 'e.sqlite', '--contacts', 'people.jsonl']);
@@ -161,13 +117,13 @@ it('nobody who was erased comes back, after a kill before any write of the erasu
 it('every job change is recorded once, after a kill before any write of the import', longTimeout, async () => {
   const path = begin('i.sqlite');
   const load = ['import', '--store', 'i.sqlite', '--contacts', 'people.jsonl'];
-  const { writes } = await killedAt(0, load);
+  const { writes } = await killedAt(folder, 0, load);
   const changes = (): unknown => using(path, (store) => store.prepare('SELECT person, doc FROM job_changes ORDER BY seq').all());
   const whole = { changes: changes(), people: using(path, people) };
   expect((whole.changes as unknown[]).length).toBe(6);
   for (let nth = 1; nth <= writes.length; nth++) {
     begin('i.sqlite');
-    await killedAt(nth, load);
+    await killedAt(folder, nth, load);
     await folder.run(load);
     expect({ changes: changes(), people: using(path, people) }, `killed before ${writes[nth - 1] ?? ''}`).toEqual(whole);
     await expectWhole(path);
@@ -188,7 +144,7 @@ const events = (path: string): Record<string, number> =>
 it('every event is put into the outbox once, after kills before commits of the service', longTimeout, async () => {
   const path = begin('w.sqlite');
   const serve = ['serve', '--store', 'w.sqlite', '--port', '0', '--development', '--no-smtp'];
-  for (const nth of sampleOf([1, 2, 3, 4, 5, 6], 3)) await killedAt(nth, serve, 'w.books.sqlite COMMIT');
+  for (const nth of sampleOf([1, 2, 3, 4, 5, 6], 3)) await killedAt(folder, nth, serve, 'w.books.sqlite COMMIT');
   const ended = folder.start(serve);
   await expect.poll(() => Object.values(events(path)).length).toBe(10);
   ended.child.kill('SIGTERM');

@@ -1,6 +1,6 @@
 /**
  * Preloaded into the real command (`node --import`): kills it right before a call that changes a store on the disk. These are SQLite's
- * commits, statements outside a transaction, and the synchronous calls of node:fs. SQLite drops the rest of a transaction anyway.
+ * commits, statements outside a transaction, and calls of node:fs. SQLite drops the rest of a transaction anyway.
  */
 import { appendFileSync } from 'node:fs';
 import fs from 'node:fs';
@@ -59,6 +59,13 @@ for (const called of ['rmSync', 'renameSync', 'writeSync', 'fdatasyncSync'] as c
   const real = fs[called] as (...args: unknown[]) => unknown;
   (fs as unknown as Record<string, unknown>)[called] = (...args: unknown[]) => {
     step(`${called} ${typeof args[0] === 'string' ? basename(args[0]) : ''}`.trim());
+    return real(...args);
+  };
+}
+for (const called of ['rm', 'rename', 'link', 'copyFile'] as const) {
+  const real = fs.promises[called] as (...args: unknown[]) => unknown;
+  (fs.promises as unknown as Record<string, unknown>)[called] = (...args: unknown[]) => {
+    step(`${called} ${basename(String(args[0]))}`);
     return real(...args);
   };
 }

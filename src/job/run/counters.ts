@@ -54,6 +54,10 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
   #waitsFrom = 0;
   #waitsUntil = 0;
   readonly #creditsEach: ByStep<number>;
+  /** The last run was killed: calls that it had in flight may be paid for, and are answered again at no charge. */
+  #isAfterKill = false;
+  /** Credits that such answers may have cost. A service that charges nothing at all answers alike. */
+  #paidBefore = 0;
   readonly #activeBefore: number;
   readonly #startedAt: number;
   readonly #now: () => number;
@@ -189,11 +193,22 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
     this.credits = exact(this.credits + credits);
     this.creditsBy[step] = exact((this.creditsBy[step] ?? 0) + credits);
     this.#promise(call, result);
+    if (this.#isAfterKill && !isPoll && call.attempt === 1 && credits === 0 && result.meta.namesNoCredits !== true)
+      this.#paidBefore += matchesOf(result) * flying.creditsEach;
     // Without an answer the service may have charged all the same, and an answer that is repeated for its key names no credits.
     if (status === 0 && !isPoll && !wasNeverSent(result)) this.#lost(keys * flying.creditsEach);
     else if (result.meta.namesNoCredits !== true) return;
     else if (isUnreadable(result) && !isPoll) this.#lost(keys * flying.creditsEach);
     else this.#creditsPerhaps += Math.max(0, matchesOf(result) * flying.creditsEach - charged);
+  }
+
+  /**
+   * The last run was killed before its last checkpoint. @param unknown credits that its calls in flight may have cost, where no answer will
+   * tell
+   */
+  afterKill(unknown: number): void {
+    this.#isAfterKill = true;
+    this.#creditsLost = exact(this.#creditsLost + unknown);
   }
 
   /** Nobody can know what an answer has cost that did not arrive or cannot be read. */
@@ -261,6 +276,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
 
   /** @param lookups the ledger's totals. @param forgotten lookups that the ledger no longer knows */
   totals(lookups: { lookups: number; reused: number }, forgotten: RunTotals['lookups'] = { unique: 0, fromLedger: 0 }): RunTotals {
+    const creditsLost = exact(this.#creditsLost + (this.credits > 0 ? this.#paidBefore : 0));
     return {
       calls: { ...this.calls },
       lookups: { unique: lookups.lookups + forgotten.unique, fromLedger: lookups.reused + forgotten.fromLedger },
@@ -274,7 +290,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
       beyondPlan: this.#beyondPlanBefore + Math.round(this.beyondPlanNow()),
       credits: this.credits,
       ...(this.promised === undefined ? {} : { promised: this.promised }),
-      ...(this.#creditsLost === 0 ? {} : { creditsLost: this.#creditsLost }),
+      ...(creditsLost === 0 ? {} : { creditsLost }),
       latency: this.latency.toJSON(),
       activeMs: this.activeMs,
       notable: this.#notable.toJSON(),

@@ -12,12 +12,13 @@ interface RunToCount {
   readonly job: CompiledJob;
   /** Where the run begins. */
   readonly checkpoint: Checkpoint;
+  readonly wasKilled: boolean;
   readonly destination: Pick<RunDestination, 'saveCheckpoint'>;
 }
 
 /** The counters of the run, over all its resumes, and the budget of calls that it may still send. */
 export function openCounters(
-  { job, checkpoint, destination }: RunToCount,
+  { job, checkpoint, wasKilled, destination }: RunToCount,
   saveTotals: () => Promise<void>,
 ): { readonly counters: Counters; readonly budget: CallBudget } {
   const pace = servicePace(job);
@@ -29,6 +30,7 @@ export function openCounters(
     wallMs: Date.now(),
   });
   const counters = new Counters(checkpoint.totals, now, series, dearest(job));
+  if (wasKilled) counters.afterKill(0);
   const budget = new CallBudget({
     maxCalls: job.limits.maxCalls,
     maxCredits: job.limits.maxCredits,

@@ -101,7 +101,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     if (!options.isResumed) warnOfOldLedgerKeys(job, checkpoint, ledger, reporter);
 
     // Limiters and pools
-    const { counters, budget } = openCounters({ job, checkpoint, destination }, () => saved.saveTotals());
+    const { counters, budget } = openCounters({ job, checkpoint, wasKilled: options.wasKilled, destination }, () => saved.saveTotals());
     const parts = await providerSetups({
       job,
       checkpoint,

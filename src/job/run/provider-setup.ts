@@ -81,6 +81,13 @@ function ownSetup(provider: JobProvider, run: RunOfProviders): OwnSetup {
   const state = providerState(checkpoint, job, name);
   const creditsEach = Object.fromEntries(job.steps.map((step) => [step, definition.operations[step]?.creditsAtMost ?? 1]));
   const counters = new Counters(state.totals, () => performance.now(), null, creditsEach);
+  const uncounted = {
+    calls: Math.max(0, state.callsAtMost - counters.allCalls),
+    credits: Math.max(0, state.creditsAtMost - counters.creditsAtMost),
+  };
+  // Without an idempotency key a repeated request is paid again, and no answer tells whether the first one was.
+  const isRepeated = definition.client !== 'built-in' && definition.idempotencyHeader === null;
+  if (run.wasKilled) counters.afterKill(isRepeated ? Math.max(0, uncounted.credits - (state.totals.creditsLost ?? 0)) : 0);
   const own = new CallBudget({
     maxCalls: provider.maxCalls,
     maxCredits: provider.maxCredits,
@@ -88,10 +95,7 @@ function ownSetup(provider: JobProvider, run: RunOfProviders): OwnSetup {
       providerChannels(provider, job).flatMap(({ quota }) => ownWindows(paceOf(provider, quota), checkpoint)),
     ),
     counters,
-    uncounted: {
-      calls: Math.max(0, state.callsAtMost - counters.allCalls),
-      credits: Math.max(0, state.creditsAtMost - counters.creditsAtMost),
-    },
+    uncounted,
     record: saveTotals,
   });
   const watch = new ShapeWatch(definition.file);

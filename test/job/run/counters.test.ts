@@ -160,6 +160,46 @@ describe('Counters', () => {
     expect(resumed.totals({ lookups: 0, reused: 0 }).creditsLost).toBe(12);
   });
 
+  it('count a free match after a kill as paid before, where others cost something, and keep that its cost is unknown', () => {
+    const one = { step: 'enrich', keys: 1, origin: null, attempt: 1, slowestMs: 0 } as const;
+    const lostAfter = (isAfterKill: boolean, unknown: number, calls: readonly (readonly [attempt: number, credits: number])[]): unknown => {
+      const counters = new Counters(null, () => 0);
+      if (isAfterKill) counters.afterKill(unknown);
+      for (const [attempt, credits] of calls) {
+        counters.sent(one);
+        counters.answered({ ...one, attempt }, answerOf({ status: 200, credits }));
+      }
+      return counters.totals(LOOKUPS).creditsLost;
+    };
+    expect(
+      lostAfter(true, 0, [
+        [1, 0],
+        [1, 2],
+        [1, 0],
+      ]),
+    ).toBe(3);
+    // A second attempt repeats one of this run, whose loss is counted.
+    expect(
+      lostAfter(true, 0, [
+        [1, 2],
+        [2, 0],
+      ]),
+    ).toBeUndefined();
+    expect(
+      lostAfter(true, 0, [
+        [1, 0],
+        [1, 0],
+      ]),
+    ).toBeUndefined();
+    expect(
+      lostAfter(false, 0, [
+        [1, 2],
+        [1, 0],
+      ]),
+    ).toBeUndefined();
+    expect(lostAfter(true, 4, [])).toBe(4);
+  });
+
   it('reserve what a promised answer may cost until it comes, over resumes, and what a lost ticket may have cost for good', () => {
     const each = { enrich: 3 };
     const one = { step: 'enrich', keys: 1, origin: null, attempt: 1, slowestMs: 0 } as const;

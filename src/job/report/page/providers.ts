@@ -1,9 +1,9 @@
 /** The section of the providers that a job names: who brought what at which price. HTML. Pure. */
 import { moneyText } from '../../../definition/credit-price.ts';
 import { count } from '../../../util/display.ts';
-import { inAskedOrder, type ProviderStep } from '../provider-figures.ts';
+import { inAskedOrder, type ProviderStep, type ReportedProvider } from '../provider-figures.ts';
 import type { PageData } from './page-data.ts';
-import { figure, numbers, type Figure } from './tables.ts';
+import { figure, inline, numbers, type Figure } from './tables.ts';
 import { codeElement, share, shown } from './words.ts';
 
 const HEAD = [
@@ -38,10 +38,16 @@ export function providersSection({ report: { providers, steps } }: PageData): st
     provider.skipped === null ? [] : [gone(name, provider.skipped)],
   );
   return (
-    `${skipped.join('\n')}${numbers(HEAD, rows, 'who brought what')}` +
+    `${skipped.join('\n')}${numbers(HEAD, rows, 'who brought what')}${Object.entries(providers).map(atLeast).join('')}` +
     '<p class="note">First: rows of which nothing was known before. Unavailable: not sent, because the run went on without the provider. ' +
     'A row: the cost of each row that has data from the provider.</p>'
   );
+}
+
+function atLeast([name, { creditsAtLeast }]: [string, ReportedProvider]): string {
+  if (creditsAtLeast === undefined) return '';
+  const figures = inline(`providers.${name}.creditsAtLeast`, count(creditsAtLeast));
+  return `<p class="note">${codeElement(name)} has charged at least ${figures} credits: some answers are still to come, or were lost.</p>`;
 }
 
 function gone(name: string, why: string): string {

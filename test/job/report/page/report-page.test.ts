@@ -383,6 +383,14 @@ describe('the providers on the page', () => {
     expectClosed(page);
   });
 
+  it('the providers have a sentence for one whose credits are a lower bound', () => {
+    const { gamma } = PROVIDERS.providers ?? {};
+    if (gamma === undefined) throw new Error('the report has no such provider');
+    expect(providersIn(PROVIDERS)).not.toContain('at least');
+    const page = providersIn({ ...PROVIDERS, providers: { ...PROVIDERS.providers, gamma: { ...gamma, creditsAtLeast: 1_234 } } });
+    expect(page).toContain('<code>gamma</code> has charged at least <span data-of="providers.gamma.creditsAtLeast">1,234</span> credits');
+  });
+
   it('the providers are named in place of the one service, and their quotas in place of its plan', () => {
     const page = reportPage(pageDataOf(PROVIDERS_CHECKPOINT, PROVIDERS));
     expect(page).toContain('<dt>Providers</dt><dd><code>alpha</code>: <code>https://alpha.example</code>, plan pro<br>');

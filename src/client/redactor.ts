@@ -10,10 +10,15 @@ const MASK = '[redacted]';
  */
 const MIN_KEY_IN_DATA = 8;
 
+/** In words a key below this length is masked only where it stands alone: the rest of a text would be letters of it. */
+const MIN_KEY_IN_WORDS = 4;
+
 interface Secret {
   readonly key: string;
   /** Matches the key as JSON may write it (the group), or any other escape. Null when the key is too short to be masked in data. */
   readonly escaped: RegExp | null;
+  /** Matches a very short key where it is no part of a word. Null for any other key. */
+  readonly alone: RegExp | null;
 }
 
 export class Redactor {
@@ -31,7 +36,11 @@ export class Redactor {
   /** Masks this key, too, from now on. */
   add(key: string): void {
     if (this.#secrets.some((secret) => secret.key === key)) return;
-    this.#secrets.push({ key, escaped: key.length >= MIN_KEY_IN_DATA ? inJson(key) : null });
+    this.#secrets.push({
+      key,
+      escaped: key.length >= MIN_KEY_IN_DATA ? inJson(key) : null,
+      alone: key.length < MIN_KEY_IN_WORDS ? alone(key) : null,
+    });
     // A key may be the beginning of another: the longer one must go first.
     this.#secrets.sort((one, other) => other.key.length - one.key.length);
   }
@@ -39,7 +48,7 @@ export class Redactor {
   /** For text that people read: any occurrence goes. */
   words(text: string): string {
     let masked = text;
-    for (const { key } of this.#secrets) if (masked.includes(key)) masked = masked.replaceAll(key, this.#mask);
+    for (const { key, alone } of this.#secrets) if (masked.includes(key)) masked = masked.replaceAll(alone ?? key, this.#mask);
     return masked;
   }
 
@@ -74,6 +83,11 @@ export class Redactor {
       ]),
     );
   }
+}
+
+function alone(key: string): RegExp {
+  const text = Array.from(key, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`).join('');
+  return new RegExp(`(?<![\\p{L}\\p{N}_])${text}(?![\\p{L}\\p{N}_])`, 'gu');
 }
 
 /**

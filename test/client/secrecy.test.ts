@@ -84,6 +84,14 @@ describe('the redactor', () => {
     expect(redactor.words('key 1000 refused')).toBe('key [redacted] refused');
   });
 
+  it('masks a key of up to three characters only where it stands alone: it is a letter of every other word', () => {
+    expect(new Redactor('k').words('the key "k" (x-key: k) is unknown to k.')).toBe(
+      'the key "[redacted]" (x-key: [redacted]) is unknown to [redacted].',
+    );
+    expect(new Redactor('a.b').words('a.b axb ca.b')).toBe('[redacted] axb ca.b');
+    expect(new Redactor('abcd').words('xabcdx')).toBe('x[redacted]x');
+  });
+
   it('finds a key in JSON with any escapes, and leaves the rest unchanged', () => {
     const way = fc.constantFrom(
       (c: string) => JSON.stringify(c).slice(1, -1),

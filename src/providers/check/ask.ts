@@ -14,6 +14,7 @@ import type { CallReport, ShownAnswer, ShownRequest } from './call-report.ts';
 import { judged, windowsOf, type Decision, type Result } from './judged.ts';
 import { onlyKeyOf } from '../../steps/registry.ts';
 import { present } from '../../util/assert.ts';
+import { isObject } from '../../util/is-object.ts';
 import { parseJson } from '../../util/parse-json.ts';
 
 /** In place of an API key. */
@@ -169,6 +170,13 @@ class Seen implements CallWatch {
   }
 
   #masked<T>(value: T): T {
-    return JSON.parse(this.#redactor.words(JSON.stringify(value))) as T;
+    return this.#maskedValue(value) as T;
+  }
+
+  #maskedValue(value: unknown): unknown {
+    if (typeof value === 'string') return this.#redactor.words(value);
+    if (Array.isArray(value)) return value.map((one: unknown) => this.#maskedValue(one));
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [this.#redactor.words(name), this.#maskedValue(one)]));
   }
 }

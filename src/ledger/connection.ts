@@ -1,5 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { InputError } from '../util/errors.ts';
 import { ledgerFailure } from './failure.ts';
 import { checkLedger } from './schema.ts';
@@ -17,13 +19,34 @@ export async function withLedger<T>(path: string, work: (db: DatabaseSync) => T 
   let db: DatabaseSync | undefined;
   try {
     checkNotTruncated(path);
-    db = new DatabaseSync(path);
+    db = openToRead(path);
     checkLedger(db);
     return await work(db);
   } catch (error) {
     throw ledgerFailure(path, error);
   } finally {
     db?.close();
+  }
+}
+
+/**
+ * Opens an existing ledger that may be read only. A read-only connection would leave side files behind, so it is used only where the folder
+ * permits none. Nobody can write to such a ledger, so that it needs no lock either.
+ */
+export function openToRead(path: string): DatabaseSync {
+  const isLogEmpty = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  if (isWritable(dirname(path)) || !isLogEmpty) return new DatabaseSync(path);
+  const url = pathToFileURL(path);
+  url.searchParams.set('immutable', '1');
+  return new DatabaseSync(url, { readOnly: true });
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -5,6 +5,7 @@ import { isBusy } from '../sqlite/busy.ts';
 import { makeFile } from '../sqlite/held-file.ts';
 import { transaction } from '../sqlite/transaction.ts';
 import { makeFolders } from '../util/files/make-folders.ts';
+import { openToRead } from './connection.ts';
 import { ledgerFailure } from './failure.ts';
 import type { LedgerOptions } from './options.ts';
 import { BUSY_MS, checkLedger, prepareLedger } from './schema.ts';
@@ -36,8 +37,7 @@ export class LedgerFile {
         accessSync(path, constants.W_OK);
       }
       checkNotTruncated(path);
-      // Never a read-only connection: SQLite would leave its side files behind.
-      db = new DatabaseSync(path);
+      db = readOnly ? openToRead(path) : new DatabaseSync(path);
       if (readOnly) checkLedger(db);
       else prepareLedger(db);
       return use(new LedgerFile(db, options));

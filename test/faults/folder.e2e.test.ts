@@ -57,6 +57,22 @@ describe("the output's folder", () => {
     expect([again.code, fresh.code, world.service.requests]).toEqual([0, 74, []]);
   });
 
+  test('read-only is no obstacle to a plan and to the figures of a ledger in it, which leave nothing there', async () => {
+    const world = await makeWorld(toCsv(ROWS));
+    const { folder } = world;
+    const kept = { ledger: 'o/kept.ledger', 'ledger.maxAgeDays': '30', steps: 'enrich', limit: '20' };
+    await mkdir(folder.at('o'));
+    expect((await folder.run(world.args({ ...LENIENT, ...kept }))).code).toBe(0);
+    const there = await readdir(folder.at('o'));
+    await chmod(folder.at('o'), 0o500);
+    const [, ...given] = world.args({ ...kept, output: 'second.csv', progress: false });
+    const plan = await folder.run(['plan', ...given, '--json'], { through: bound });
+    const stats = await folder.run(['ledger', 'stats', '--ledger', 'o/kept.ledger', '--json'], { through: bound });
+    await chmod(folder.at('o'), 0o700);
+    expect(JSON.parse(plan.stdout)).toMatchObject({ lookups: { fromLedger: expect.toSatisfy((found: number) => found > 0) as number } });
+    expect([plan.code, stats.code, await readdir(folder.at('o'))]).toEqual([0, 0, there]);
+  });
+
   test('moved away during a run is 74; moved back, the same command continues', async () => {
     const { ended, ...world } = await endedBy((folder) => rename(folder.at('o'), folder.at('elsewhere')));
     expect(ended.code).toBe(74);

@@ -180,7 +180,7 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
       files: manifest.files.length,
       bytes: manifest.files.reduce((sum, file) => sum + file.size, 0),
       keys: manifest.keyName,
-      ...withSampleData(await jobMapping(manifest, job, signal), job, start.checkpoint.totals.isSample === true || counting.isSample),
+      ...withSampleData(await jobMapping(manifest, job, { signal }), job, start.checkpoint.totals.isSample === true || counting.isSample),
       records: counting.records,
       invalid: counting.invalid,
       surplus: surplusOf(counting, manifest),

@@ -5,7 +5,7 @@ import { unshownFields, unshownFinds } from '../../writer/result-columns.ts';
 import { keysOr } from '../../formats/header-aliases.ts';
 import type { InputManifest, KeyNames } from '../../formats/input-record.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
-import { printable } from '../../util/display.ts';
+import { count, printable } from '../../util/display.ts';
 import { masked } from '../../util/masked.ts';
 
 /** The column of one key. */
@@ -44,18 +44,27 @@ export async function inputMapping(
   };
 }
 
-/** The mapping of a job's input, warning also of fields that are bought and that no column of its output shows. */
-export async function jobMapping(manifest: InputManifest, job: CompiledJob, signal?: AbortSignal): Promise<InputMapping> {
+/**
+ * The mapping of a job's input, warning also of fields that are bought and that no column of its output shows.
+ * @param isShort fields that are found and not shown are only counted
+ */
+export async function jobMapping(
+  manifest: InputManifest,
+  job: CompiledJob,
+  { signal, isShort = false }: { readonly signal: AbortSignal; readonly isShort?: boolean },
+): Promise<InputMapping> {
   const { columns, warnings } = await inputMapping(manifest, job, signal);
   const unshown = unshownFields(job).map(
     (field) => `${field} is asked for by until and is in no column: name one in output.fields, such as {Found: ${field}}`,
   );
-  return { columns, warnings: [...warnings, ...unshown, ...findsText(unshownFinds(job))] };
+  return { columns, warnings: [...warnings, ...unshown, ...findsText(unshownFinds(job), isShort)] };
 }
 
 /** A sentence about fields that are found and not shown; none without such a field. */
-function findsText(fields: readonly string[]): string[] {
+function findsText(fields: readonly string[], isShort: boolean): string[] {
   if (fields.length === 0) return [];
+  if (isShort && fields.length > 1)
+    return [`the providers find ${count(fields.length)} fields that are in no column: millrace plan names them`];
   const more = fields.length - MOST_NAMED;
   const named = `${fields.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
   return [`the providers find fields that are in no column: ${named}; name them in output.fields, or write .jsonl, which has all`];

@@ -67,7 +67,7 @@ const RETRY_GROUP_ROWS = 8_192;
 
 /** Says which columns hold the keys, before anything is paid for. */
 async function showMapping({ job, checkpoint: { manifest }, reporter }: PipelineOptions, signal: AbortSignal): Promise<void> {
-  const { columns, warnings } = await jobMapping(manifest, job, signal);
+  const { columns, warnings } = await jobMapping(manifest, job, { signal, isShort: true });
   for (const column of columns) reporter.info('column', mappingText(column));
   for (const warning of warnings) reporter.warn('columns', warning);
 }

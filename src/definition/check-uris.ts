@@ -18,6 +18,7 @@ export const URI_CHECKS: Readonly<Record<string, (uri: string, origin: Origin) =
   'output.uri': checkObject,
   'output.marker': checkObject,
   'checkpoint.uri': checkObject,
+  suppress: checkObject,
 };
 
 function checkObject(uri: string, origin: Origin): void {
@@ -52,6 +53,7 @@ export function checkDistinct(job: Omit<CompiledJob, 'fingerprint'>, originOf: (
     ['output.uri', job.output.uri],
     ['output.marker', job.output.marker ?? ''],
     ['checkpoint.uri', job.checkpoint.uri],
+    ['suppress', job.suppress ?? ''],
     ['ledger.uri', job.ledger.uri],
     ...besideOutput(job),
   ];

@@ -125,6 +125,7 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
     namesProviders,
     options,
     output,
+    suppress: raw.suppress === null ? null : context.expand(raw.suppress, 'suppress'),
     checkpoint: compileCheckpoint(raw, output.uri, context),
     ledger: { uri: compileStateUri(raw.ledger.uri, 'ledger', output.uri, context), maxAgeDays: raw.ledger.maxAgeDays },
     limits: { ...raw.limits, maxErrors: compileMaxErrors(raw.limits.maxErrors) },

@@ -95,6 +95,8 @@ export interface CompiledJob {
     /** A path or `s3://bucket/key`; null without a completion marker. */
     readonly marker: string | null;
   };
+  /** The list of people who are never asked about: a path or `s3://bucket/key`; null without one. */
+  readonly suppress: string | null;
   readonly checkpoint: { readonly uri: string; readonly everyMs: number };
   readonly ledger: { readonly uri: string; readonly maxAgeDays: number };
   readonly limits: {

@@ -243,6 +243,12 @@ export const jobSchema = z
       })
       .prefault({})
       .describe('Answers already paid for.'),
+    suppress: key(
+      uri.nullable().default(null),
+      'a path, s3://bucket/key, or null',
+      'A list of people who are never asked about, one on each line: addresses, or SHA-256 digests of addresses in lower case. ' +
+        'Their rows are suppressed, also where an answer has such an address.',
+    ),
     onFinish: notificationSchema('when a run has finished'),
     onTrouble: notificationSchema('when a run ends with another exit code than 0'),
     alerts: z

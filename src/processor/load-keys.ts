@@ -4,6 +4,7 @@ import { LruMap } from '../util/lru-map.ts';
 import { kindOfSource } from '../steps/keys.ts';
 import { specOf } from '../steps/registry.ts';
 import { keysFor, type KeyRule, type KeysOf } from './lookup-keys.ts';
+import type { SuppressedPeople } from './suppressed-people.ts';
 import { rowFilter } from './row-filter.ts';
 
 /** Texts of a column of countries that are remembered. */
@@ -11,14 +12,15 @@ const COUNTRIES = 1_000;
 /** Longer text is no country. */
 const LONGEST_COUNTRY = 100;
 
-/** Loads the key rule of a job. */
+/** Loads the key rule of a job. @param suppressed people who are never asked about */
 export async function loadKeys(
   job: Pick<CompiledJob, 'steps' | 'ownSteps' | 'input' | 'waterfalls'>,
   manifest: InputManifest,
+  suppressed: SuppressedPeople | null = null,
 ): Promise<KeysOf> {
   const rule = await loadRule(job);
   const isWanted = rowFilter(manifest, job.input.where);
-  return (record) => (isWanted(record) ? rule(record) : 'skipped');
+  return (record) => (!isWanted(record) ? 'skipped' : suppressed?.has(record.email) === true ? 'suppressed' : rule(record));
 }
 
 /** The lists of free providers and of countries take a fifth of a second to load, and few steps need them. */

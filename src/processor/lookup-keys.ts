@@ -52,8 +52,11 @@ export type KeyRule = (record: KeyCells) => RecordKeys | NoKey;
 
 type KeyCells = Pick<InputRecord, 'email' | 'domain' | 'linkedinUrl' | 'person'>;
 
-/** The keys of a record, why it has nothing to look up, or `skipped` when `input.where` leaves it out. */
-export type KeysOf = (record: InputRecord) => RecordKeys | NoKey | 'skipped';
+/**
+ * The keys of a record, or why it has nothing to look up. `skipped`: `input.where` leaves it out. `suppressed`: the list of the job has
+ * the person.
+ */
+export type KeysOf = (record: InputRecord) => RecordKeys | NoKey | 'skipped' | 'suppressed';
 
 /** Whether a mailbox at this domain names no employer, as at free providers and relays. @param domain ASCII, lower case */
 type IsFreeProvider = (domain: string) => boolean;

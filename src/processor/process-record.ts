@@ -12,6 +12,7 @@ import type { VerifyLookup } from './verify.ts';
 import { VerifyWaterfall, type VerifyGroups, type VerifyProvider } from './verify-waterfall.ts';
 import { lookupsFor } from './walk.ts';
 import type { StepConditions } from './step-conditions.ts';
+import type { SuppressedPeople } from './suppressed-people.ts';
 import { specOf, type Step } from '../steps/registry.ts';
 
 /** Follows one record through the steps. */
@@ -51,6 +52,13 @@ interface RecordInProgress {
   readonly listener: RecordListener;
 }
 
+interface ProcessorOptions {
+  readonly groups?: VerifyGroups | null;
+  readonly conditions?: StepConditions;
+  /** People who are never asked about. */
+  readonly suppressed?: SuppressedPeople | null;
+}
+
 /** A step as a record meets it, whatever it asks. */
 interface RecordStep {
   readonly step: Step;
@@ -68,15 +76,17 @@ export class RecordProcessor {
   readonly #steps: readonly RecordStep[];
   readonly #keysOf: KeysOf;
   readonly #conditions: StepConditions;
+  readonly #suppressed: SuppressedPeople | null;
 
   constructor(
     job: CompiledJob,
     steps: Steps,
     keysOf: KeysOf,
-    { groups = null, conditions = {} }: { readonly groups?: VerifyGroups | null; readonly conditions?: StepConditions } = {},
+    { groups = null, conditions = {}, suppressed = null }: ProcessorOptions = {},
   ) {
     this.#job = job;
     this.#conditions = conditions;
+    this.#suppressed = suppressed;
     this.#keysOf = keysOf;
     this.#steps = job.steps.flatMap((step) => {
       const at = steps.at[step] ?? [];
@@ -92,7 +102,7 @@ export class RecordProcessor {
     const keys = record.bad === null ? this.#keysOf(record) : 'bad_row';
     if (typeof keys === 'string') {
       this.skip(number);
-      listener.done(keys === 'skipped' ? SKIPPED : invalid(keys));
+      listener.done(keys === 'skipped' ? SKIPPED : keys === 'suppressed' ? SUPPRESSED : invalid(keys));
       return;
     }
     const result: DraftResult = {
@@ -168,6 +178,7 @@ export class RecordProcessor {
       result.contributions = result.contributions === undefined ? contributions : [...result.contributions, ...contributions];
     switch (outcome.kind) {
       case 'hit':
+        if (this.#isSuppressed(outcome.answer.record)) return this.#suppress(inProgress);
         result.answers[step] = outcome.answer;
         if (inProgress.keys.decides === step || inProgress.isUndecided) result.outcome = 'matched';
         this.#noteOpen(result, step, key, outcome.answer.record, contributions);
@@ -175,13 +186,7 @@ export class RecordProcessor {
       case 'miss':
         return true;
       case 'suppressed':
-        inProgress.result = {
-          ...SUPPRESSED,
-          answers: {},
-          lookups,
-          ...(result.contributions === undefined ? {} : { contributions: result.contributions }),
-        };
-        return false;
+        return this.#suppress(inProgress);
       case 'failed': {
         const { code, attempts, requestId } = outcome;
         result.outcome = 'failed';
@@ -193,6 +198,18 @@ export class RecordProcessor {
       default:
         return outcome satisfies never;
     }
+  }
+
+  /** Whether the list of the job has the person whom a step found. */
+  #isSuppressed({ email }: AnyRecord): boolean {
+    return this.#suppressed !== null && typeof email === 'string' && this.#suppressed.has(email);
+  }
+
+  /** The row holds nothing about the person, and no later step runs. */
+  #suppress(inProgress: RecordInProgress): false {
+    const { lookups = 0, contributions } = inProgress.result;
+    inProgress.result = { ...SUPPRESSED, answers: {}, lookups, ...(contributions === undefined ? {} : { contributions }) };
+    return false;
   }
 
   #noteOpen(result: DraftResult, step: Step, key: string, record: unknown, contributions?: readonly Contribution[]): void {

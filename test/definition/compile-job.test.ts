@@ -12,6 +12,7 @@ test('the smallest job gets its defaults', () => {
     name: 'leads',
     conditions: {},
     ownSteps: [],
+    suppress: null,
     input: {
       uris: ['leads.csv'],
       format: null,
@@ -179,7 +180,7 @@ test('a ledger that a run to standard output keeps for no later run gives a warn
 });
 
 /** Keys that the contract lets a resume change. */
-const MAY_CHANGE = ['service.plan', 'service.rpm', 'service.concurrency', 'service.timeoutMs', 'service.creditPrice'];
+const MAY_CHANGE = ['service.plan', 'service.rpm', 'service.concurrency', 'service.timeoutMs', 'service.creditPrice', 'suppress'];
 
 test('only keys that may change on resume leave the fingerprint unchanged; a change of another key names it', () => {
   const before = compiled({ flags: LEAST }).fingerprint;

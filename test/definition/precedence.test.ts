@@ -60,6 +60,7 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown, unknown]>> = 
   'output.bom': [true, false, true],
   'output.lineEnds': ['lf', 'crlf', 'lf'],
   'output.split': ['verdict', 'verdict', 'verdict'],
+  suppress: ['a.txt', 's3://lists/b.txt', 'c.txt'],
   'output.marker': ['a.done', 'b.done', 'c.done'],
   'alerts.matchRateBelow': ['1%', '2%', '3%'],
   'alerts.peopleMatchRateBelow': ['1%', '2%', '3%'],

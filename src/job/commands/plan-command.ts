@@ -23,6 +23,7 @@ import { earlyEnd, type EarlyEnd } from './plan-stops.ts';
 import { providerPlanLines } from './plan-provider-text.ts';
 import { paidLookups, requestsOf, type PlanRequests } from './plan-counts.ts';
 import { planTimes, formatPlanTimes, type PlanTimes } from './plan-times.ts';
+import { loadSuppressed } from '../lifecycle/load-suppressed.ts';
 import { scratchFolder } from '../lifecycle/scratch.ts';
 import { SAMPLE_DATA } from '../progress/notices.ts';
 import { refuseShards } from '../shards/in-one-piece.ts';
@@ -74,6 +75,8 @@ interface RunForecast {
   readonly apiKey: ApiKeyState['state'];
   /** Records that `input.where` leaves out; left out without it. */
   readonly skipped?: number;
+  /** Records of people on the list `suppress`; left out without it. */
+  readonly suppressed?: number;
   /** This and the next one are left out for a job with one service. With them `lookups` and `requests` are the most that there can be. */
   readonly providers?: ProvidersForecast['providers'];
   readonly orders?: ProvidersForecast['orders'];
@@ -130,7 +133,7 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
   try {
     const counting = new PlanCounting(
       job,
-      await loadKeys(job, manifest),
+      await loadKeys(job, manifest, await loadSuppressed(job.suppress, signal)),
       start.checkpoint,
       seen,
       ledger,
@@ -195,6 +198,7 @@ async function planIn(scratch: string, whole: CompiledJob, options: PlanOptions)
       ...(ends === null ? {} : { ends }),
       apiKey: apiKey.state,
       ...(job.input.where === null ? {} : { skipped: counting.skipped }),
+      ...(job.suppress === null ? {} : { suppressed: counting.suppressed }),
       ...(forecast === null ? {} : { providers: forecast.providers, orders: forecast.orders }),
     };
   } finally {
@@ -267,6 +271,9 @@ function describe(
     ...plan.warnings.map((warning) => ['warning', warning] satisfies [string, string]),
     ['records', `${count(plan.records)}${plan.invalid > 0 ? `, of them ${count(plan.invalid)} with nothing to look up` : ''}`],
     ...(plan.skipped === undefined ? [] : [['skipped', `${count(plan.skipped)}, by input.where`] satisfies [string, string]]),
+    ...(plan.suppressed === undefined
+      ? []
+      : [['suppressed', `${count(plan.suppressed)}, by the list of suppress`] satisfies [string, string]]),
     ...(surplus === null
       ? []
       : [

@@ -54,6 +54,8 @@ export class PlanCounting {
   invalid = 0;
   /** Records that `input.where` leaves out. */
   skipped = 0;
+  /** Records of people whom the job never asks about. */
+  suppressed = 0;
   /** Records with fields beyond the header's last column, and the position of the first. */
   surplus = 0;
   firstSurplus: Pick<InputRecord, 'file' | 'line'> | null = null;
@@ -145,6 +147,7 @@ export class PlanCounting {
     }
     const keys = this.#keysIn(record);
     if (keys === 'skipped') this.skipped++;
+    else if (keys === 'suppressed') this.suppressed++;
     else if (typeof keys === 'string') this.invalid++;
     else {
       if (keys.cleanedEmail !== null) this.cleaned++;

@@ -9,6 +9,8 @@ import type { CompiledJob } from '../../definition/compiled-job.ts';
 import { readRecords } from '../../formats/read-records.ts';
 import { OpenPromises } from '../../pool/open-promises.ts';
 import { stepConditions, type StepConditions } from '../../processor/step-conditions.ts';
+import { loadSuppressed } from '../lifecycle/load-suppressed.ts';
+import type { SuppressedPeople } from '../../processor/suppressed-people.ts';
 import { loadKeys } from '../../processor/load-keys.ts';
 import { answersPending, openSteps, stopSteps, type Steps } from '../../processor/open-steps.ts';
 import { RecordProcessor } from '../../processor/process-record.ts';
@@ -89,7 +91,8 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
     // Source
     const { mark, manifest } = options.checkpoint;
     const records = retry?.records(mark.position, state.stopping) ?? readRecords(manifest, mark.position, state.stopping);
-    const keysOf = await loadKeys(job, manifest);
+    const suppressed = await loadSuppressed(job.suppress, state.stopping);
+    const keysOf = await loadKeys(job, manifest, suppressed);
     const conditions = stepConditions(job.conditions, manifest);
 
     // Ledger
@@ -137,7 +140,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
       providers.all.map((provider) => provider.forSteps()),
     );
     providers.watch(steps);
-    const processor = openProcessor(options, steps, keysOf, conditions);
+    const processor = openProcessor(options, steps, keysOf, { conditions, suppressed });
 
     // Writer
     const writer = opened.adopt(await destination.openWriter(), (part) => part.close());
@@ -254,9 +257,9 @@ function openProcessor(
   { job, checkpoint, retry }: PipelineOptions,
   steps: Steps,
   keysOf: Awaited<ReturnType<typeof loadKeys>>,
-  conditions: StepConditions,
+  rules: { readonly conditions: StepConditions; readonly suppressed: SuppressedPeople | null },
 ): Pick<RecordProcessor, 'process'> {
-  if (retry === null) return new RecordProcessor(job, steps, keysOf, { conditions });
+  if (retry === null) return new RecordProcessor(job, steps, keysOf, rules);
   const groups = { rows: RETRY_GROUP_ROWS, before: checkpoint.mark.position?.finished?.rows ?? 0 };
-  return new RetryProcessor(new RecordProcessor(job, steps, keysOf, { groups, conditions }), job.steps, retry.rowOf);
+  return new RetryProcessor(new RecordProcessor(job, steps, keysOf, { groups, ...rules }), job.steps, retry.rowOf);
 }

@@ -3,7 +3,7 @@
  * The store has the answer before the client does. Memory holds only claims in flight and answers that are being written.
  */
 import { hash } from 'node:crypto';
-import { openSecret, sealSecret } from '../accounts/sealed-secret.ts';
+import { openSecret, sealSecret } from './sealed-secret.ts';
 import { AnswerRows, type FirstAnswer, type NewAnswer, type Without } from './answer-rows.ts';
 import { erasedSince } from '../store/identity/erased-since.ts';
 import type { Journal, JournalWrite, JournalMember } from '../store/journal.ts';

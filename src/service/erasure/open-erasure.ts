@@ -3,7 +3,6 @@
  * back. After a kill in between the counts of both files differ, and `catch-up.ts` erases again.
  */
 import { transaction } from '../../sqlite/transaction.ts';
-import { newestResponse } from '../store/identity/erased-since.ts';
 import type { Store } from '../store/store.ts';
 import { forgetDeliveries } from '../webhooks/erase-deliveries.ts';
 import type { Erasure } from './erasure-log.ts';
@@ -60,4 +59,16 @@ export function finishErasures(store: Store, nowMs?: number): void {
   forgetDeliveries(store, atMs);
   // Another erasure may have begun meanwhile.
   transaction(books, () => books.prepare('UPDATE books_state SET open_since = NULL WHERE erasures = ?').run(erasures));
+}
+
+/**
+ * Returns the time of the newest stored answer, verification, delivery and batch job (epoch milliseconds by any clock); 0 if there is none.
+ */
+export function newestResponse(store: Store): () => number {
+  const newest = store.books.prepare(`
+    SELECT max(at) AS at FROM (
+      SELECT max(at) AS at FROM answers UNION ALL SELECT max(started_at) FROM verifications UNION ALL SELECT max(created_at)
+  FROM webhook_deliveries
+      UNION ALL SELECT max(max(created_at, coalesce(looked_at, 0))) FROM batches)`);
+  return () => Number(newest.get()?.['at']);
 }

@@ -73,8 +73,7 @@ export class Journal {
   #timer: NodeJS.Timeout | null = null;
   #soon: NodeJS.Immediate | null = null;
   #batch: Batch | null = null;
-  #failingSinceMs: number | null = null;
-  #failure: WriteFailure | null = null;
+  #failing: { readonly sinceMs: number; readonly failure: WriteFailure } | null = null;
   #reported = false;
   #closed = false;
 
@@ -112,29 +111,29 @@ export class Journal {
     if (this.#closed || this.isDiskUnusable) return Promise.resolve(false);
     if (this.#batch !== null) return this.#batch.promise;
     this.#batch = { ...Promise.withResolvers<boolean>(), sinceMs: this.#clock() };
-    if (this.#failingSinceMs === null) this.#soon ??= setImmediate(() => this.flush());
+    if (this.#failing === null) this.#soon ??= setImmediate(() => this.flush());
     else this.#retry();
     return this.#batch.promise;
   }
 
   /** Commits now if an answer waits. */
   writeAwaited(): void {
-    if (this.#batch !== null && this.#failingSinceMs === null) this.flush();
+    if (this.#batch !== null && this.#failing === null) this.flush();
   }
 
   /** For how long the store has refused writes, milliseconds; 0 when it accepts them. */
   get stuckMs(): number {
-    return this.#failingSinceMs === null ? 0 : this.#clock() - this.#failingSinceMs;
+    return this.#failing === null ? 0 : this.#clock() - this.#failing.sinceMs;
   }
 
   /** Why the store refuses writes; null when it accepts them, as far as is known. */
   get failure(): WriteFailure | null {
-    return this.#failure;
+    return this.#failing?.failure ?? null;
   }
 
   /** Whether the disk is full or fails, which lasts until an operator repairs it. */
   get isDiskUnusable(): boolean {
-    return this.#failure !== null && this.#failure.startsWith('disk_');
+    return this.#failing?.failure.startsWith('disk_') === true;
   }
 
   /** Commits everything now. If the store is busy or full, the writes stay and are retried. */
@@ -146,8 +145,7 @@ export class Journal {
       this.#failed(error);
       return false;
     }
-    this.#failingSinceMs = null;
-    this.#failure = null;
+    this.#failing = null;
     if (this.#reported) this.#listener.onRecovered();
     this.#reported = false;
     this.#settle(true);
@@ -156,7 +154,7 @@ export class Journal {
 
   #write(): void {
     const full = this.#members.filter(({ size }) => size > 0);
-    if (this.#failure === 'disk_full' && !hasRoomAgain(this.#path)) throw new StillFull();
+    if (this.failure === 'disk_full' && !hasRoomAgain(this.#path)) throw new StillFull();
     if (full.length === 0) {
       if (this.isDiskUnusable) this.#writeNothing();
       return;
@@ -217,7 +215,7 @@ export class Journal {
     if (this.#closed) return;
     if (this.#members.some(({ size }) => size > 0)) this.#books.exec(`PRAGMA busy_timeout = ${LAST_WAIT_MS}`);
     // A full disk may still have room for this.
-    this.#failure = null;
+    this.#failing = null;
     this.flush();
     this.#closed = true;
     this.#unschedule();
@@ -225,9 +223,8 @@ export class Journal {
   }
 
   #failed(error: unknown): void {
-    this.#failingSinceMs ??= this.#clock();
     const failure = error instanceof StillFull ? 'disk_full' : writeFailureOf(error, this.#path);
-    this.#failure = failure;
+    this.#failing = { sinceMs: this.#failing?.sinceMs ?? this.#clock(), failure };
     if (!this.#reported && (!isBusy(error) || this.stuckMs >= WAIT_MS)) {
       this.#reported = true;
       this.#onError(error, failure);

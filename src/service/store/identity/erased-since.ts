@@ -43,15 +43,3 @@ export function erasedSince(store: Store): ErasedSince {
     },
   };
 }
-
-/**
- * Returns the time of the newest stored answer, verification, delivery and batch job (epoch milliseconds by any clock); 0 if there is none.
- */
-export function newestResponse(store: Store): () => number {
-  const newest = store.books.prepare(`
-    SELECT max(at) AS at FROM (
-      SELECT max(at) AS at FROM answers UNION ALL SELECT max(started_at) FROM verifications UNION ALL SELECT max(created_at)
-  FROM webhook_deliveries
-      UNION ALL SELECT max(max(created_at, coalesce(looked_at, 0))) FROM batches)`);
-  return () => Number(newest.get()?.['at']);
-}

@@ -10,12 +10,10 @@ export function recordWrite(store: Store): void {
   written.set(store, (written.get(store) ?? 0) + 1);
 }
 
-type Version = readonly [others: unknown, own: number];
-
 export class ChangeDetector {
   readonly #store: Store;
   readonly #ofOthers;
-  #marked: Version | null = null;
+  #marked: string | null = null;
 
   /** @param store the connection that writes the index in this process */
   constructor(store: Store) {
@@ -25,7 +23,7 @@ export class ChangeDetector {
 
   /** Whether the index may have been written since the last mark. */
   hasChanged(): boolean {
-    return this.#marked === null || !isSame(this.#marked, this.#version());
+    return this.#marked !== this.#version();
   }
 
   /**
@@ -36,23 +34,19 @@ export class ChangeDetector {
     for (;;) {
       const version = this.#version();
       begin();
-      if (!isSame(version, this.#version())) {
+      if (version !== this.#version()) {
         undo();
         continue;
       }
-      const isNew = this.#marked === null || !isSame(this.#marked, version);
+      const isNew = this.#marked !== version;
       this.#marked = version;
       return isNew;
     }
   }
 
   /** A read transaction would hide what others wrote since it began. */
-  #version(): Version {
+  #version(): string {
     endSharedRead(this.#store);
-    return [this.#ofOthers.get()?.['data_version'], written.get(this.#store) ?? 0];
+    return `${String(this.#ofOthers.get()?.['data_version'])} ${written.get(this.#store) ?? 0}`;
   }
-}
-
-function isSame(one: Version, other: Version): boolean {
-  return one[0] === other[0] && one[1] === other[1];
 }

@@ -183,27 +183,21 @@ function hold(path: string): HeldFile | null {
   try {
     return holdFile(`${path}.lock`);
   } catch (error) {
-    throw cannotWrite(path, error);
+    return cannotWrite(path, error);
   }
 }
 
-async function write(path: string, record: OwnerRecord): Promise<void> {
-  try {
-    await writeRecord(path, record);
-  } catch (error) {
-    throw cannotWrite(path, error);
-  }
+function write(path: string, record: OwnerRecord): Promise<void> {
+  return writeRecord(path, record).catch((error: unknown) => cannotWrite(path, error));
 }
 
-function cannotWrite(path: string, error: unknown): StorageError {
-  return new StorageError(
+/** @throws StorageError */
+function cannotWrite(path: string, error: unknown): never {
+  throw new StorageError(
     'store_unusable',
     `cannot serve the store ${path}: the file that says who serves it cannot be written beside it: ` +
       (error instanceof Error ? error.message : String(error)),
-    {
-      hint: storageHint({ code: systemCodeOf(error) }, 'what is in the store is whole'),
-      cause: error,
-    },
+    { hint: storageHint({ code: systemCodeOf(error) }, 'what is in the store is whole'), cause: error },
   );
 }
 

@@ -1,5 +1,4 @@
 /** Upserts companies: a company is recognised by its domain and merged with the stored record. */
-import type { StatementSync } from 'node:sqlite';
 import type { IndexWriter } from '../index/index-writer.ts';
 import type { SparseRecord } from '../../records/whole-record.ts';
 import { TermCollector, type TermTable } from '../index/term-table.ts';
@@ -27,11 +26,6 @@ type UpsertCompany = (raw: SparseRecord, from: Provenance) => UpsertResult;
 /** @param collected the terms and texts of the batch that the company is part of */
 type UpsertPreparedCompany = (company: NormalisedCompany, source: number, collected: Collected) => UpsertResult;
 
-/** Replaces the stored columns of a company. Its domain is the last parameter. */
-function updateCompanyStatement(store: Store): StatementSync {
-  return store.prepare(`UPDATE companies SET ${STORED_COMPANY_COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE domain = ?`);
-}
-
 /** Upserts one report of a company. Call it within a transaction that ends with a flush of `index`. */
 export function companyWriter(store: Store, index: IndexWriter): UpsertCompany {
   const put = normalisedCompanyWriter(store, index);
@@ -49,7 +43,7 @@ export function normalisedCompanyWriter(store: Store, index: IndexWriter): Upser
   const { add, addComplete } = adder(store, index, writeAliases);
   /** After a new company the next one is probably new too, so it is inserted without a lookup. */
   let expectsNew = true;
-  const update = updateCompanyStatement(store);
+  const update = store.prepare(`UPDATE companies SET ${STORED_COMPANY_COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE domain = ?`);
   const again = store.prepare('UPDATE companies SET source = ?, observed_at = ?, field_sources = ? WHERE domain = ?');
   const ofSignals = signalUpdater(store, index);
   return (company, source, collected) => {

@@ -1,5 +1,4 @@
 /** Rows of people with their keys: finds, inserts and replaces them. */
-import type { StatementSync } from 'node:sqlite';
 import { words } from '../../records/normalise.ts';
 import type { IndexWriter } from '../index/index-writer.ts';
 import type { SortKeys } from '../index/sort-keys.ts';
@@ -70,7 +69,7 @@ export class PersonRows {
         `INSERT INTO people (${STORED_PERSON_COLUMNS.join(', ')}) VALUES (` +
           `${STORED_PERSON_COLUMNS.map((name) => (name === 'doc' ? AS_TEXT : '?')).join(', ')}) ON CONFLICT DO NOTHING`,
       ),
-      update: updatePersonStatement(store),
+      update: store.prepare(`UPDATE people SET ${STORED_PERSON_COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE seq = ?`),
       terms: store.prepare('SELECT terms FROM person_term_lists WHERE person = ?'),
       storeTerms: store.prepare('INSERT OR REPLACE INTO person_term_lists (person, terms) VALUES (?, ?)'),
     };
@@ -241,9 +240,4 @@ export function hasCompatibleName({ nameKey }: Pick<NamedBy, 'nameKey'>): (row: 
 
 function hadName(row: RawPersonRow, nameKey: string): boolean {
   return mergeStateOf(row).names?.some((name) => isNamePart(nameKey, name)) === true;
-}
-
-/** Replaces the stored columns of a person. `seq` is the last parameter. */
-function updatePersonStatement(store: Store): StatementSync {
-  return store.prepare(`UPDATE people SET ${STORED_PERSON_COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE seq = ?`);
 }

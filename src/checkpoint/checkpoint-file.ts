@@ -59,6 +59,8 @@ export interface Checkpoint extends QuarantineState {
   readonly limit: number | null;
   /** The records of the job, as far as they are known during the run. Left out until then. */
   readonly expected?: ExpectedRecords | null;
+  /** The settled steps of records whose rows are not written yet, in records. Left out for 0. */
+  readonly settled?: number;
   readonly state: JobState;
   readonly startedAt: string;
   readonly updatedAt: string;
@@ -168,6 +170,7 @@ const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
   manifest: ['object'],
   limit: ['number', 'null'],
   expected: ['object', 'null', 'undefined'],
+  settled: ['number', 'undefined'],
   state: ['string'],
   startedAt: ['string'],
   updatedAt: ['string'],

@@ -7,7 +7,7 @@ import type { Contribution } from './contribution.ts';
 import { LookupWaterfall, type LookupDone } from './lookup-waterfall.ts';
 import type { OpenStep, Steps } from './open-steps.ts';
 import { isUnanswered, openPart } from './open-part.ts';
-import { errorOf, invalid, SKIPPED, SUPPRESSED, type RecordResult } from './result.ts';
+import { errorOf, invalid, SKIPPED, SUPPRESSED, type RecordOutcome, type RecordResult } from './result.ts';
 import type { VerifyLookup } from './verify.ts';
 import { VerifyWaterfall, type VerifyGroups, type VerifyProvider } from './verify-waterfall.ts';
 import { lookupsFor } from './walk.ts';
@@ -19,6 +19,11 @@ import { specOf, type Step } from '../steps/registry.ts';
 export interface RecordListener {
   /** An answer stays in memory from now until the row is written. @param bytes approximate size; negative for one that is dropped before */
   retained(bytes: number): void;
+  /**
+   * A step is settled, and others follow. @param share of the steps of the job, 0 to 1
+   * @param outcome null while the step that decides it is open
+   */
+  settled?(share: number, outcome: RecordOutcome | null): void;
   /** Called once, when no step is left to ask. */
   done(result: RecordResult): void;
 }
@@ -49,6 +54,8 @@ interface RecordInProgress {
   readonly recordOf: (step: Step) => AnyRecord | null;
   /** Whether the step that decides the outcome has been skipped by its condition. */
   isUndecided: boolean;
+  /** The step that decides the outcome is settled. */
+  isDecided: boolean;
   readonly listener: RecordListener;
 }
 
@@ -115,7 +122,7 @@ export class RecordProcessor {
     };
     if (isCompany(keys.lookups[keys.decides] ?? [])) result.isCompany = true;
     const recordOf = (step: Step): AnyRecord | null => result.answers[step]?.record ?? null;
-    this.#next({ record, number, keys, result, recordOf, listener, isUndecided: false }, 0);
+    this.#next({ record, number, keys, result, recordOf, listener, isUndecided: false, isDecided: false }, 0);
   }
 
   /** The record asks nothing; later ones may go on. */
@@ -138,8 +145,13 @@ export class RecordProcessor {
         // A later provider may find the company where the first has missed the person, or the other way round.
         const mayDiffer = lookups.length > 1 && keys.decides === one.step;
         if (mayDiffer && outcome.kind === 'hit') inProgress.result.isCompany = isCompany(lookups, key);
-        if (goesOn) this.#next(inProgress, place + 1);
-        else this.#end(inProgress, place + 1);
+        if (!goesOn) {
+          this.#end(inProgress, place + 1);
+          return;
+        }
+        inProgress.isDecided ||= keys.decides === one.step;
+        listener.settled?.((place + 1) / this.#steps.length, inProgress.isDecided ? inProgress.result.outcome : null);
+        this.#next(inProgress, place + 1);
       });
       return;
     }

@@ -89,7 +89,8 @@ async function statusOf(job: CompiledJob, options: { json: boolean }): Promise<S
   const state = checkpoint.state === 'finished' ? 'finished' : holder === null ? 'stopped' : 'running';
   const report = buildReport(checkpoint, job);
   const expected = state === 'finished' ? { records: report.records.total, isExact: true } : expectedBy(checkpoint);
-  const share = state === 'finished' ? 1 : shareDone(recordsDone(checkpoint, report.records.total, checkpoint.mark.position), expected);
+  const done = recordsDone(checkpoint, report.records.total, checkpoint.mark.position) + (checkpoint.settled ?? 0);
+  const share = state === 'finished' ? 1 : shareDone(done, expected);
   const {
     mark: { position },
     retry,

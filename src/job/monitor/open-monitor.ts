@@ -120,7 +120,7 @@ function progressOf(job: string, view: RunView | null): Record<string, unknown> 
     etaMs: snapshot.etaMs,
     activeMs: view.activeMs,
     rows: snapshot.tally.total,
-    outcomes: snapshot.tally.outcomes,
+    outcomes: snapshot.outcomes,
     matchRates: matchRatesOf(answeredKinds(snapshot.tally)),
     verification: snapshot.tally.verification,
     errors: snapshot.tally.errors ?? {},

@@ -79,7 +79,7 @@ function partsOf(name: string, now: Snapshot, barWidth: number): LineItem[] {
 }
 
 function piecesOf(name: string, now: Snapshot, barWidth: number) {
-  const { heldUp, quotaShare, etaMs, tally, retries, throttled, verifyRequests } = now;
+  const { heldUp, quotaShare, etaMs, outcomes, tally, retries, throttled, verifyRequests } = now;
   return {
     head: { text: `${name} [${barOf(now, barWidth)}] ${Math.floor(now.share * 100)}%`, rank: 0, style: 'bold' } satisfies LineItem,
     wait:
@@ -91,7 +91,7 @@ function piecesOf(name: string, now: Snapshot, barWidth: number) {
     rate: { text: `${count(Math.round(now.callsPerSecond))} requests/s`, rank: 4 } satisfies LineItem,
     quota: quotaShare === null ? [] : [{ text: `quota ${Math.round(quotaShare * 100)}%`, rank: 5 } satisfies LineItem],
     eta: heldUp === null && etaMs !== null && now.share < 1 ? [{ text: `ETA ${duration(etaMs)}`, rank: 3 } satisfies LineItem] : [],
-    outcomes: Object.entries(tally.outcomes)
+    outcomes: Object.entries(outcomes)
       .filter(([, n]) => n > 0)
       .map(([outcome, n]): LineItem => {
         const style = outcome === 'failed' ? 'red' : outcome === 'matched' ? 'green' : null;
@@ -114,10 +114,10 @@ function apart(tally: Snapshot['tally']): string[] {
   return rates.length < 2 ? [] : rates.map(({ kind, rate }) => `${kind} matched ${percent(rate)}`);
 }
 
-/** Written records, then records in progress: with verify, thousands are looked up before the first row can be written. */
-function barOf({ share, expected, inProgress }: Snapshot, width: number): string {
+/** The settled share, then the records in progress: with verify, thousands are looked up before the first row can be written. */
+function barOf({ share, done, expected, inProgress }: Snapshot, width: number): string {
   const filled = Math.round(share * width);
-  const begun = expected === null || expected.records === 0 ? share : Math.min(1, share + inProgress / expected.records);
+  const begun = expected === null || expected.records === 0 ? share : Math.min(1, (done + inProgress) / expected.records);
   const shaded = Math.max(0, Math.round(begun * width) - filled);
   return `${'█'.repeat(filled)}${'▒'.repeat(shaded)}${'░'.repeat(width - filled - shaded)}`;
 }

@@ -20,7 +20,7 @@ export interface WatchedRun {
   readonly resumed: boolean;
   readonly limiter: RunLimiter;
   readonly pool: RunPool;
-  readonly loop: Pick<RecordLoop, 'lastStarted' | 'lastWritten' | 'hasReadAll' | 'inProgress' | 'oldestMs'>;
+  readonly loop: Pick<RecordLoop, 'lastStarted' | 'lastWritten' | 'hasReadAll' | 'inProgress' | 'onTheWay' | 'oldestMs'>;
   readonly writer: Pick<RowWriter, 'tally'>;
   readonly checkpoints: Pick<RunCheckpoints, 'lastSaved'>;
   readonly counters: Counters;
@@ -35,6 +35,8 @@ export interface Counts {
   readonly tally: Tally;
   /** Records read and not yet written. */
   readonly inProgress: number;
+  /** The outcomes of rows, and of records in progress as far as they are decided. */
+  readonly outcomes: Tally['outcomes'];
   readonly retries: number;
   readonly throttled: { readonly events: number; readonly waitedMs: number };
   /** How many calls may be in flight at once. */
@@ -49,7 +51,7 @@ export interface Snapshot extends Counts {
   readonly done: number;
   /** The records of the job; null while no estimate is possible. */
   readonly expected: ExpectedRecords | null;
-  /** Written records as a share of these, 0 to 1, as in `millrace status`. */
+  /** The share of the work that is done, 0 to 1: of written records, and of those in progress by their settled steps. */
   readonly share: number;
   /** Rows a second since the last snapshot. */
   readonly rowsPerSecond: number;
@@ -110,12 +112,18 @@ export function countsOf(source: WatchedRun): Counts {
   return {
     tally: writer.tally,
     inProgress: loop.inProgress,
+    outcomes: outcomesOf(writer.tally, loop.onTheWay.outcomes),
     retries: counters.retries,
     throttled: { events: counters.throttledEvents, waitedMs: counters.waitedMs },
     concurrency: pool.concurrency,
     ...(verify.tooLarge > 0 && verify.kept !== null ? { verifyRequests: { addresses: verify.kept.size, tooLarge: verify.tooLarge } } : {}),
     heldUp: heldUp(source),
   };
+}
+
+function outcomesOf({ outcomes }: Tally, onTheWay: ReadonlyMap<string, number>): Tally['outcomes'] {
+  const all = Object.entries(outcomes).map(([outcome, rows]) => [outcome, rows + (onTheWay.get(outcome) ?? 0)]);
+  return Object.fromEntries(all) as Tally['outcomes'];
 }
 
 /** Weight of a new reading in the shown rate, which should change slowly. */
@@ -146,7 +154,7 @@ export function snapshots(source: WatchedRun, rpm: number | null, limit: number 
       ...counts,
       done,
       expected,
-      share: shareDone(done, expected),
+      share: shareDone(done + source.loop.onTheWay.settled, expected),
       rowsPerSecond,
       callsPerSecond,
       quotaShare: rpm === null ? null : Math.min(1, (callsPerSecond * 60) / rpm),

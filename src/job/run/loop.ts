@@ -10,6 +10,7 @@ import { ReorderBuffer } from '../../util/reorder-buffer.ts';
 import type { FirstRowNotices } from '../progress/first-row-notices.ts';
 import type { Counters } from './counters.ts';
 import type { RowWriter } from './destination.ts';
+import { RecordsOnTheWay, type RecordOnTheWay } from './on-the-way.ts';
 import type { RunState } from './run-state.ts';
 import { StartTimes } from './start-times.ts';
 
@@ -22,6 +23,7 @@ interface FinishedRecord {
   readonly record: InputRecord;
   readonly result: RecordResult;
   readonly bytes: number;
+  readonly onTheWay: RecordOnTheWay;
 }
 
 interface LoopDependencies {
@@ -50,6 +52,8 @@ export class RecordLoop {
   readonly #parts: LoopDependencies;
   readonly #results = new ReorderBuffer<FinishedRecord>();
   readonly #startTimes = new StartTimes();
+  /** Records that are read and not yet written. */
+  readonly onTheWay = new RecordsOnTheWay();
   #started = 0;
   #windowBytes = 0;
   /** Wakes the reader; null while the reader does not wait for the window. */
@@ -159,18 +163,26 @@ export class RecordLoop {
     this.#startTimes.started(number, this.#results.released, performance.now());
     let bytes = recordBytes(record);
     this.#windowBytes += bytes;
+    const onTheWay = this.onTheWay.begin();
+    // A row of a retry is counted by its former outcome.
+    const isRetried = record.finished !== undefined;
     processor.process(record, number, {
+      settled: (share, outcome) => onTheWay.is(share, isRetried ? null : outcome),
       retained: (more) => {
         bytes += more;
         this.#windowBytes += more;
       },
-      done: (result) => this.#results.put(number, { record, result, bytes }, this.#write),
+      done: (result) => {
+        onTheWay.is(1, isRetried ? null : result.outcome);
+        this.#results.put(number, { record, result, bytes, onTheWay }, this.#write);
+      },
     });
   }
 
-  readonly #write = ({ record, result, bytes }: FinishedRecord): void => {
+  readonly #write = ({ record, result, bytes, onTheWay }: FinishedRecord): void => {
     const { writer, notices, counters } = this.#parts;
     writer.write(record, result);
+    onTheWay.written();
     if ((result.didYouMean ?? null) !== null) notices.cleaned(record);
     counters.written(result.outcome);
     this.lastWritten = record.end;

@@ -178,6 +178,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
           ? counters.totals(ledger.totals(), checkpoint.retry?.forgotten)
           : counters.totals(ledger.added(), checkpoint.totals.lookups),
       expected: () => expectedOf({ checkpoint, loop, writer }, job.limits.limit),
+      settled: () => loop.onTheWay.settled,
       onFailure: stopFor,
     });
     checkpoints = saved;

@@ -36,6 +36,8 @@ interface RunCheckpointsOptions {
   readonly spent: () => SavedQuota;
   readonly totals: () => RunTotals;
   readonly expected: () => ExpectedRecords | null;
+  /** See `RecordsOnTheWay`. */
+  readonly settled: () => number;
   /** A periodic checkpoint could not be written. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -116,7 +118,7 @@ export class RunCheckpoints {
       job,
       // Answers in quarantine at the end of the input stand: the ledger has them.
       {
-        ...this.#latest,
+        ...withoutSettled(this.#latest),
         ...service(),
         held: [],
         spent: spent(),
@@ -159,11 +161,12 @@ export class RunCheckpoints {
 
   #save(change: Partial<Checkpoint>): Promise<void> {
     const saved = this.#writing.then(async () => {
-      const { budget, expected, totals, save } = this.#options;
+      const { budget, expected, settled, totals, save } = this.#options;
       const { state = this.#latest.state } = change;
       this.#latest = {
-        ...this.#latest,
+        ...withoutSettled(this.#latest),
         ...change,
+        ...(settled() === 0 ? {} : { settled: settled() }),
         expected: expected() ?? this.#latest.expected ?? null,
         updatedAt: new Date().toISOString(),
         totals: { ...totals(), runs: this.#runs },
@@ -178,4 +181,9 @@ export class RunCheckpoints {
     this.#writing = saved.catch(() => undefined);
     return saved;
   }
+}
+
+/** It is of the moment of each checkpoint. */
+function withoutSettled({ settled: _settled, ...checkpoint }: Checkpoint): Checkpoint {
+  return checkpoint;
 }

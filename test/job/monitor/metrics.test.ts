@@ -1,4 +1,5 @@
 /** The metrics of the providers that a job names. */
+import { RecordsOnTheWay } from '../../../src/job/run/on-the-way.ts';
 import { expect, test } from 'vitest';
 import { METRICS } from '../../../src/job/monitor/metrics.ts';
 import { viewsOf, type RunView } from '../../../src/job/monitor/run-view.ts';
@@ -33,7 +34,7 @@ function view(providers: readonly ProviderView[] | undefined, tally: Tally = EMP
     resumed: true,
     limiter: { throttledMs: () => 0, pausedMs: () => 0, burst: 0, stated: null },
     pool: { outage: null, concurrency: 1, inFlight: 0, waiting: 0 },
-    loop: { lastStarted: null, lastWritten: null, hasReadAll: false, inProgress: 0, oldestMs: 0 },
+    loop: { lastStarted: null, lastWritten: null, hasReadAll: false, inProgress: 0, onTheWay: new RecordsOnTheWay(), oldestMs: 0 },
     writer: { tally },
     checkpoints: { lastSaved: null },
     counters: new Counters(NO_TOTALS, () => 0),

@@ -1,4 +1,5 @@
 import { paced } from '../../definition/support.ts';
+import { RecordsOnTheWay } from '../../../src/job/run/on-the-way.ts';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, createServer, type AddressInfo } from 'node:net';
@@ -201,7 +202,7 @@ test('the monitor is ready while the run lasts, and passes reporter events on', 
     checkpoint,
     pool: { outage: null },
     limiter: { throttledMs: () => 0, pausedMs: () => 0 },
-    loop: {},
+    loop: { onTheWay: new RecordsOnTheWay() },
     checkpoints: { lastSaved: null },
     writer: { tally: EMPTY_TALLY },
   } as unknown as Parameters<Reporter['start']>[0]);

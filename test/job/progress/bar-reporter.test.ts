@@ -1,4 +1,5 @@
 import { paced } from '../../definition/support.ts';
+import { RecordsOnTheWay } from '../../../src/job/run/on-the-way.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { barReporter } from '../../../src/job/progress/bar-reporter.ts';
 import { Counters } from '../../../src/job/run/counters.ts';
@@ -36,7 +37,7 @@ describe('the bar', () => {
       counters: new Counters(null, () => 0),
       limiter: { pausedMs: () => 0, throttledMs: () => 0, burst: 0 },
       pool: { outage: null, concurrency: 16, waiting: 0 },
-      loop: { lastStarted: null, lastWritten: null, inProgress: 0 },
+      loop: { lastStarted: null, lastWritten: null, inProgress: 0, onTheWay: new RecordsOnTheWay() },
       writer: { tally: EMPTY_TALLY },
     }) as unknown as WatchedRun;
 

@@ -1,4 +1,5 @@
 import { paced } from '../../definition/support.ts';
+import { RecordsOnTheWay } from '../../../src/job/run/on-the-way.ts';
 import type * as pinoModule from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Counters } from '../../../src/job/run/counters.ts';
@@ -32,7 +33,7 @@ function running(more: Partial<WatchedRun> = {}): WatchedRun {
     counters: new Counters(null, () => 0),
     limiter: { pausedMs: () => 0, throttledMs: () => 0, burst: 0 },
     pool: { outage: { forMs: 12_345.6, probeInMs: 1_234.5 }, concurrency: 16, waiting: 0 },
-    loop: { lastStarted: null, lastWritten: null, inProgress: 5 },
+    loop: { lastStarted: null, lastWritten: null, inProgress: 5, onTheWay: new RecordsOnTheWay() },
     writer: { tally: { ...EMPTY_TALLY, total: 7, outcomes: { ...EMPTY_TALLY.outcomes, matched: 7 } } },
     ...more,
   } as unknown as WatchedRun;

@@ -12,6 +12,7 @@ const NOTHING_YET: Snapshot = {
   expected: null,
   share: 0,
   inProgress: 0,
+  outcomes: EMPTY_TALLY.outcomes,
   rowsPerSecond: 0,
   callsPerSecond: 0,
   quotaShare: null,
@@ -22,7 +23,8 @@ const NOTHING_YET: Snapshot = {
   heldUp: null,
 };
 const heldUp = (by: WaitReason, leftMs: number | null, forMs = 0): HeldUp => ({ by, what: 'what it is', forMs, leftMs });
-const line = (now: Partial<Snapshot>): string => progressLine('nightly', { ...NOTHING_YET, ...now });
+const line = (now: Partial<Snapshot>): string =>
+  progressLine('nightly', { ...NOTHING_YET, outcomes: now.tally?.outcomes ?? EMPTY_TALLY.outcomes, ...now });
 
 describe('the progress line', () => {
   it('before the first answer has no ETA, no quota and no outcomes', () => {
@@ -118,6 +120,7 @@ describe('the lines on a terminal', () => {
   const FULL: Snapshot = {
     ...NOTHING_YET,
     tally,
+    outcomes: tally.outcomes,
     done: 12_345,
     expected: { records: 24_690, isExact: false },
     share: 0.5,

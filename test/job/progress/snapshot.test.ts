@@ -1,4 +1,5 @@
 import * as fc from '../../support/fast-check.ts';
+import { RecordsOnTheWay } from '../../../src/job/run/on-the-way.ts';
 import { describe, expect, it } from 'vitest';
 import type { CallPool } from '../../../src/pool/call-pool.ts';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint-file.ts';
@@ -83,6 +84,7 @@ function makeRun(
       get inProgress(): number {
         return state.inProgress;
       },
+      onTheWay: new RecordsOnTheWay(),
     },
     writer: {
       get tally() {

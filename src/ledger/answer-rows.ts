@@ -3,7 +3,7 @@ import { decodeAnswer, hasTicket, isFit, noteOf, ticketNoteOf, type LedgerAnswer
 import { lookupHash } from './key-hash.ts';
 import type { LedgerOptions } from './options.ts';
 import type { AnswerIndex } from './answer-index.ts';
-import { countsForBoth, mayReuse } from './reuse.ts';
+import { CLOCK_ERROR_MS, countsForBoth, mayReuse } from './reuse.ts';
 import type { UsedAnswers } from './used-answers.ts';
 
 /** A row of `answers`, and the job it was asked for. */
@@ -100,7 +100,8 @@ export class LedgerAnswerRows {
   /** Whether another run got the answer during this run, so that it counts for both. */
   #isOfNow(answer: LedgerAnswer, id: number, at: number, job: string): boolean {
     const { sharedSince, maxAgeDays, job: own } = this.#options;
-    if (sharedSince === undefined || at < sharedSince || (maxAgeDays === 0 && job !== own)) return false;
+    if (sharedSince === undefined || at < sharedSince || at > this.#options.now() + CLOCK_ERROR_MS) return false;
+    if (maxAgeDays === 0 && job !== own) return false;
     return countsForBoth(answer) && !(answer.kind === 'failed' && this.#isAskedAgain(id, at));
   }
 

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { answersAhead, dateAt, type AnswersAhead } from './answers-ahead.ts';
 import { AnswerInserts } from './answer-inserts.ts';
 import { LedgerAnswerRows } from './answer-rows.ts';
 import { isFit, type LedgerAnswer } from './answer.ts';
@@ -122,6 +123,16 @@ export class Ledger {
   /** The number of the latest answer of any run; 0 in an empty ledger. */
   lastAnswer(): number {
     return this.#file.guard(() => Number(this.#file.db.prepare('SELECT max(id) AS id FROM answers').get()?.['id'] ?? 0));
+  }
+
+  /** The last answers, where they are dated after that moment; null without any. */
+  answersAhead(nowMs: number): AnswersAhead | null {
+    return this.#file.guard(() => answersAhead(this.#file.db, nowMs));
+  }
+
+  /** Dates these answers at that moment, and returns their number. @throws StorageError */
+  countAsWritten(ahead: AnswersAhead, nowMs: number): number {
+    return this.transact((db) => dateAt(db, ahead, nowMs));
   }
 
   /** Finds the same answer as `get` without counting a lookup. For `plan`. */

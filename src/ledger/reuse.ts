@@ -2,6 +2,9 @@ import type { AnswerKind, LedgerAnswer } from './answer.ts';
 
 export const MS_PER_DAY = 86_400_000;
 
+/** Answers that are dated further ahead than this were written by a wrong clock. Clocks of several machines differ by less. */
+export const CLOCK_ERROR_MS = 3_600_000;
+
 /** Later runs ask unsettled and pending answers again. */
 export function isReusable(kind: AnswerKind): boolean {
   return kind !== 'failed' && kind !== 'unsettled' && kind !== 'asking';

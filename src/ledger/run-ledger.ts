@@ -4,6 +4,7 @@ import type { Wait } from '../util/waits.ts';
 import type { LedgerAnswer } from './answer.ts';
 import type { Ledger } from './ledger.ts';
 import type { Lookups } from './lookup-counts.ts';
+import type { AnswersAhead } from './answers-ahead.ts';
 import type { LedgerEntry } from './options.ts';
 
 /**
@@ -56,6 +57,10 @@ export interface RunLedger {
   added(): Lookups;
   /** The value for a later `LedgerOptions.failedUpTo`: the latest answer now. */
   lastAnswer(): number;
+  /** The last answers, where they are dated after that moment; null without any. With S3 and Redis only those that are copied here. */
+  answersAhead(nowMs: number): AnswersAhead | null;
+  /** Dates these answers at that moment, so that they age from now on. Returns their number. @throws StorageError */
+  countAsWritten(ahead: AnswersAhead, nowMs: number): number;
   /** The spending of this run, as the places that store its answers know it; none where it is unknown. The greatest amounts count. */
   readonly spent: readonly string[];
   /** Stores the spending of this run together with its answers. @param now the spending up to now */
@@ -136,6 +141,14 @@ export class FileLedger implements RunLedger {
 
   lastAnswer(): number {
     return this.file.lastAnswer();
+  }
+
+  answersAhead(nowMs: number): AnswersAhead | null {
+    return this.file.answersAhead(nowMs);
+  }
+
+  countAsWritten(ahead: AnswersAhead, nowMs: number): number {
+    return this.file.countAsWritten(ahead, nowMs);
   }
 
   get spent(): readonly string[] {

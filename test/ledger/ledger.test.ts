@@ -50,6 +50,37 @@ describe('Ledger', () => {
     again.close();
   });
 
+  it('dates answers of a clock that was ahead at now, so that they age, and does not take their unknown verdicts for those of now', () => {
+    const of = (run: string): Ledger => open({ job: run, run, maxAgeDays: 30, sharedSince: now });
+    const sane = now;
+    const put = (key: string, answer: LedgerAnswer): void => {
+      const ledger = of(`of ${key}`);
+      ledger.put([{ scope: ledger.scope('o', 'verify', ''), key, answer }]);
+      ledger.close();
+    };
+    try {
+      put('before', hit);
+      now = sane + 400 * DAY;
+      put('ahead', hit);
+      put('unknown', { kind: 'unsettled', text: '{}' });
+      now = sane;
+      const ledger = of('next');
+      const scope = ledger.scope('o', 'verify', '');
+      expect(['before', 'ahead', 'unknown'].map((key) => ledger.get(scope, key)?.kind)).toEqual(['hit', 'hit', undefined]);
+      const ahead = ledger.answersAhead(now);
+      expect(ahead).toMatchObject({ newestMs: sane + 400 * DAY });
+      if (ahead !== null) expect(ledger.countAsWritten(ahead, now)).toBe(2);
+      expect(ledger.answersAhead(now)).toBeNull();
+      ledger.close();
+      now = sane + 31 * DAY;
+      const later = of('later');
+      expect(['before', 'ahead'].map((key) => later.get(scope, key))).toEqual([null, null]);
+      later.close();
+    } finally {
+      now = sane;
+    }
+  });
+
   it('a resumed run takes the newer answer of another run in place of its own open request, with a ticket or without', () => {
     const kept = { maxAgeDays: 30 };
     const stopped = open({ ...kept, run: 'stopped' });

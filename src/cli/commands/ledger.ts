@@ -50,7 +50,12 @@ function readFilter(flags: Invocation['flags']): { email: string | null; before:
   const email = address === null ? null : verifyKey(address);
   if (address !== null && (email === null || !email.includes('@')))
     throw new UsageError('bad_value', `--email must be an e-mail address, got ${JSON.stringify(address.slice(0, 80))}`);
-  return { email, before: age === null ? null : Date.now() - parseAge('older-than', age) };
+  return { email, before: age === null ? null : timeBefore(parseAge('older-than', age)) };
+}
+
+/** Answers of any age may be dated after now, by a clock that was wrong. */
+function timeBefore(ageMs: number): number {
+  return ageMs === 0 ? Infinity : Date.now() - ageMs;
 }
 
 function textOf(flags: Invocation['flags'], flag: string, expected: string): string | null {

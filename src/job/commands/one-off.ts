@@ -136,8 +136,9 @@ class KeyLoop {
       hasAnswered: false,
       isRetry: false,
       unfitIsAnswer: false,
-      onSampleData: () => {
-        if (!saidSample) notices.sampleData();
+      onAnswer: ({ isSample }) => {
+        if (isSample !== true || saidSample) return;
+        notices.sampleData();
         saidSample = true;
       },
       abort: signals.abort,

@@ -1,5 +1,6 @@
 /** Client, limiters and pools: they carry the calls to one provider, for a run or a list of keys. */
 import type { ProviderClient } from '../../client/provider-client.ts';
+import type { CallMeta } from '../../client/types.ts';
 import type { RotatingKey } from '../../client/rotating-key.ts';
 import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 import type { QuotaWindow } from '../../providers/compiled-provider.ts';
@@ -52,8 +53,8 @@ interface CallsOptions {
   readonly isRetry: boolean;
   /** See `CallPoolOptions`. */
   readonly unfitIsAnswer: boolean;
-  /** Called for each answer that comes from sample data. */
-  readonly onSampleData: () => void;
+  /** Called for each answer. */
+  readonly onAnswer: (meta: CallMeta) => void;
   /** Cancels calls in flight. */
   readonly abort: AbortSignal;
   /** An answer that no other call will improve on: the run must end. */
@@ -127,7 +128,7 @@ export function openCalls(options: CallsOptions): Calls {
 }
 
 function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnections: number): Channel {
-  const { provider, limits, access, counters, budget, notices, onSampleData, onFatal } = options;
+  const { provider, limits, access, counters, budget, notices, onAnswer, onFatal } = options;
   const monotonicNow = (): number => performance.now();
   // A key that is being read again comes first, then the ledger's claims, then the job's own limit.
   const mayCall = (call: CallSize): MayCall => {
@@ -172,7 +173,7 @@ function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnecti
       rejoined: (call, charged) => counters.rejoined(call, charged),
       answered: (call, result) => {
         counters.answered(call, result);
-        if (result.meta.isSample === true) onSampleData();
+        onAnswer(result.meta);
       },
       retrying: (step) => counters.retrying(step),
       wentDown: (code, detail, lastLookups) => {

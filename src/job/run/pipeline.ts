@@ -31,6 +31,7 @@ import { RecordLoop } from './loop.ts';
 import type { ServiceAccess } from './open-calls.ts';
 import { openCounters } from './open-counters.ts';
 import { providerSetups } from './provider-setup.ts';
+import { RunClock } from './run-clock.ts';
 import { RunCheckpoints } from './run-checkpoints.ts';
 import { RunProviders } from './run-providers.ts';
 import { RunState } from './run-state.ts';
@@ -125,6 +126,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
         isTrustedElsewhere: options.isTrustedElsewhere,
         abort: signals.abort,
         promises: new OpenPromises(),
+        clock: new RunClock({ ledger, reporter, now: Date.now }),
         onSettled: () => loop.flushIfIdle(),
         saveTotals: () => saved.saveTotals(),
       }),

@@ -16,6 +16,7 @@ import type { CallBudget } from './call-budget.ts';
 import type { Counters } from './counters.ts';
 import { openCalls, type CallCounters, type Calls, type Channel, type ChannelOptions, type ServiceAccess } from './open-calls.ts';
 import { requestPace } from './request-pace.ts';
+import type { RunClock } from './run-clock.ts';
 import type { RunState } from './run-state.ts';
 import { withSampleAnswers } from './sample-answers.ts';
 import { ServiceDoubt, type TrustedElsewhere } from './service-doubt.ts';
@@ -65,6 +66,7 @@ export interface RunContext {
   readonly isTrustedElsewhere: TrustedElsewhere | null;
   readonly abort: AbortSignal;
   readonly promises: OpenPromises;
+  readonly clock: Pick<RunClock, 'answered'>;
   /** A lookup was settled: requests that are not full may have to go now. */
   readonly onSettled: () => void;
   /** Writes a checkpoint with the totals of now. */
@@ -125,7 +127,10 @@ export class RunProvider {
       hasAnswered: known.answered,
       isRetry: shared.isRetry,
       unfitIsAnswer: setup.watch !== null,
-      onSampleData: () => this.#sampleData(),
+      onAnswer: ({ isSample, headers }) => {
+        if (isSample === true) this.#sampleData();
+        shared.clock.answered(headers);
+      },
       abort: shared.abort,
       onFatal: (error) => this.#fatal(error),
     });

@@ -46,9 +46,8 @@ export async function readJob(command: keyof typeof OWN_FLAGS, invocation: Invoc
   // A status is about the whole job: options of one run do not apply.
   const { options, date } = compileRunOptions(invocation.env, ownFlags, command === 'status' ? ['date'] : own);
   const file = invocation.job === null ? null : await loadJobFile(invocation.job);
-  const today = new Date().toISOString().slice(0, 10);
   const layers = { file, env: invocation.env, flags: jobFlags };
-  const { job, warnings } = compileJob({ ...layers, date, today, definitions: await loadDefinitions(layers) });
+  const { job, warnings } = compileJob({ ...layers, date, now: new Date(), definitions: await loadDefinitions(layers) });
   for (const warning of warnings) process.stderr.write(`millrace: ${warning}\n`);
   if (options.shard !== null) checkShardable(job, options, ownFlags.has('shard') ? UsageError : ConfigError);
   return {

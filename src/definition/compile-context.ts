@@ -11,8 +11,7 @@ export interface JobSources {
   readonly flags: ReadonlyMap<string, FlagValue>;
   /** `--date`, YYYY-MM-DD, or null. */
   readonly date: string | null;
-  /** YYYY-MM-DD in UTC. */
-  readonly today: string;
+  readonly now: Date;
   /** The definitions that `definitionsNamed` returns the names of. Absent for a job without providers. */
   readonly definitions?: ReadonlyMap<string, CompiledProvider>;
 }

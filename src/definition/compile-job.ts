@@ -13,7 +13,7 @@ import { compileWritten } from './condition/compile-condition.ts';
 import { compileConditions } from './conditions.ts';
 import { checkKeys, compileProviders, definitionOf, namesChosen, namesUsed, refuseRules, type WrittenSteps } from './compile-providers.ts';
 import { compileService, serviceWaterfalls } from './compile-service.ts';
-import { expand, isDate, shiftDate } from './expand.ts';
+import { dayOf, expand, isDate, runDay } from './expand.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { envLayer, fileLayer, flagLayer } from './layers.ts';
 import type { Layer } from './layers.ts';
@@ -53,10 +53,8 @@ const EVERY_MS = { disk: 1_000, s3: 10_000 };
 export function compileJob(sources: JobSources): { job: CompiledJob; warnings: string[] } {
   const warnings: string[] = [];
   if (sources.date !== null && !isDate(sources.date)) {
-    throw new UsageError(
-      'bad_date',
-      `--date must be a day written YYYY-MM-DD, got ${show(sources.date)}${didYouMean(nearestDate(sources.date, sources.today))}`,
-    );
+    const meant = nearestDate(sources.date, runDay(null, sources.now).date);
+    throw new UsageError('bad_date', `--date must be a day written YYYY-MM-DD, got ${show(sources.date)}${didYouMean(meant)}`);
   }
   const merged = readLayers(sources, warnings);
   const originOf = (path: string): Origin | null => merged.get(path)?.origin ?? null;
@@ -68,7 +66,7 @@ export function compileJob(sources: JobSources): { job: CompiledJob; warnings: s
     expand: (uri, path, daysAgo = 0) => {
       const origin = originOf(path);
       if (origin === null) return uri;
-      const surroundings = { date: shiftDate(sources.date ?? sources.today, -daysAgo), env: sources.env };
+      const surroundings = { ...runDay(sources.date, sources.now, daysAgo), env: sources.env };
       if (path === 'ledger.uri') return expandLedgerUri(uri, origin, surroundings);
       const expanded = expand(uri, origin, surroundings);
       URI_CHECKS[path]?.(expanded, origin);
@@ -105,6 +103,7 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
   warnOfIdleKeys(steps, options, raw.input.columns, context.warnings);
   const job = {
     name: compileName(raw, output.uri, context),
+    day: dayOf([raw.output.uri ?? '', ...[raw.input.uri ?? []].flat()], runDay(context.sources.date, context.sources.now)),
     input: {
       uris,
       format: raw.input.format,
@@ -215,7 +214,7 @@ function compileWhomToAsk(
   const { originOf, warnings, sources } = context;
   const expandQuota = (uri: string, path: string): string => {
     const origin = originOf(path);
-    return origin === null ? uri : expandRedisUri(uri, path, origin, { date: sources.date ?? sources.today, env: sources.env });
+    return origin === null ? uri : expandRedisUri(uri, path, origin, { ...runDay(sources.date, sources.now), env: sources.env });
   };
   if (Object.keys(raw.providers).length > 0) {
     refuseService(originOf, context.paths);

@@ -59,6 +59,8 @@ export interface JobProvider {
 
 export interface CompiledJob {
   readonly name: string;
+  /** The day that `{date}` stands for in output or input, YYYY-MM-DD: `--date` names it again. Null where neither has a date. */
+  readonly day: string | null;
   readonly input: JobInput;
   readonly steps: readonly Step[];
   /** The declarations of its custom steps, in their order. */

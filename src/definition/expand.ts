@@ -1,4 +1,4 @@
-/** `{date}`, `{date:-1d}` and `{env:NAME}` in URIs. Pure: the date and the environment are handed in. */
+/** `{date}`, `{date:-1d}`, `{date:Europe/Berlin}` and `{env:NAME}` in URIs. Pure: the day and the environment are handed in. */
 import { ConfigError } from '../util/errors.ts';
 import { didYouMean, nearest } from '../util/nearest.ts';
 import { originName, placeOf, refusal, show } from './origin.ts';
@@ -7,9 +7,10 @@ import type { Origin } from './origin.ts';
 const DAY_MS = 86_400_000;
 /** A placeholder. Braces with a comma or `..` are alternatives and ranges of a glob. */
 const PLACEHOLDER = /\{(?![^{}]*(?:,|\.\.))([^{}]*)\}/g;
-const SHIFTED_DATE = /^date(?::([+-]\d{1,5})d)?$/;
+/** Days from the day, and a name of the IANA time zone database. */
+const DATE = /^date(?::([+-]\d{1,5})d)?(?::([A-Za-z][\w+/-]*))?$/;
 const VARIABLE = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
-const HINT = 'Known: {date}, {date:-1d} and {env:NAME}. Braces with a comma, such as {a,b}, are a glob.';
+const HINT = 'Known: {date}, {date:-1d}, {date:Europe/Berlin} and {env:NAME}. Braces with a comma, such as {a,b}, are a glob.';
 
 function placeholderMeant(word: string): string | null {
   if (/^date[+-]?\s*:?\s*[+-]?\s*\d+d?$/i.test(word)) return `{date:${word.includes('+') ? '+' : '-'}${/\d+/.exec(word)?.[0]}d}`;
@@ -17,10 +18,43 @@ function placeholderMeant(word: string): string | null {
   return nearest(word, ['date']) === null ? null : '{date}';
 }
 
-export interface ExpandContext {
-  /** YYYY-MM-DD, UTC. */
+/** The day for which a run asks. */
+export interface RunDay {
+  /** YYYY-MM-DD: `--date`, else today in UTC. */
   readonly date: string;
+  /** `--date`, else today in that time zone. @throws RangeError when there is no such zone */
+  readonly dateIn: (zone: string) => string;
+}
+
+export interface ExpandContext extends RunDay {
   readonly env: NodeJS.ProcessEnv;
+}
+
+/** @param date `--date`; null: today @param daysAgo how many days earlier */
+export function runDay(date: string | null, now: Date, daysAgo = 0): RunDay {
+  return {
+    date: shiftDate(date ?? now.toISOString().slice(0, 10), -daysAgo),
+    dateIn: (zone) => {
+      const today = dateInZone(now, zone);
+      return shiftDate(date ?? today, -daysAgo);
+    },
+  };
+}
+
+function dateInZone(now: Date, timeZone: string): string {
+  const format = new Intl.DateTimeFormat('en-US', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
+  const parts = new Map(format.formatToParts(now).map(({ type, value }) => [type, value]));
+  return `${parts.get('year')}-${parts.get('month')}-${parts.get('day')}`;
+}
+
+/** The day that `--date` would name to get the same URIs again, by the first date in them; null without one. */
+export function dayOf(uris: readonly string[], { date, dateIn }: RunDay): string | null {
+  for (const uri of uris)
+    for (const [, word = ''] of uri.matchAll(PLACEHOLDER)) {
+      const found = DATE.exec(word);
+      if (found !== null) return found[2] === undefined ? date : dateIn(found[2]);
+    }
+  return null;
 }
 
 /** True for an existing calendar day, written YYYY-MM-DD (RFC 3339 full-date). */
@@ -60,8 +94,8 @@ export function inHome(path: string, origin: Origin, { env }: Pick<ExpandContext
  */
 export function expand(uri: string, origin: Origin, surroundings: ExpandContext): string {
   return inHome(uri, origin, surroundings).replaceAll(PLACEHOLDER, (whole, word: string) => {
-    const date = SHIFTED_DATE.exec(word);
-    if (date !== null) return shiftDate(surroundings.date, Number(date[1] ?? '0'));
+    const date = DATE.exec(word);
+    if (date !== null) return shiftDate(dateOf(date[2], whole, origin, surroundings), Number(date[1] ?? '0'));
     const name = VARIABLE.exec(word)?.[1];
     if (name === undefined)
       throw refusal(
@@ -86,4 +120,18 @@ export function expand(uri: string, origin: Origin, surroundings: ExpandContext)
     }
     return value;
   });
+}
+
+function dateOf(zone: string | undefined, whole: string, origin: Origin, { date, dateIn }: RunDay): string {
+  if (zone === undefined) return date;
+  try {
+    return dateIn(zone);
+  } catch {
+    throw refusal(
+      origin,
+      'bad_placeholder',
+      `${originName(origin)}: ${show(whole)} names no time zone`,
+      'Write one such as Europe/Berlin.',
+    );
+  }
 }

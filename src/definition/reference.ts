@@ -31,8 +31,9 @@ flags alone are the job, named after the output. \`job.schema.json\` beside this
   Entries of several layers are merged.
 - Switches: \`--embedded\` is true, \`--no-embedded\` and \`--embedded=false\` are false. \`null\` takes a value back: \`--limit null\`.
 - An empty variable is one that is not set. Unknown \`MILLRACE_*\` variables are ignored; unknown keys and flags are errors.
-- \`{date}\` (today in UTC, or \`--date\`), \`{date:-1d}\`, \`{date:+2d}\` and \`{env:NAME}\` expand in the URIs of input, output,
-  checkpoint, ledger and \`service.quota\`. Braces with a comma or \`..\` are a glob's. A variable that is missing or empty is an error.
+- \`{date}\` (today in UTC, or \`--date\`), \`{date:-1d}\`, \`{date:+2d}\`, \`{date:Europe/Berlin}\` (today in that time zone),
+  \`{date:-1d:Europe/Berlin}\` and \`{env:NAME}\` expand in the URIs of input, output, checkpoint, ledger and \`service.quota\`. Braces
+  with a comma or \`..\` are a glob's. A variable that is missing or empty is an error.
 - Exactly one of \`service.baseUrl\`, \`service.region\` and \`service.embedded\` chooses the service; there is no default. A layer that
   chooses replaces the choice of the layers below it. The same holds for \`service.plan\` and \`service.rpm\`.
 - The API key comes from \`MILLRACE_API_KEY\`, or from a file that \`MILLRACE_API_KEY_FILE\` names; never from a flag or a job file.

@@ -84,13 +84,12 @@ async function start(
   if (fresh) flags.set('fresh', true);
   const { options, date } = compileRunOptions(env, flags, ['date', 'fresh', 'scratch', 'monitor']);
   const file: JobFile = typeof job === 'string' ? await loadJobFile(job) : fileOf(job);
-  const today = new Date().toISOString().slice(0, 10);
   const { job: compiled, warnings } = compileJob({
     file,
     env,
     flags: new Map(),
     date,
-    today,
+    now: new Date(),
     definitions: await loadDefinitions({ file, env, flags: new Map() }),
   });
   if (compiled.output.uri === '-' || compiled.input.uris.includes('-'))

@@ -44,6 +44,18 @@ export function withoutResume({ exitCode, code, message, hint, cause }: Millrace
   return new MillraceError(exitCode, code, message, { ...(plain === undefined ? {} : { hint: plain }), cause });
 }
 
+/**
+ * The same error for a job with `{date}`: after midnight the same command is that of another day.
+ * @param day YYYY-MM-DD
+ */
+export function onDay({ exitCode, code, message, hint = '', cause }: MillraceError, day: string): MillraceError {
+  const again = /\bthe same command\b(?! with)/i;
+  const named = again.test(hint)
+    ? hint.replace(again, (words) => `${words} with --date ${day}`)
+    : `${hint}${hint === '' ? '' : ' '}With --date ${day} the same command resumes.`;
+  return new MillraceError(exitCode, code, message, { hint: named, cause });
+}
+
 /** Bad flags: exit 64. */
 export class UsageError extends MillraceError {
   override readonly name = 'UsageError';

@@ -15,6 +15,28 @@ describe('a job with {date}', () => {
     expect(await folder.read('out-2026-01-01.csv')).toBe(await folder.read('out-2026-01-02.csv'));
   });
 
+  test('in its output says how a stopped day is resumed, when it stops and beside the next day', async () => {
+    const { folder, service, args } = await makeWorld(toCsv(ROWS.slice(0, 100)));
+    service.latencyMs = 5;
+    const of = (date: string): string[] => args({ ...LENIENT, output: 'out-{date}.csv', name: 'nightly', date, progress: 'log' });
+    const first = folder.start(of('2026-01-01'));
+    await service.sees(20);
+    first.kill('SIGTERM');
+    const stopped = await first.ended;
+    expect(stopped.code).toBe(75);
+    expect(stopped.stderr).toContain('stopped early; the same command with --date 2026-01-01 resumes');
+    expect(stopped.stderr).toContain('  Run the same command with --date 2026-01-01: the job resumes where it stopped.');
+    const next = await folder.run(of('2026-01-02'));
+    expect(next).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(
+        'the run of 2026-01-01 was not finished: the same command with --date 2026-01-01 resumes it',
+      ) as string,
+    });
+    expect(await folder.run(of('2026-01-01'))).toMatchObject({ code: 0, stderr: expect.not.stringContaining('days_unfinished') as string });
+    expect((await folder.run(of('2026-01-03'))).stderr).not.toContain('days_unfinished');
+  });
+
   test('in its input alone starts a new run on the day after a finished one, which replaces the output', async () => {
     const { folder, service, args } = await makeWorld();
     await writeFile(folder.at('in-2026-01-01.csv'), 'email\nana@works1.example\nbo@works1.example\n');

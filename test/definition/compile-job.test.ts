@@ -2,7 +2,7 @@ import { BUILT_IN } from '../../src/providers/definition/built-in.ts';
 import { expect, test } from 'vitest';
 import { compileJob, describeDifference } from '../../src/definition/compile-job.ts';
 import { KEYS } from '../../src/definition/keys.ts';
-import { LEAST, compiled, sources } from './support.ts';
+import { LEAST, compiled, refusalOf, sources } from './support.ts';
 
 const NO_OPTIONS = { minLikelihood: 0, required: [], when: 'always', patienceMs: 0 };
 
@@ -10,6 +10,7 @@ test('the smallest job gets its defaults', () => {
   const { fingerprint: _, ...job } = compiled({ flags: LEAST });
   expect(job).toEqual({
     name: 'leads',
+    day: null,
     conditions: {},
     ownSteps: [],
     suppress: null,
@@ -164,6 +165,30 @@ test('placeholders expand in every key that is a URI', () => {
 test('without --date, {date} is today', () => {
   expect(compiled({ flags: { ...LEAST, input: '{date}.csv' } }).input.uris).toEqual(['2026-03-01.csv']);
   expect(compiled({ date: '2024-03-01', flags: { ...LEAST, input: '{date:-1d}.csv' } }).input.uris).toEqual(['2024-02-29.csv']);
+});
+
+test('{date} may be that of a time zone, and --date stands for itself in every zone', () => {
+  // It is 23:30 in UTC.
+  const inputOf = (input: string, date?: string): readonly string[] =>
+    compiled({ ...(date === undefined ? {} : { date }), flags: { ...LEAST, input } }).input.uris;
+  expect(inputOf('{date}/{date:Europe/Berlin}/{date:-1d:Europe/Berlin}/{date:America/New_York}.csv')).toEqual([
+    '2026-03-01/2026-03-02/2026-03-01/2026-03-01.csv',
+  ]);
+  expect(inputOf('{date:Europe/Berlin}/{date:+1d:Asia/Tokyo}.csv', '2024-02-28')).toEqual(['2024-02-28/2024-02-29.csv']);
+  expect(refusalOf(() => inputOf('{date:Europe/Berlim}.csv')).message).toBe('--input: "{date:Europe/Berlim}" names no time zone');
+});
+
+test('the day of a job is the one that --date names to get its dated output or input again', () => {
+  const dayOf = (output: string, more = {}): string | null => compiled({ flags: { ...LEAST, output, ...more } }).day;
+  expect([dayOf('out.csv'), dayOf('{date}.csv'), dayOf('out.csv', { input: '{date:Europe/Berlin}.csv' })]).toEqual([
+    null,
+    '2026-03-01',
+    '2026-03-02',
+  ]);
+  expect(compiled({ env: { A: 'x' }, flags: { ...LEAST, output: '{env:A}/{date:-1d:Asia/Tokyo}.csv' } })).toMatchObject({
+    output: { uri: 'x/2026-03-01.csv' },
+    day: '2026-03-02',
+  });
 });
 
 test('a column of a step that is not configured gives a warning', () => {

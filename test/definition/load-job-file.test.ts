@@ -35,7 +35,7 @@ const failure = async (work: Promise<unknown>): Promise<MillraceError> => {
 test('a job read by path has a name, a value, and the line of each key', async () => {
   const file = await loadJobFile(join(folder, 'nightly.v2.yaml'));
   expect(file).toMatchObject({ name: 'nightly.v2', value: { input: { uri: 'a.csv' } } });
-  expect(refusalOf(() => compileJob({ file, env: {}, flags: new Map(), date: null, today: '2026-01-01' })).message).toBe(
+  expect(refusalOf(() => compileJob({ file, env: {}, flags: new Map(), date: null, now: new Date('2026-01-01') })).message).toBe(
     `There is no key output.formt; did you mean output.format? (${file.path}, line 4)`,
   );
 });
@@ -59,7 +59,7 @@ test('a job may be JSON with tabs', async () => {
 
 test('the sample job is found by name', async () => {
   const file = await loadJobFile('sample');
-  const { job, warnings } = compileJob({ file, env: {}, flags: new Map(), date: null, today: '2026-01-01' });
+  const { job, warnings } = compileJob({ file, env: {}, flags: new Map(), date: null, now: new Date('2026-01-01') });
   expect(job).toMatchObject({
     name: 'sample',
     steps: ['enrich', 'verify'],

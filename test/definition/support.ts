@@ -23,7 +23,7 @@ export function sources(given: {
     env: given.env ?? {},
     flags: new Map(Object.entries(given.flags ?? {})),
     date: given.date ?? null,
-    today: TODAY,
+    now: new Date(`${TODAY}T23:30:00Z`),
   };
 }
 

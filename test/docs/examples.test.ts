@@ -100,7 +100,7 @@ it('GitHub Actions: the workflow is YAML with a schedule, and takes its key from
 
 it('the job compiles, and is the one that the page shows', () => {
   const file = { path: 'job.yaml', name: 'job', value: parse(read('job.yaml')) as unknown };
-  const { job, warnings } = compileJob({ file, env: {}, flags: new Map(), date: null, today: '2026-11-20' });
+  const { job, warnings } = compileJob({ file, env: {}, flags: new Map(), date: null, now: new Date('2026-11-20') });
   expect(warnings).toEqual([]);
   expect(job.output.uri).toMatch(/enriched-2026-11-20\.csv$/);
   expect(read('README.md')).toContain(`\`\`\`yaml\n${read('job.yaml')}\`\`\``);

@@ -12,6 +12,8 @@ import { compileRunOptions } from '../../src/definition/run-options.ts';
 import { DRAIN_MS } from '../../src/job/run/open-calls.ts';
 import { faultsOf, kustomize, type Manifest } from './manifest.ts';
 
+const NOW = new Date('2026-11-21');
+
 const ROOT = fileURLToPath(new URL('../../jobs/kubernetes/', import.meta.url));
 const folders = globSync('{base,overlays/*}', { cwd: ROOT });
 
@@ -154,7 +156,7 @@ check.each(folders)('%s: the job in the ConfigMap is one, for the day that the n
   const secrets = Object.fromEntries(
     env.flatMap(({ name: variable, valueFrom }) => (valueFrom?.secretKeyRef === undefined ? [] : [[variable, 'secret']])),
   );
-  const { job, warnings } = compileJob({ file: await loadJobFile(file), env: secrets, flags: new Map(), date, today: '2026-11-21' });
+  const { job, warnings } = compileJob({ file: await loadJobFile(file), env: secrets, flags: new Map(), date, now: NOW });
   expect(warnings).toEqual([]);
   expect(job.input.uris).toEqual(['s3://acme-leads/2026-11-20/*.csv.gz']);
   expect(job.output.uri).toMatch(/\/(?:leads-)?2026-11-20\b.*\.jsonl\.gz$/);

@@ -5,6 +5,7 @@ import { UsageError } from '../../util/errors.ts';
 import type { ExitCode } from '../../util/errors.ts';
 import { parseAge } from '../../job/commands/age.ts';
 import { chooseLedger, LEDGER_FLAGS } from '../../definition/ledger-choice.ts';
+import { runDay } from '../../definition/expand.ts';
 import { variableOf } from '../../definition/flags.ts';
 import { repeated, valueless, type FlagValue } from '../../definition/layers.ts';
 import { didYouMean, nearest } from '../../util/nearest.ts';
@@ -73,7 +74,7 @@ async function chosenLedger(action: (typeof ACTIONS)[number], invocation: Invoca
   if (invocation.job === null && ofJob.every((flag) => LEDGER_FLAGS.includes(flag))) {
     const { date } = compileRunOptions(env, new Map([...flags].filter(([flag]) => flag === 'date')));
     const named = new Map<string, FlagValue>([...flags].filter(([flag]) => LEDGER_FLAGS.includes(flag)));
-    const chosen = chooseLedger({ env, flags: named, date: date ?? new Date().toISOString().slice(0, 10) });
+    const chosen = chooseLedger({ env, flags: named, day: runDay(date, new Date()) });
     if (chosen !== null) return { place: ledgerLocation(chosen.uri, resolve(chosen.uri)), maxAgeDays: chosen.maxAgeDays, copy: null };
     if ((env[variableOf('output')] ?? '') === '')
       throw new UsageError('no_ledger', 'Nothing says which ledger is meant', {

@@ -1,7 +1,7 @@
 /** `millrace run` and `millrace retry`: which kind of run, and who watches it. */
 import { refuseMissingFolder } from '../lifecycle/output-folder.ts';
 import type { CompiledJob, RunOptions } from '../../definition/compiled-job.ts';
-import { EXIT, MillraceError, UsageError, type ExitCode } from '../../util/errors.ts';
+import { EXIT, MillraceError, onDay, UsageError, type ExitCode } from '../../util/errors.ts';
 import { otelSettings } from '../../telemetry/otel-environment.ts';
 import { inRunScope } from '../../util/run-scope.ts';
 import { Waits } from '../../util/waits.ts';
@@ -76,12 +76,12 @@ async function watched(
   const onAbort = (): void => void setTimeout(giveUp, LAST_WORDS_MS).unref();
   signals.abort.addEventListener('abort', onAbort, { once: true });
   const doWork = async (shownOn: Reporter): Promise<ExitCode> => {
-    if (monitor === null) return work(shownOn);
+    if (monitor === null) return ofDay(job, work(shownOn));
     const { openMonitor } = await import('../monitor/open-monitor.ts');
     const opened = await openMonitor(job, monitor, silence);
     try {
       shownOn.info('monitor', `the run shows itself at ${opened.url}`);
-      return await work(opened.watching(shownOn));
+      return await ofDay(job, work(opened.watching(shownOn)));
     } finally {
       await opened.close();
     }
@@ -94,6 +94,18 @@ async function watched(
     signals.abort.removeEventListener('abort', onAbort);
     silence.close();
     await reporter.close();
+  }
+}
+
+/** Codes of runs that resume. */
+const RESUMABLE: readonly ExitCode[] = [EXIT.unavailable, EXIT.storage, EXIT.stopped, EXIT.refused];
+
+/** Names the day of a dated job in the error of a run that resumes. */
+async function ofDay({ day }: CompiledJob, running: Promise<ExitCode>): Promise<ExitCode> {
+  try {
+    return await running;
+  } catch (error) {
+    throw day !== null && error instanceof MillraceError && RESUMABLE.includes(error.exitCode) ? onDay(error, day) : error;
   }
 }
 

@@ -6,6 +6,7 @@ import { paintFor, plain } from './colours.ts';
 import { LiveLines, sizeOf, type Terminal } from './live-lines.ts';
 import { mayRedraw } from '../../util/may-redraw.ts';
 import { progressLine, progressLines } from './progress-lines.ts';
+import { resumesBy } from './resumes-by.ts';
 import { snapshots } from './snapshot.ts';
 import { summaryTable } from './summary.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
@@ -62,7 +63,7 @@ export function barReporter(job: CompiledJob, out: Terminal, env: NodeJS.Process
     stop,
     stopped: (report) => {
       stop();
-      say(`Stopped after ${soFar(report.records.total, report.lookups.unique)}; the same command resumes.`);
+      say(`Stopped after ${soFar(report.records.total, report.lookups.unique)}; ${resumesBy(job)}.`);
     },
     finished: (report, paths) => {
       stop();

@@ -1,6 +1,7 @@
 import { servicePace } from '../../definition/job-provider.ts';
 import { openJsonLog } from '../../telemetry/json-log.ts';
 import type { Reporter } from './reporter.ts';
+import { resumesBy } from './resumes-by.ts';
 import { ownRpm } from '../shards/shard-job.ts';
 import { answeredKinds, kindRates } from '../../writer/rates.ts';
 import type { Tally } from '../../writer/tally.ts';
@@ -83,7 +84,7 @@ export function logReporter(job: CompiledJob, level: string): Reporter {
       }, PROGRESS_EVERY_MS);
     },
     stop,
-    stopped: (report) => logger.warn({ event: 'stopped', ...report }, 'stopped early; the same command resumes'),
+    stopped: (report) => logger.warn({ event: 'stopped', ...report }, `stopped early; ${resumesBy(job)}`),
     finished: (report) => logger.info({ event: 'finished', ...report }, 'finished'),
     done: (report, _paths, why) => logger.info({ event: 'nothing_to_do', ...report }, why),
     close: async () => {

@@ -19,6 +19,7 @@ import { retrySource } from '../lifecycle/retried-records.ts';
 import { makeOwnFolder } from '../lifecycle/scratch.ts';
 import { decideStart, refuseOthersFiles, reopenOutput } from '../lifecycle/start.ts';
 import { type DecideStart, type Start, type StartOptions } from '../lifecycle/start-decision.ts';
+import { unfinishedDays } from '../lifecycle/unfinished-days.ts';
 import { withJobLock, type HeldJob } from '../lifecycle/with-job-lock.ts';
 import { warnOfIdleVerify, warnOfMissesAlone } from '../progress/notices.ts';
 import type { Reporter } from '../progress/reporter.ts';
@@ -112,6 +113,17 @@ async function decideAfterCrash(
   return next.kind === 'done' ? { ...next, isNew: true } : next;
 }
 
+/** After midnight the same command begins the new day. Says of stopped days how they are resumed. */
+async function warnOfUnfinishedDays(job: CompiledJob, reporter: Reporter): Promise<void> {
+  const days = await unfinishedDays(job, Date.now());
+  if (days.length > 0)
+    reporter.warn(
+      'days_unfinished',
+      `the run of ${days.join(', ')} was not finished: the same command with --date ${days[0]} resumes ` +
+        `${days.length === 1 ? 'it' : 'the latest'}`,
+    );
+}
+
 async function runFrom(
   start: Start & { kind: 'go' },
   held: HeldJob,
@@ -121,6 +133,7 @@ async function runFrom(
 ): Promise<ExitCode> {
   const { job, paths, lock } = held;
   if (start.notice !== null) reporter.warn('written_again', start.notice);
+  if (!start.resumed && start.checkpoint.shard === null) await warnOfUnfinishedDays(job, reporter);
   const mark = start.reopen ? await reopenOutput(paths, start.checkpoint.mark, lock) : start.checkpoint.mark;
   const { shard, startedAt, previous = shard === null ? await findPreviousRun(job, startedAt) : null } = start.checkpoint;
   const checkpoint: Checkpoint = { ...start.checkpoint, mark, state: 'running', previous };

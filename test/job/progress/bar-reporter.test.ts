@@ -16,6 +16,7 @@ const bare = (text: string): string => text.replaceAll(/\u001b\[\d+m/g, '');
 describe('the bar', () => {
   const job = {
     name: 'nightly',
+    day: null,
     steps: ['enrich'],
     ...paced(null),
     limits: { limit: null },

@@ -15,4 +15,6 @@ export interface PreviousRun {
   /** See `Tally.companies`. */
   readonly companies?: KindCounts;
   readonly credits: number;
+  /** Its input had the same content. Left out otherwise, and where that is unknown. */
+  readonly sameInput?: true;
 }

@@ -130,7 +130,7 @@ function compile(raw: RawJob, context: CompileContext): Omit<CompiledJob, 'finge
     limits: { ...raw.limits, maxErrors: compileMaxErrors(raw.limits.maxErrors) },
     onFinish: compileNotification(raw.onFinish, 'onFinish', context),
     onTrouble: compileNotification(raw.onTrouble, 'onTrouble', context),
-    alerts: eachAlert((name) => (raw.alerts[name] === null ? null : shareOf(raw.alerts[name]))),
+    alerts: eachAlert((name) => (raw.alerts[name] === null ? null : shareOf(raw.alerts[name])), raw.alerts.sameInput),
   };
   warnOfUnkeptLedger(raw.ledger, output.uri, context);
   const kept = context.originOf('ledger.maxAgeDays');

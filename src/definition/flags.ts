@@ -26,7 +26,14 @@ export const SHORT_FLAGS: Readonly<Record<string, string>> = {
 export const LETTERS: Readonly<Record<string, string>> = { input: 'i', output: 'o' };
 
 /** Flags without a value: `--embedded` alone is true, `--no-embedded` and `--embedded=false` are false. */
-export const SWITCHES: readonly string[] = ['embedded', 'input.header', 'output.escapeFormulas', 'output.bom', 'limits.trustMisses'];
+export const SWITCHES: readonly string[] = [
+  'embedded',
+  'input.header',
+  'output.escapeFormulas',
+  'output.bom',
+  'limits.trustMisses',
+  'alerts.sameInput',
+];
 
 /** Flags of one execution. They do not belong to the job, so a job file does not know them. */
 export const RUN_FLAGS: readonly string[] = ['fresh', 'date', 'shard', 'scratch', 'progress', 'monitor', 'log-level'];

@@ -20,6 +20,8 @@ const count = z.int().min(1).max(Number.MAX_SAFE_INTEGER).nullable().default(nul
 const COUNT = 'a whole number from 1, or null';
 const share = z.string().regex(/^(?:100(?:\.0+)?|\d{1,2}(?:\.\d{1,6})?)%$/);
 const SHARE = 'a share such as 40%, or null';
+/** It may be more than all. */
+const percentage = z.string().regex(/^\d{1,5}(?:\.\d{1,6})?%$/);
 const delimiter = z
   .string()
   .regex(/^(?:tab|\\t|[\t !#-/:-@[-`{-~])$/)
@@ -268,6 +270,17 @@ export const jobSchema = z
           share.nullable().default(null),
           SHARE,
           'A finished run exits with 1 when fewer than this share of its verdicts are deliverable.',
+        ),
+        rowsBelow: key(
+          percentage.nullable().default(null),
+          SHARE,
+          "A finished run exits with 1 when its input has fewer than this share of the last run's rows.",
+        ),
+        rowsAbove: key(percentage.nullable().default(null), 'a share such as 200%, or null', 'The same when it has more.'),
+        sameInput: key(
+          z.boolean().default(false),
+          'true or false',
+          'A finished run exits with 1 when its input is that of the last run. For a dated output.',
         ),
       })
       .prefault({})

@@ -37,6 +37,36 @@ describe('a job with {date}', () => {
     expect((await folder.run(of('2026-01-03'))).stderr).not.toContain('days_unfinished');
   });
 
+  test('warns of an input that the night before has had, and of half its rows, and exits with 1 where the job says so', async () => {
+    const { folder, args } = await makeWorld();
+    const input = (day: number, rows: number, from = 0): Promise<void> =>
+      writeFile(folder.at(`in-2026-01-0${day}.csv`), toCsv(ROWS.slice(from, from + rows)));
+    await Promise.all([input(1, 60), input(2, 60), input(3, 30), input(5, 60, 1), input(6, 120)]);
+    await writeFile(folder.at('in-2026-01-04.csv'), `${toCsv(ROWS.slice(0, 1)).split('\n')[0]}\n`);
+    const night = (day: number, more = {}) =>
+      folder.run(args({ ...nightly, ...LENIENT, output: 'out-{date}.csv', name: 'nightly', date: `2026-01-0${day}`, ...more }));
+    expect((await night(1)).stderr).not.toMatch(/warning/);
+    expect(await night(2)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('warning: the input is that of the last run') as string,
+    });
+    const half = 'the input has 30 rows, and that of the last run had 60; alerts.rowsBelow makes such a run exit with 1';
+    expect(await night(3)).toMatchObject({ code: 0, stderr: expect.stringContaining(half) as string });
+    expect(await night(4)).toMatchObject({ code: 0, stderr: expect.stringContaining('the input has 0 rows') as string });
+    // The empty night is no measure: the one before it is.
+    const previous = async (day: number): Promise<unknown> => (await folder.json(`out-2026-01-0${day}.csv.report.json`))['previous'];
+    expect(await night(5, { 'alerts.rowsAbove': '150%' })).toMatchObject({
+      code: 1,
+      stderr: expect.not.stringContaining('row_count') as string,
+    });
+    expect(await previous(5)).toMatchObject({ records: { total: 30 } });
+    await writeFile(folder.at('in-2026-01-06.csv'), await folder.read('in-2026-01-05.csv'));
+    expect((await night(6, { 'alerts.sameInput': true })).code).toBe(1);
+    expect((await folder.json('out-2026-01-06.csv.report.json'))['exitReasons']).toEqual([
+      'the input is that of the last run, and alerts.sameInput is true',
+    ]);
+  });
+
   test('in its input alone starts a new run on the day after a finished one, which replaces the output', async () => {
     const { folder, service, args } = await makeWorld();
     await writeFile(folder.at('in-2026-01-01.csv'), 'email\nana@works1.example\nbo@works1.example\n');

@@ -80,7 +80,15 @@ test('the smallest job gets its defaults', () => {
       maxOutageMs: 600_000,
       trustMisses: false,
     },
-    alerts: { matchRateBelow: null, peopleMatchRateBelow: null, companyMatchRateBelow: null, deliverableBelow: null },
+    alerts: {
+      matchRateBelow: null,
+      peopleMatchRateBelow: null,
+      companyMatchRateBelow: null,
+      deliverableBelow: null,
+      rowsBelow: null,
+      rowsAbove: null,
+      sameInput: false,
+    },
     onFinish: null,
     onTrouble: null,
   });

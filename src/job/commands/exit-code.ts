@@ -1,3 +1,4 @@
+import type { PreviousRun } from '../../checkpoint/previous-run.ts';
 import { EXIT, type ExitCode } from '../../util/errors.ts';
 import { count } from '../../util/display.ts';
 import type { KindCounts, Tally } from '../../writer/tally.ts';
@@ -10,8 +11,15 @@ export interface Judgement {
   readonly exitReasons: readonly string[];
 }
 
-/** Judges a finished run: 1 when more records failed than `limits.maxErrors` allows, or a rate is below one of `alerts`, else 0. Pure. */
-export function judgeFinished({ limits: { maxErrors }, alerts }: Pick<CompiledJob, 'limits' | 'alerts'>, tally: Tally): Judgement {
+/**
+ * Judges a finished run: 1 when more records failed than `limits.maxErrors` allows, or one of `alerts` is met, else 0. Pure.
+ * @param previous the last run; null without one
+ */
+export function judgeFinished(
+  { limits: { maxErrors }, alerts }: Pick<CompiledJob, 'limits' | 'alerts'>,
+  tally: Tally,
+  previous: PreviousRun | null = null,
+): Judgement {
   const {
     total,
     outcomes: { failed, skipped = 0 },
@@ -28,8 +36,21 @@ export function judgeFinished({ limits: { maxErrors }, alerts }: Pick<CompiledJo
     ...below('the match rate of people', rateOf(people), 'alerts.peopleMatchRateBelow', alerts.peopleMatchRateBelow),
     ...below('the match rate of companies', rateOf(companies), 'alerts.companyMatchRateBelow', alerts.companyMatchRateBelow),
     ...below('the deliverable rate', deliverableRate(tally), 'alerts.deliverableBelow', alerts.deliverableBelow),
+    ...(previous === null ? [] : rowAlerts(total, previous, alerts)),
   ];
   return { exitCode: exitReasons.length > 0 ? EXIT.tooManyFailed : EXIT.ok, exitReasons };
+}
+
+/** A run without rows is no measure for others. */
+function rowAlerts(rows: number, { records: { total: before }, sameInput }: PreviousRun, alerts: CompiledJob['alerts']): string[] {
+  const part = before === 0 ? 1 : rows / before;
+  const reason = (key: 'rowsBelow' | 'rowsAbove'): string =>
+    `the input has ${count(rows)} rows, that of the last run had ${count(before)}, and alerts.${key} is ${percent(alerts[key] ?? 0)}`;
+  return [
+    ...(alerts.rowsBelow !== null && part < alerts.rowsBelow ? [reason('rowsBelow')] : []),
+    ...(alerts.rowsAbove !== null && part > alerts.rowsAbove ? [reason('rowsAbove')] : []),
+    ...(alerts.sameInput && sameInput === true ? ['the input is that of the last run, and alerts.sameInput is true'] : []),
+  ];
 }
 
 /** A rate of nothing is below no bound. */

@@ -52,7 +52,7 @@ export function finishingCheckpoint(job: CompiledJob, latest: Checkpoint, finish
     state: 'finishing',
     updatedAt: now,
     finishedAt: now,
-    ...judgeFinished(job, finished.tally),
+    ...judgeFinished(job, finished.tally, latest.previous),
     mark,
     result,
   };

@@ -88,7 +88,7 @@ async function beginRetry(job: CompiledJob, paths: JobPaths, found: Checkpoint, 
   if (leftToRetry(result.tally) === 0)
     return {
       kind: 'done',
-      checkpoint: { ...found, ...judgeFinished(job, result.tally) },
+      checkpoint: { ...found, ...judgeFinished(job, result.tally, found.previous) },
       because: 'nothing is left to retry: nothing was called',
     };
   const manifest = await unchangedInput(found, paths, options);

@@ -14,6 +14,9 @@ const MAX_SHOWN = 40;
 /** With this many misses and no match, a job looks like a mistake. */
 const SURPRISING_MISSES = 10;
 
+/** Inputs that differ by fewer rows are not remarkable. */
+const FEW_ROWS = 10;
+
 /** Said in `plan`, and by a run. */
 export const SAMPLE_DATA = 'sample data: the people, companies and mailboxes of this service are invented, and it knows no real ones';
 
@@ -27,6 +30,23 @@ export function warnOfMissesAlone(
     'misses_alone',
     `no record matched, and ${count(no_match)} did not: check the path in --base-url and the mapped columns. The ledger keeps these ` +
       'misses; millrace ledger purge takes them out (docs/ledger.md)',
+  );
+}
+
+/** An input of half or twice the rows is often a broken export. An alert of the job decides better. */
+export function warnOfRows(
+  { records: { total }, previous, exitReasons = [] }: Pick<Report, 'records' | 'previous' | 'exitReasons'>,
+  { alerts }: Pick<CompiledJob, 'alerts'>,
+  reporter: Pick<RunMessages, 'warn'>,
+): void {
+  const before = previous?.records.total ?? 0;
+  if (before === 0 || Math.abs(total - before) < FEW_ROWS || exitReasons.length > 0) return;
+  const isLess = total <= before / 2 && alerts.rowsBelow === null;
+  if (!isLess && (total < 2 * before || alerts.rowsAbove !== null)) return;
+  reporter.warn(
+    'row_count',
+    `the input has ${count(total)} rows, and that of the last run had ${count(before)}; ` +
+      `alerts.${isLess ? 'rowsBelow' : 'rowsAbove'} makes such a run exit with 1`,
   );
 }
 

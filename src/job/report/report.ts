@@ -85,7 +85,7 @@ export interface Report extends Figures, FiguresByKind {
   readonly service: { readonly url: string | null; readonly embedded: boolean; readonly plan: string | null };
   readonly steps: readonly string[];
   /** The last run of the same job, found by its report. Null without one. */
-  readonly previous: (Omit<PreviousRun, 'activeMs' | 'companies'> & Figures & FiguresByKind) | null;
+  readonly previous: (Omit<PreviousRun, 'activeMs' | 'companies' | 'sameInput'> & Figures & FiguresByKind) | null;
   readonly runs: RunLog;
   readonly timeline: Timeline;
   /** At most 20 requests each, the first one first. */
@@ -201,7 +201,7 @@ function askedBy({ fingerprint }: Checkpoint, job: ReportedJob): Pick<Report, 's
 
 function previousFigures(previous: PreviousRun | null): Report['previous'] {
   if (previous === null) return null;
-  const { activeMs, companies: _, ...run } = previous;
+  const { activeMs, companies: _, sameInput: _same, ...run } = previous;
   return { ...run, ...figuresOf({ ...run, activeMs }), ...figuresByKind(previous) };
 }
 

@@ -21,7 +21,7 @@ import { decideStart, refuseOthersFiles, reopenOutput } from '../lifecycle/start
 import { type DecideStart, type Start, type StartOptions } from '../lifecycle/start-decision.ts';
 import { unfinishedDays } from '../lifecycle/unfinished-days.ts';
 import { withJobLock, type HeldJob } from '../lifecycle/with-job-lock.ts';
-import { warnOfIdleVerify, warnOfMissesAlone } from '../progress/notices.ts';
+import { warnOfIdleVerify, warnOfMissesAlone, warnOfRows } from '../progress/notices.ts';
 import type { Reporter } from '../progress/reporter.ts';
 import { leftText } from '../progress/summary.ts';
 import { errorLine } from '../report/error-line.ts';
@@ -135,7 +135,13 @@ async function runFrom(
   if (start.notice !== null) reporter.warn('written_again', start.notice);
   if (!start.resumed && start.checkpoint.shard === null) await warnOfUnfinishedDays(job, reporter);
   const mark = start.reopen ? await reopenOutput(paths, start.checkpoint.mark, lock) : start.checkpoint.mark;
-  const { shard, startedAt, previous = shard === null ? await findPreviousRun(job, startedAt) : null } = start.checkpoint;
+  const {
+    shard,
+    startedAt,
+    previous = shard === null ? await findPreviousRun(job, startedAt, start.checkpoint.manifest.files) : null,
+  } = start.checkpoint;
+  if (!start.resumed && previous?.sameInput === true && !job.alerts.sameInput)
+    reporter.warn('same_input', `the input is that of the last run, which began at ${previous.startedAt}`);
   const checkpoint: Checkpoint = { ...start.checkpoint, mark, state: 'running', previous };
   await adoptSpool(paths, lock);
   await removeMarker(paths, lock);
@@ -188,6 +194,7 @@ function jobFiles({ job, paths, lock }: HeldJob, checkpoint: Checkpoint, isFirst
       // A shard's part is no result yet: `runShard` reports the whole.
       if (shard !== null) return;
       warnOfMissesAlone(report, reporter);
+      warnOfRows(report, job, reporter);
       warnOfIdleVerify(report, job, reporter);
       reporter.finished(report, paths);
     },

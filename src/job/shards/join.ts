@@ -70,7 +70,7 @@ export async function joinShards(
   const joined = {
     ...sum,
     totals: { ...sum.totals, lookups: await lookupsOf(job, paths, sum) },
-    previous: await findPreviousRun(job, sum.startedAt),
+    previous: await findPreviousRun(job, sum.startedAt, sum.manifest.files),
   };
   // The input position of a compressed output's last full member is unknown: a longer run writes all rows again, from the ledger.
   const mark = compression === 'none' ? { ...joined.mark, ...sizes, ...kept } : START_MARK;

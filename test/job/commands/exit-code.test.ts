@@ -75,6 +75,29 @@ describe('the alerts of a job', () => {
     expect(judge(alerts, companies).exitReasons).toEqual(['the match rate of companies is 10 %, and alerts.companyMatchRateBelow is 50 %']);
   });
 
+  it('compare the rows and the input with those of the last run, and not with a run without rows', () => {
+    const judgedWith = (
+      alerts: Partial<CompiledJob['alerts']>,
+      rows: number,
+      before: number | null,
+      sameInput = false,
+    ): readonly string[] =>
+      judgeFinished(
+        { limits: compiled({ flags: LEAST }).limits, alerts: { ...NO_ALERTS, ...alerts } },
+        { ...EMPTY_TALLY, total: rows },
+        before === null
+          ? null
+          : ({ records: { total: before }, ...(sameInput ? { sameInput } : {}) } as unknown as Parameters<typeof judgeFinished>[2]),
+      ).exitReasons;
+    const bounds = { rowsBelow: 0.5, rowsAbove: 2 };
+    expect(judgedWith(bounds, 49, 100)).toEqual(['the input has 49 rows, that of the last run had 100, and alerts.rowsBelow is 50 %']);
+    expect(judgedWith(bounds, 201, 100)).toEqual(['the input has 201 rows, that of the last run had 100, and alerts.rowsAbove is 200 %']);
+    expect([50, 200].flatMap((rows) => judgedWith(bounds, rows, 100))).toEqual([]);
+    expect([null, 0].flatMap((before) => judgedWith(bounds, 10, before))).toEqual([]);
+    expect(judgedWith({ sameInput: true }, 10, 10, true)).toEqual(['the input is that of the last run, and alerts.sameInput is true']);
+    expect([judgedWith({ sameInput: true }, 10, 10), judgedWith({}, 10, 10, true)]).toEqual([[], []]);
+  });
+
   it('name the share of deliverable addresses among all verdicts', () => {
     const alerts = { ...NO_ALERTS, deliverableBelow: 0.5 };
     expect(judge(alerts, { verification: { deliverable: 1, risky: 1, unknown: 1 } })).toEqual({

@@ -125,12 +125,15 @@ function pollOf({ ticket, request, next }: ProviderPoll): object {
  */
 export function describeDifference(frozen: Record<string, unknown>, now: Record<string, unknown>): string | null {
   for (const key of new Set([...Object.keys(now), ...Object.keys(frozen)])) {
-    if (!isSame(key, frozen[key], now[key])) {
+    if (!POLICY.includes(key) && !isSame(key, frozen[key], now[key])) {
       return `${key} was ${show(frozen[key])} and is now ${show(now[key])}`;
     }
   }
   return null;
 }
+
+/** Keys of checkpoints that may change nevertheless. Older versions compared them. */
+const POLICY: readonly string[] = ['input.ifMissing'];
 
 /** Keys that name files. */
 const PLACES: readonly string[] = ['input.uri', 'output.uri', 'output.marker', 'checkpoint.uri', 'ledger.uri'];

@@ -41,9 +41,9 @@ flags alone are the job, named after the output. \`job.schema.json\` beside this
   A key that the service refuses (401, 403, 421) is read again from its file, once for all calls that were refused:
   [a key that is rotated](running.md#a-key-that-is-rotated).
 
-A job that was started may be resumed with another plan, rpm, quota, concurrency, timeout, limits or alerts, with
-other \`service.windows\`, and with a higher \`limit\`. Until the service has answered, its address may be corrected too. Any other
-change is refused (78), naming the key; \`--fresh\` starts over and keeps the ledger.
+A job that was started may be resumed with another plan, rpm, quota, concurrency, timeout, limits, alerts or messages, with another
+\`input.ifMissing\`, other \`service.windows\`, and with a higher \`limit\`. Until the service has answered, its address may be
+corrected too. Any other change is refused (78), naming the key; \`--fresh\` starts over and keeps the ledger.
 `;
 
 /** docs/configuration.md: every key with flag, variable, default and meaning, then the flags of a run. */

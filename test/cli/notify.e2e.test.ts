@@ -92,12 +92,16 @@ test('a run that stops with an error sends its message and its advice, and keeps
   ]);
 });
 
-test('a finished run with exit code 1 sends both messages', async () => {
-  const { url, messages } = await receiver();
+test('a finished run with exit code 1 sends both messages, and one where both go to the same place', async () => {
+  const [{ url, messages }, other] = [await receiver(), await receiver()];
   const { folder, args } = await makeWorld(`email\nmiss1@works.example\na1@works.example\n`);
-  const job = { steps: 'enrich', 'alerts.matchRateBelow': '90%', 'onFinish.url': url, 'onTrouble.url': url };
-  expect(await folder.run(args(job), { env: { MILLRACE_WEBHOOK_SECRET: SECRET } })).toMatchObject({ code: 1 });
-  expect(messages.map(parsed)).toMatchObject([{ type: 'job.finished' }, { type: 'job.trouble', data: { exitCode: 1 } }]);
+  const job = { steps: 'enrich', 'alerts.matchRateBelow': '90%', 'onFinish.url': url, 'onTrouble.url': other.url };
+  const env = { MILLRACE_WEBHOOK_SECRET: SECRET };
+  expect(await folder.run(args(job), { env })).toMatchObject({ code: 1 });
+  expect(messages.splice(0).map(parsed)).toMatchObject([{ type: 'job.finished', data: { exitCode: 1 } }]);
+  expect(other.messages.map(parsed)).toMatchObject([{ type: 'job.trouble', data: { exitCode: 1 } }]);
+  expect(await folder.run(args({ ...job, 'onTrouble.url': url, output: 'again.csv' }), { env })).toMatchObject({ code: 1 });
+  expect(messages.map(parsed)).toMatchObject([{ type: 'job.trouble', data: { exitCode: 1 } }]);
 });
 
 test.each([

@@ -229,6 +229,9 @@ test('only keys that may change on resume leave the fingerprint unchanged; a cha
       'limits.maxWaitMs': '1',
       'limits.maxOutageMs': '1',
       'limits.trustMisses': true,
+      'input.ifMissing': 'succeed',
+      'alerts.rowsBelow': '50%',
+      'onFinish.url': 'https://hooks.example/1',
     },
   });
   expect(describeDifference(JSON.parse(JSON.stringify(before)) as Record<string, unknown>, free.fingerprint)).toBeNull();

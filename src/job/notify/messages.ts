@@ -37,7 +37,7 @@ export function slackText(type: MessageType, { job, exitCode, error, report }: R
 }
 
 function figures(report: Report): string {
-  const { records, verification, credits, cost, startedAt, finishedAt, open } = report;
+  const { records, verification, credits, cost, finishedAt, activeMs, open } = report;
   const deliverable = deliverableRate({ verification });
   const rates = kindRates(report);
   return [
@@ -47,7 +47,7 @@ function figures(report: Report): string {
     ...(records.failed === 0 ? [] : [`${count(records.failed)} failed`]),
     ...(open === undefined ? [] : [`${count(open)} open`]),
     `${count(credits)} credits${cost === undefined ? '' : ` (${moneyText(cost)})`}`,
-    ...(finishedAt === null ? [] : [`in ${duration(Date.parse(finishedAt) - Date.parse(startedAt))}`]),
+    ...(finishedAt === null ? [] : [`in ${duration(activeMs)}`]),
   ].join(', ');
 }
 

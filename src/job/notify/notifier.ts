@@ -63,8 +63,11 @@ export class Notifier {
   async ended(exitCode: number): Promise<void> {
     if (!this.#hasEnded) return;
     const end = this.#endOf(exitCode, null);
-    await this.#send(this.#options.job.onFinish, 'job.finished', end);
-    if (exitCode !== EXIT.ok) await this.#send(this.#options.job.onTrouble, 'job.trouble', end);
+    const { onFinish, onTrouble } = this.#options.job;
+    const isTrouble = exitCode !== EXIT.ok && onTrouble !== null;
+    // One message says both, and has the exit code.
+    if (!isTrouble || onFinish?.url !== onTrouble.url) await this.#send(onFinish, 'job.finished', end);
+    if (isTrouble) await this.#send(onTrouble, 'job.trouble', end);
   }
 
   /** The run has ended with an error. */

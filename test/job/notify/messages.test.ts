@@ -7,7 +7,9 @@ import { reportedJob } from '../../support/reported-job.ts';
 const REPORT = {
   ...buildReport(CHECKPOINT, reportedJob('s3://bucket/out.csv')),
   startedAt: '2026-01-01T00:00:00Z',
-  finishedAt: '2026-01-01T00:03:20Z',
+  // Stopped in between: a day of them the run was not going on.
+  finishedAt: '2026-01-02T00:03:20Z',
+  activeMs: 200_000,
   records: { total: 1_000, matched: 600, no_match: 400, invalid: 0, suppressed: 0, failed: 0 },
   people: { matched: 600, no_match: 400, matchRate: 0.6 },
   verification: { deliverable: 450, risky: 150 },

@@ -7,7 +7,7 @@ import { constants, setPriority } from 'node:os';
 export function giveWay(command: string | undefined): void {
   if (command !== 'import') return;
   try {
-    setPriority(constants.priority.PRIORITY_LOW);
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
     // The system forbids it.
   }

@@ -65,7 +65,7 @@ it('an import lets a service on the same machine have the processor first', asyn
     env: { NODE_OPTIONS: '' },
   });
   child.stdin?.write('email,odd\n');
-  await expect.poll(() => getPriority(child.pid)).toBe(constants.priority.PRIORITY_LOW);
+  await expect.poll(() => getPriority(child.pid)).toBe(constants.priority.PRIORITY_BELOW_NORMAL);
   child.stdin?.end('ada@acme.example,1\n');
   await says('columns without a meaning');
   expect((await ended).code).toBe(0);

@@ -37,6 +37,11 @@ export function channelName(steps: readonly Step[]): string {
   return steps.join('+');
 }
 
+/** The same of their polls, where those have a quota of their own. */
+export function pollsName(steps: readonly Step[]): string {
+  return `${channelName(steps)}, polls`;
+}
+
 /** The keys of a checkpoint about providers. */
 interface Root extends QuarantineState, Pick<ProviderState, 'answered' | 'totals' | 'callsAtMost' | 'creditsAtMost'> {
   readonly spent: SavedQuota | null;

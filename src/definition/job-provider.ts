@@ -1,5 +1,5 @@
 /** The variable, the quotas and the channels of a job's provider. Pure. */
-import type { OperationName, ProviderQuota, QuotaWindow } from '../providers/compiled-provider.ts';
+import type { OperationName, ProviderPoll, ProviderQuota, QuotaWindow } from '../providers/compiled-provider.ts';
 import { PERIODS_MS } from '../util/periods.ts';
 import type { CompiledJob, JobProvider } from './compiled-job.ts';
 
@@ -22,12 +22,20 @@ export function quotaOf(provider: Pick<JobProvider, 'definition'>, operation: Op
   return (usesBatches(provider, operation) ? own?.batch?.quota : null) ?? own?.quota ?? definition.quota;
 }
 
+/** How late answers to this operation are asked for, in requests of the size that the job sends; null where answers come at once. */
+export function pollOf(provider: Pick<JobProvider, 'definition'>, operation: OperationName): ProviderPoll | null {
+  const own = provider.definition.operations[operation];
+  return (usesBatches(provider, operation) ? own?.batch?.poll : own?.poll) ?? null;
+}
+
 /** The same in every job: which part of a definition states a quota. Empty for the provider's own. */
 export function quotaName({ definition }: Pick<JobProvider, 'definition'>, quota: ProviderQuota): string {
   if (quota === definition.quota) return '';
-  const [name] = Object.entries(definition.operations).flatMap(([operation, { quota: own, batch }]) =>
-    quota === own ? [operation] : quota === batch?.quota ? [`${operation} in batches`] : [],
-  );
+  const [name] = Object.entries(definition.operations).flatMap(([operation, { quota: own, batch, poll }]) => {
+    if (quota === own) return [operation];
+    if (quota === poll?.quota || quota === batch?.poll?.quota) return [`${operation}, polls`];
+    return quota === batch?.quota ? [`${operation} in batches`] : [];
+  });
   return name ?? '';
 }
 
@@ -64,16 +72,26 @@ export function servicePace(job: Pick<CompiledJob, 'namesProviders' | 'providers
   return service === null ? { rpm: null, windows: [], isShared: false } : paceOf(service, service.definition.quota);
 }
 
-/** The operations of a provider that a job uses, by the quota that counts them. */
+/** Operations that one quota counts. */
+interface QuotaChannel {
+  readonly quota: ProviderQuota;
+  readonly steps: readonly OperationName[];
+}
+
+/** The operations of a provider that a job uses, by the quota that counts them. `polls`: the same for polls that are counted apart. */
 export function providerChannels(
   provider: JobProvider,
   { steps, waterfalls }: Pick<CompiledJob, 'steps' | 'waterfalls'>,
-): readonly { readonly quota: ProviderQuota; readonly steps: readonly OperationName[] }[] {
+): readonly (QuotaChannel & { readonly polls: readonly QuotaChannel[] })[] {
   const byQuota = new Map<ProviderQuota, OperationName[]>();
   for (const step of steps) {
     if (waterfalls[step]?.from.includes(provider.name) !== true) continue;
     const quota = quotaOf(provider, step);
     byQuota.set(quota, [...(byQuota.get(quota) ?? []), step]);
   }
-  return [...byQuota].map(([quota, counted]) => ({ quota, steps: counted }));
+  return [...byQuota].map(([quota, counted]) => {
+    const polls = Map.groupBy(counted, (step) => pollOf(provider, step)?.quota ?? null);
+    const apart = [...polls].flatMap(([own, some]) => (own === null ? [] : [{ quota: own, steps: some }]));
+    return { quota, steps: counted, polls: apart };
+  });
 }

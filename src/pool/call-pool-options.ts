@@ -29,6 +29,12 @@ export interface PoolEvents {
 
 export interface CallPoolOptions {
   readonly limiter: Limiter;
+  /** Limiters of polls that are counted apart; absent: none. */
+  readonly pollLimiters?: readonly Limiter[];
+  /** The limiter that counts the polls of a step; absent: `limiter`. */
+  readonly limiterOfPolls?: (step: Step) => Limiter;
+  /** Promises that may be open at once for a step; null: any number. Absent: any number for each step. */
+  readonly maxOpenOf?: (step: Step) => number | null;
   readonly concurrency: number | 'auto';
   /** The most connections of this process; may be Infinity. */
   readonly maxConnections: number;

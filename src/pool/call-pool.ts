@@ -12,6 +12,7 @@ import { FirstContact } from './first-contact.ts';
 import { PendingAnswers } from './pending-answers.ts';
 import { PromisedCalls } from './promised-calls.ts';
 import { Outage } from './outage.ts';
+import { PoolLimiters } from './pool-limiters.ts';
 import { WaitBudget } from './wait-budget.ts';
 import { RefusedKeys } from './refused-keys.ts';
 import { RetryQueue } from './retry-queue.ts';
@@ -38,6 +39,7 @@ export class CallPool {
   readonly #retries: RetryQueue;
   readonly #pending: PendingAnswers;
   readonly #promised: PromisedCalls;
+  readonly #limiters: PoolLimiters;
   readonly #waitBudget: WaitBudget;
   readonly #firstContact: FirstContact;
   readonly #refusedKeys: RefusedKeys;
@@ -50,7 +52,7 @@ export class CallPool {
   #answered: PromiseWithResolvers<void> | null = null;
 
   constructor(options: CallPoolOptions) {
-    const { concurrency, maxConnections: mostAtOnce, rpm, maxWaitMs, maxOutageMs, mayCall, events, promises, monotonicNow } = options;
+    const { concurrency, maxConnections: mostAtOnce, rpm, maxWaitMs, maxOutageMs, monotonicNow } = options;
     this.#options = options;
     this.#auto = concurrency === 'auto' ? new AdaptiveConcurrency({ rpm, bounds: boundsWithin(mostAtOnce) }) : null;
     this.#slots = new CallSlots(this.#auto?.limit ?? Math.min(Number(concurrency), mostAtOnce));
@@ -67,15 +69,12 @@ export class CallPool {
       unfitIsAnswer: options.unfitIsAnswer,
       probe: (task) => this.#enqueue(task),
     });
-    this.#retries = new RetryQueue({
-      timers: this.#timers,
-      monotonicNow,
-      isFree: () => this.#outage.open,
-      start: (task) => this.#retry(task),
-    });
+    const isFree = (): boolean => this.#outage.open;
+    this.#retries = new RetryQueue({ timers: this.#timers, monotonicNow, isFree, start: (task) => this.#retry(task) });
     this.#pending = new PendingAnswers({ timers: this.#timers, monotonicNow, askAgain: (task) => this.#enqueue(task, 'first') });
-    const onParked = (): void => this.#outage.unsent();
-    this.#promised = new PromisedCalls({ mayCall, events, promises, start: (task) => this.#enqueue(task, 'first'), onParked });
+    const startFirst = (task: Task): void => this.#enqueue(task, 'first');
+    this.#promised = new PromisedCalls({ ...options, start: startFirst, onParked: () => this.#outage.unsent() });
+    this.#limiters = new PoolLimiters(options);
     this.#waitBudget = new WaitBudget(maxWaitMs);
   }
 
@@ -140,7 +139,7 @@ export class CallPool {
     this.#promised.stop();
     this.#answered?.resolve();
     this.#refusedKeys.stop();
-    await this.#options.limiter.stop();
+    await this.#limiters.stop();
     await this.#slots.whenDone();
   }
 
@@ -150,8 +149,8 @@ export class CallPool {
 
   /** One attempt. Never rejects: an exception ends the run. */
   async #attempt(task: Task): Promise<void> {
-    const { call } = task;
-    const { limiter, events } = this.#options;
+    const [{ call }, { events }] = [task, this.#options];
+    const limiter = this.#limiters.of(task);
     try {
       if (this.#stopped || this.#waitsTooLong() || this.#promised.parksFirst(task)) return;
       const taken = limiter.take();
@@ -208,7 +207,7 @@ export class CallPool {
 
   /** Settles a call that was not sent: smaller ones will replace it, or no request can be made of it. It says nothing about the service. */
   #unsent(task: Task, callNumber: CallNumber, code: string): void {
-    this.#options.limiter.withdraw(callNumber);
+    this.#limiters.of(task).withdraw(callNumber);
     this.#promised.settle(task, { kind: 'failed', rejected: false, status: 0, code, attempts: 0, requestId: null });
     this.#outage.unsent();
   }
@@ -278,7 +277,7 @@ export class CallPool {
     this.#waitBudget.throttled(task, now);
     if (this.#waitsTooLong()) return;
     // Other lookups are answered meanwhile, so the service keeps throttling this one.
-    if (this.#waitBudget.isExceededFor(task, this.#options.limiter.pausedMs(), now)) {
+    if (this.#waitBudget.isExceededFor(task, this.#limiters.of(task).pausedMs(), now)) {
       this.#promised.settle(task, failedCall(meta, `http_${meta.status}`, task.attempts + 1));
       return;
     }
@@ -330,7 +329,7 @@ export class CallPool {
 
   /** Whether the service asks to wait longer than the job may wait; ends the run then. */
   #waitsTooLong(): boolean {
-    const error = this.#waitBudget.check(this.#options.limiter, this.#options.monotonicNow());
+    const error = this.#limiters.tooLong(this.#waitBudget, this.#options.monotonicNow());
     if (error !== null) this.#fatal(error);
     return error !== null;
   }

@@ -1,9 +1,9 @@
 import { sizeOf, type SettledCall, type Task } from './call.ts';
 import type { CallPoolOptions, MayCall } from './call-pool-options.ts';
+import type { Step } from '../steps/registry.ts';
 import { OpenPromises } from './open-promises.ts';
 
-interface PromisedCallsOptions extends Pick<CallPoolOptions, 'mayCall' | 'events'> {
-  readonly promises: OpenPromises | undefined;
+interface PromisedCallsOptions extends Pick<CallPoolOptions, 'mayCall' | 'events' | 'maxOpenOf' | 'promises'> {
   /** Lets a parked call begin again. */
   readonly start: (task: Task) => void;
   /** A call was parked, and still has its slot. */
@@ -11,9 +11,9 @@ interface PromisedCallsOptions extends Pick<CallPoolOptions, 'mayCall' | 'events
 }
 
 /**
- * The calls of a pool whose answers a provider has promised, and the calls that are parked: without a slot and a permit they wait for
- * credits that are reserved for promised answers. They wake one after another: each that may go wakes the next, so that an answer costs
- * one look at the limits.
+ * The calls of a pool whose answers a provider has promised, and the calls that are parked. A parked call has neither a slot nor a permit:
+ * it waits for credits that are reserved for promised answers, or until fewer promises are open. Parked calls wake one after another: each
+ * that may go wakes the next, so that an answer costs one look at the limits.
  */
 export class PromisedCalls {
   readonly #options: PromisedCallsOptions;
@@ -21,6 +21,8 @@ export class PromisedCalls {
   readonly #promises: OpenPromises;
   /** Promises that calls of this pool ask for. */
   #own = 0;
+  /** By step, where it has a limit: calls that have a promise, or may get one. */
+  readonly #mayOpen = new Map<Step, Set<Task>>();
   #parked: Task[] = [];
   /** The parked call that is on its way to be looked at again. */
   #woken: Task | null = null;
@@ -49,6 +51,7 @@ export class PromisedCalls {
   begin(task: Task): void {
     if (task.isPromised) return;
     task.isPromised = true;
+    this.#limited(task)?.add(task);
     this.#own++;
     this.#promises.began();
   }
@@ -56,6 +59,8 @@ export class PromisedCalls {
   /** Settles a call; its promise, if it has one, is no longer asked for. */
   settle(task: Task, settled: SettledCall<unknown>): void {
     task.call.settle(settled);
+    const wasCounted = this.#limited(task)?.delete(task) === true;
+    if (!task.isPromised && wasCounted) this.wake();
     if (!task.isPromised || this.#isStopped) return;
     task.isPromised = false;
     this.#own--;
@@ -64,7 +69,12 @@ export class PromisedCalls {
 
   /** Parks a call before it takes a permit, which would be lost. @returns whether it is parked */
   parksFirst(task: Task): boolean {
+    if (this.#isFull(task)) {
+      this.#park(task);
+      return true;
+    }
     if (this.#mayFree(task) && this.parks(task, this.#options.mayCall(sizeOf(task)))) return true;
+    this.#limited(task)?.add(task);
     if (task !== this.#woken) return false;
     this.#woken = null;
     this.wake();
@@ -74,12 +84,17 @@ export class PromisedCalls {
   /** The same by what the limits say. A call that can be divided is divided first. */
   parks(task: Task, may: MayCall): boolean {
     if (!this.#mayFree(task) || !(may === 'spent' || (may === 'smaller' && task.call.divisible !== true))) return false;
+    this.#limited(task)?.delete(task);
+    this.#park(task);
+    return true;
+  }
+
+  #park(task: Task): void {
     if (task === this.#woken) {
       this.#woken = null;
       this.#parked.unshift(task);
     } else this.#parked.push(task);
     this.#options.onParked();
-    return true;
   }
 
   /** Credits may have become free. */
@@ -97,6 +112,20 @@ export class PromisedCalls {
     this.#isStopped = true;
     this.#parked = [];
     this.#promises.ended(this.#own);
+  }
+
+  /** The calls that count against the limit of a step; null without one. */
+  #limited({ call: { step } }: Task): Set<Task> | null {
+    if ((this.#options.maxOpenOf?.(step) ?? null) === null) return null;
+    const known = this.#mayOpen.get(step) ?? new Set();
+    this.#mayOpen.set(step, known);
+    return known;
+  }
+
+  /** Whether another promise would be one too many. */
+  #isFull(task: Task): boolean {
+    const open = this.#limited(task);
+    return open !== null && !open.has(task) && open.size >= (this.#options.maxOpenOf?.(task.call.step) ?? Infinity);
   }
 
   #mayFree({ isPromised }: Task): boolean {

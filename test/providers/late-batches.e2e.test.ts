@@ -5,7 +5,7 @@ import { freeDatabase } from '../ledger/shared.ts';
 import { describeWith } from '../services/needed.ts';
 import type { Folder } from '../support/cli.ts';
 import { makeFolder } from '../support/world.ts';
-import { keys, rowsOf, RUN, start, writeJob, writePeople } from './jobs.ts';
+import { checkpoint, keys, rowsOf, RUN, start, writeJob, writePeople } from './jobs.ts';
 import { startPromises } from './stand-ins/promises.ts';
 import type { StandIn, StandInCall } from './stand-ins/stand-in.ts';
 
@@ -20,10 +20,14 @@ interface Own {
   readonly batch?: object;
   readonly settings?: object;
   readonly people?: number;
+  readonly plans?: object;
 }
 
 /** A job of enrich at a provider that answers batches by their numbers, or by the order alone. */
-async function lateJob(job: object = {}, { poll, batch, settings, people = PEOPLE }: Own = {}): Promise<{ folder: Folder; late: StandIn }> {
+async function lateJob(
+  job: object = {},
+  { poll, batch, settings, plans, people = PEOPLE }: Own = {},
+): Promise<{ folder: Folder; late: StandIn }> {
   const folder = await makeFolder();
   const late = await start<NonNullable<Parameters<typeof startPromises>[0]>>(startPromises, { notYet: 0 });
   const operation = {
@@ -49,7 +53,13 @@ async function lateJob(job: object = {}, { poll, batch, settings, people = PEOPL
       ...poll,
     },
   };
-  const vendor = { name: 'late', baseUrl: late.url, authentication: { bearer: true }, operations: { enrich: operation } };
+  const vendor = {
+    name: 'late',
+    baseUrl: late.url,
+    authentication: { bearer: true },
+    ...(plans === undefined ? {} : { defaultPlan: 'usual', quota: { plans } }),
+    operations: { enrich: operation },
+  };
   await Promise.all([
     writeFile(folder.at('late.yaml'), JSON.stringify(vendor)),
     writePeople(folder, people),
@@ -127,10 +137,7 @@ describe('after a kill', () => {
     await killed.ended;
     late.hook = null;
     // The other job has one person of each ticket only; the answers of all are stored.
-    await writeFile(
-      folder.at('few.csv'),
-      ['email', 0, 20, 40].map((i) => (i === 'email' ? i : `${emailAt(late, i as number)}`)).join('\n'),
-    );
+    await writeFile(folder.at('few.csv'), ['email', ...[0, 20, 40].map((index) => emailAt(late, index))].join('\n'));
     const other = ['--name', 'another', '--input', 'few.csv', '--output', 'few-out.csv'];
     expect(await folder.run([...RUN, ...other], env)).toMatchObject({ code: 0 });
     expect(await outcomes(folder, 'few-out.csv')).toEqual(['matched', 'matched', 'matched']);
@@ -182,6 +189,32 @@ await describeWith('redis', 'a ledger in Redis', (facts) => {
     expect(await outcomes(folder)).toEqual(all('matched'));
     expect([submitted(late), twice(late)]).toEqual([TICKETS, []]);
   });
+});
+
+test('no more promises are open at once than maxOpen, whatever else is ready', async () => {
+  const { folder, late } = await lateJob({}, { poll: { maxOpen: 2, longestSeconds: 60 }, people: 8 * SIZE });
+  const open = new Set<string>();
+  let most = 0;
+  late.hook = (call, usual) => {
+    const reply = usual();
+    const { ticket, people, next } = reply.body as { ticket?: string; people?: object[]; next?: number | null };
+    if (ticket !== undefined) open.add(ticket);
+    most = Math.max(most, open.size);
+    if (people !== undefined && next === null) open.delete(call.path.replace('/batches/', ''));
+    return reply;
+  };
+  expect(await folder.run(RUN, env)).toMatchObject({ code: 0 });
+  expect([submitted(late), most]).toEqual([8, 2]);
+});
+
+test('polls that have a quota of their own take nothing from that of the requests', async () => {
+  const quota = { plans: { usual: ['1000/minute'] } };
+  const { folder, late } = await lateJob({}, { poll: { quota, longestSeconds: 60 }, plans: { usual: [`${TICKETS}/minute`] } });
+  // Together, requests and polls would take several minutes, longer than a test may.
+  expect(await folder.run(RUN, env)).toMatchObject({ code: 0 });
+  expect([submitted(late), polls(late).length]).toEqual([TICKETS, 8]);
+  const { providers } = await checkpoint(folder);
+  expect(Object.keys(providers?.['late']?.spent ?? {})).toEqual(['enrich', 'enrich, polls']);
 });
 
 describe('an answer that does not fit', () => {

@@ -17,6 +17,8 @@ import { StartTimes } from './start-times.ts';
 /** The window: records that are read but not yet written. It bounds memory, and the addresses that a verify request can collect. */
 const WINDOW_RECORDS = 16_384;
 const WINDOW_BYTES = 48 * 1024 * 1024;
+/** About the memory of a record's lookups in flight: it counts where the window is bounded by bytes alone. */
+const LOOKUP_BYTES = 1_024;
 
 /** A record with its result, waiting for the records before it. `bytes`: memory of the record and its answers. */
 interface FinishedRecord {
@@ -34,6 +36,8 @@ interface LoopDependencies {
   readonly limit: number;
   readonly processor: Pick<RecordProcessor, 'process'>;
   readonly steps: Steps;
+  /** Providers answer later, so that many records wait: the window is bounded by bytes alone. */
+  readonly hasLateAnswers: boolean;
   readonly ledger: Pick<RunLedger, 'room' | 'waiting'>;
   readonly pool: Pick<CallPool, 'room'>;
   readonly quarantine: Pick<MissQuarantine, 'size' | 'release' | 'askAgainNow'>;
@@ -161,7 +165,7 @@ export class RecordLoop {
     if (record.bad === TOO_LONG) notices.tooLong(record);
     if (record.bad === UNCLOSED) notices.unclosed(record);
     this.#startTimes.started(number, this.#results.released, performance.now());
-    let bytes = recordBytes(record);
+    let bytes = recordBytes(record) + (this.#parts.hasLateAnswers ? LOOKUP_BYTES : 0);
     this.#windowBytes += bytes;
     const onTheWay = this.onTheWay.begin();
     // A row of a retry is counted by its former outcome.
@@ -191,7 +195,8 @@ export class RecordLoop {
   };
 
   #isWindowOpen(): boolean {
-    return this.inProgress < WINDOW_RECORDS && this.#windowBytes < WINDOW_BYTES;
+    const isFew = this.#parts.hasLateAnswers || this.inProgress < WINDOW_RECORDS;
+    return isFew && this.#windowBytes < WINDOW_BYTES;
   }
 
   /** Back-pressure: null when the next record may start. */

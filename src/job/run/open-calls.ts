@@ -14,6 +14,7 @@ import type { OpenPromises } from '../../pool/open-promises.ts';
 import type { Notices } from '../progress/notices.ts';
 import type { CallBudget } from './call-budget.ts';
 import type { Counters } from './counters.ts';
+import type { Step } from '../../steps/registry.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { StorageError } from '../../util/errors.ts';
 
@@ -67,8 +68,8 @@ export type CallCounters = Pick<
   'throttled' | 'sent' | 'rejoined' | 'answered' | 'retrying' | 'wentDown' | 'cameBack' | 'sampleData'
 >;
 
-/** A quota, and the calls that are counted against it. */
-export interface ChannelOptions {
+/** A quota as a limiter keeps it. */
+export interface LimiterOptions {
   /** Requests a minute of the plan; null: unlimited. */
   readonly rpm: number | null;
   /** Requests a minute that are this run's own. */
@@ -82,8 +83,23 @@ export interface ChannelOptions {
   readonly spent: SavedQuota | null;
 }
 
+/** The quota of polls, and the steps that it counts. */
+export interface PollsOfSteps extends LimiterOptions {
+  readonly steps: readonly Step[];
+}
+
+/** A quota, and the calls that are counted against it. */
+export interface ChannelOptions extends LimiterOptions {
+  /** The quotas of polls that are counted apart; absent: none. */
+  readonly polls?: readonly PollsOfSteps[];
+  /** Promises that may be open at once, by step; absent or null: any number. */
+  readonly maxOpen?: Readonly<Partial<Record<Step, number | null>>>;
+}
+
 export interface Channel {
   readonly limiter: Limiter;
+  /** In the order of the options. */
+  readonly pollLimiters: readonly Limiter[];
   readonly pool: CallPool;
 }
 
@@ -121,7 +137,7 @@ export function openCalls(options: CallsOptions): Calls {
     await drain();
     abort.removeEventListener('abort', cancel);
     await client.close();
-    for (const { limiter } of channels) await limiter.close();
+    for (const { limiter, pollLimiters } of channels) for (const one of [limiter, ...pollLimiters]) await one.close();
   };
   let closing: Promise<void> | null = null;
   return { client, channels, drain, close: () => (closing ??= close()) };
@@ -136,26 +152,33 @@ function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnecti
     const claimed = options.mayCall();
     return claimed === true ? budget.ask(call) : claimed;
   };
-  const limiter = new Limiter({
-    rpm: channel.rpm,
-    monotonicNow,
-    wallNow: Date.now,
-    whenFree: (callback) => void setImmediate(callback),
-    restored: channel.spent,
-    shared: channel.quota,
-    share: channel.share,
-    windows: channel.windows,
-    blockedBy: () => heldBack(() => mayCall(NOTHING)),
-    onThrottled: (wait) => {
-      counters.throttled(wait);
-      notices.throttled(wait);
-    },
-    onResetUnit: (how) => notices.resetUnit(how),
-    onNegativeQuota: (what) => notices.negativeQuota(what),
-    onUnreadableReset: (value) => notices.unreadableReset(value),
-  });
+  const limiterOf = (quota: LimiterOptions): Limiter =>
+    new Limiter({
+      rpm: quota.rpm,
+      monotonicNow,
+      wallNow: Date.now,
+      whenFree: (callback) => void setImmediate(callback),
+      restored: quota.spent,
+      shared: quota.quota,
+      share: quota.share,
+      windows: quota.windows,
+      blockedBy: () => heldBack(() => mayCall(NOTHING)),
+      onThrottled: (wait) => {
+        counters.throttled(wait);
+        notices.throttled(wait);
+      },
+      onResetUnit: (how) => notices.resetUnit(how),
+      onNegativeQuota: (what) => notices.negativeQuota(what),
+      onUnreadableReset: (value) => notices.unreadableReset(value),
+    });
+  const limiter = limiterOf(channel);
+  const polls = (channel.polls ?? []).map((quota) => ({ steps: quota.steps, limiter: limiterOf(quota) }));
+  const pollLimiters = polls.map((one) => one.limiter);
   const pool = new CallPool({
     limiter,
+    pollLimiters,
+    limiterOfPolls: (step) => polls.find(({ steps }) => steps.includes(step))?.limiter ?? limiter,
+    maxOpenOf: (step) => channel.maxOpen?.[step] ?? null,
     concurrency: provider.concurrency,
     maxConnections,
     rpm: channel.ownRpm,
@@ -189,7 +212,7 @@ function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnecti
     monotonicNow,
     random: Math.random,
   });
-  return { limiter, pool };
+  return { limiter, pollLimiters, pool };
 }
 
 /** Resolves when calls may be sent again; null when they may already. A failure is left to the pool, which asks itself. */

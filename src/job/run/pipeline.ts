@@ -6,6 +6,7 @@ import type { TrustedElsewhere } from './service-doubt.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { spentText, withSpent } from '../../checkpoint/spent-totals.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
+import { pollOf } from '../../definition/job-provider.ts';
 import { readRecords } from '../../formats/read-records.ts';
 import { OpenPromises } from '../../pool/open-promises.ts';
 import { stepConditions, type StepConditions } from '../../processor/step-conditions.ts';
@@ -153,6 +154,7 @@ export async function runPipeline(options: PipelineOptions): Promise<ExitCode> {
       limit: retry !== null || job.limits.limit === null ? Infinity : job.limits.limit - mark.tally.total,
       processor,
       steps,
+      hasLateAnswers: job.providers.some((provider) => job.steps.some((step) => pollOf(provider, step) !== null)),
       ledger,
       pool,
       quarantine,

@@ -3,20 +3,21 @@ import { present } from '../../util/assert.ts';
 import { AttemptClient } from '../../client/attempt-client.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import { channelName, providerState } from '../../checkpoint/provider-state.ts';
-import { paceOf, providerChannels, quotaName } from '../../definition/job-provider.ts';
+import { channelName, pollsName, providerState } from '../../checkpoint/provider-state.ts';
+import { paceOf, pollOf, providerChannels, quotaName } from '../../definition/job-provider.ts';
 import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
+import type { ProviderQuota } from '../../providers/compiled-provider.ts';
 import { smallestClaimedWindow } from '../../limiter/rules/quota-windows.ts';
 import type { SharedQuota } from '../../limiter/rules/shared/shared-quota.ts';
 import { VERIFY_BATCH } from '../../processor/verify.ts';
 import { providerScopes } from '../lifecycle/provider-scopes.ts';
 import { Notices } from '../progress/notices.ts';
 import type { RunMessages } from '../progress/run-messages.ts';
-import { ownRpm, ownWindows, shareOfPlan } from '../shards/shard-job.ts';
+import { ownMaxOpen, ownRpm, ownWindows, shareOfPlan } from '../shards/shard-job.ts';
 import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
 import { inProvider, isUnavailable, providerLimit, tellerOf } from './in-provider.ts';
-import type { CallCounters, ServiceAccess } from './open-calls.ts';
+import type { CallCounters, LimiterOptions, PollsOfSteps, ServiceAccess } from './open-calls.ts';
 import type { ChannelOfSteps, ProviderSetup } from './run-provider.ts';
 import { ShapeWatch } from './shape-watch.ts';
 import { openRunQuota } from './shared-quota.ts';
@@ -92,7 +93,9 @@ function ownSetup(provider: JobProvider, run: RunOfProviders): OwnSetup {
     maxCalls: provider.maxCalls,
     maxCredits: provider.maxCredits,
     windowCalls: smallestClaimedWindow(
-      providerChannels(provider, job).flatMap(({ quota }) => ownWindows(paceOf(provider, quota), checkpoint)),
+      providerChannels(provider, job).flatMap(({ quota, polls }) =>
+        [quota, ...polls.map((own) => own.quota)].flatMap((one) => ownWindows(paceOf(provider, one), checkpoint)),
+      ),
     ),
     counters,
     uncounted,
@@ -115,20 +118,25 @@ async function channelsOf(provider: JobProvider, access: ServiceAccess, run: Run
   const { job, checkpoint, wasKilled, closeLater } = run;
   const reporter = job.namesProviders ? tellerOf(run.reporter, provider.name) : run.reporter;
   const state = providerState(checkpoint, job, provider.name);
-  const channels: ChannelOfSteps[] = [];
-  for (const { quota, steps } of providerChannels(provider, job)) {
+  const limits = async (quota: ProviderQuota, name: string): Promise<LimiterOptions> => {
     const pace = paceOf(provider, quota);
-    const last = { spent: state.spent[channelName(steps)] ?? null, callsAtMost: state.callsAtMost, shard: checkpoint.shard };
+    const last = { spent: state.spent[name] ?? null, callsAtMost: state.callsAtMost, shard: checkpoint.shard };
     const channel = quotaName(provider, quota);
-    channels.push({
-      steps,
+    return {
       rpm: pace.rpm,
       ownRpm: ownRpm(pace, checkpoint),
       windows: ownWindows(pace, checkpoint),
       quota: closeLater(await openRunQuota({ provider, access, pace, channel }, reporter, checkpoint)),
       share: shareOfPlan(checkpoint),
       spent: spentBefore(job, pace, last, wasKilled, Date.now()),
-    });
+    };
+  };
+  const channels: ChannelOfSteps[] = [];
+  for (const { quota, steps, polls } of providerChannels(provider, job)) {
+    const apart: PollsOfSteps[] = [];
+    for (const own of polls) apart.push({ steps: own.steps, ...(await limits(own.quota, pollsName(own.steps))) });
+    const maxOpen = Object.fromEntries(steps.map((step) => [step, ownMaxOpen(pollOf(provider, step), checkpoint)]));
+    channels.push({ steps, ...(await limits(quota, channelName(steps))), polls: apart, maxOpen });
   }
   return channels;
 }

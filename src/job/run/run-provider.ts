@@ -1,7 +1,7 @@
 /** One provider of a run: its client, limiters, pools, counters and trust. It may be skipped when it stays away. */
 import { present } from '../../util/assert.ts';
 import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
-import { channelName, type ProviderState } from '../../checkpoint/provider-state.ts';
+import { channelName, pollsName, type ProviderState } from '../../checkpoint/provider-state.ts';
 import type { ProviderClient } from '../../client/provider-client.ts';
 import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 import type { RunLedger } from '../../ledger/run-ledger.ts';
@@ -205,7 +205,13 @@ export class RunProvider {
   /** Calls that count against the quota of the next run, by the names of the operations. */
   get spent(): Readonly<Record<string, SavedQuota>> {
     return Object.fromEntries(
-      this.calls.channels.map(({ limiter }, index) => [channelName(this.#setup.channels[index]?.steps ?? []), limiter.save()]),
+      this.calls.channels.flatMap(({ limiter, pollLimiters }, index): [string, SavedQuota][] => {
+        const { steps = [], polls = [] } = this.#setup.channels[index] ?? {};
+        return [
+          [channelName(steps), limiter.save()],
+          ...pollLimiters.map((one, at): [string, SavedQuota] => [pollsName(polls[at]?.steps ?? []), one.save()]),
+        ];
+      }),
     );
   }
 

@@ -5,11 +5,11 @@ import type { InputRange } from '../../reader/split-points.ts';
 import { SHARD_MARK } from '../lifecycle/paths.ts';
 import { eachAlert } from '../../definition/alerts.ts';
 import type { CompiledJob, Shard } from '../../definition/compiled-job.ts';
-import { paceOf, providerChannels, type Pace } from '../../definition/job-provider.ts';
+import { paceOf, pollOf, providerChannels, type Pace } from '../../definition/job-provider.ts';
 import { describeWindow } from '../../limiter/inference/long-window.ts';
 import { count } from '../../util/display.ts';
 import { PERIODS_MS } from '../../util/periods.ts';
-import type { QuotaWindow } from '../../providers/compiled-provider.ts';
+import type { ProviderPoll, QuotaWindow } from '../../providers/compiled-provider.ts';
 
 /** A finished run that its shards continue with a higher limit: from its checkpoint. */
 export type RunBeforeShards = Pick<
@@ -105,6 +105,12 @@ export function ownWindows(
   });
 }
 
+/** Promises that a run may have open at once for an operation; a shard has its part. Null: any number. */
+export function ownMaxOpen(poll: Pick<ProviderPoll, 'maxOpen'> | null, { shard }: Pick<Checkpoint, 'shard'>): number | null {
+  const maxOpen = poll?.maxOpen ?? null;
+  return maxOpen === null || shard === null ? maxOpen : Math.max(1, Math.floor(maxOpen / shard.of));
+}
+
 /** Whether pods can share a window: their account has the calls of the last minute. */
 export function isShareable({ periodMs }: Pick<QuotaWindow, 'periodMs'>): boolean {
   return periodMs <= PERIODS_MS.minute;
@@ -119,13 +125,31 @@ export function shareOfPlan({ shard }: Pick<Checkpoint, 'shard'>): number {
 export function refuseUnsharable(job: CompiledJob, of: number): void {
   refuseParquet(job);
   for (const provider of job.providers) {
-    for (const { quota } of providerChannels(provider, job)) {
+    const whose = job.namesProviders ? provider.name : null;
+    const channels = providerChannels(provider, job);
+    for (const step of channels.flatMap(({ steps }) => steps)) {
+      const maxOpen = pollOf(provider, step)?.maxOpen ?? of;
+      if (maxOpen < of) refuseFewOpen(whose, maxOpen, of);
+    }
+    for (const { quota } of channels.flatMap(({ polls, ...own }) => [own, ...polls])) {
       const { rpm, windows, isShared } = paceOf(provider, quota);
       const all = rpm === null ? windows : [...windows, { limit: rpm, periodMs: PERIODS_MS.minute }];
       const small = all.find((window) => window.limit < of && !(isShared && isShareable(window)));
-      if (small !== undefined) refuseSmallWindow(job.namesProviders ? provider.name : null, small, of);
+      if (small !== undefined) refuseSmallWindow(whose, small, of);
     }
   }
+}
+
+/** One open promise a shard would be more than the provider permits. */
+function refuseFewOpen(provider: string | null, maxOpen: number, of: number): never {
+  const whose = provider === null ? 'The service' : `The provider ${provider}`;
+  throw new ConfigError(
+    'not_in_shards',
+    `${whose} permits ${count(maxOpen)} open answers at once, which ${count(of)} shards cannot divide`,
+    {
+      hint: `Run at most ${count(maxOpen)} shards.`,
+    },
+  );
 }
 
 /** One request a shard would be more than the window permits. */

@@ -145,7 +145,7 @@ export class OperationClient<T> {
 
   /** The options of the job are the same for all, and some providers take them once for the whole request. */
   #inputOf(lookups: readonly (LookupInput | null)[], { ticket, name }: Promised): LookupInput {
-    const withIds = lookups.flatMap((lookup, index) => (lookup === null ? [] : [{ ...lookup, id: String(index) } as LookupInput]));
+    const withIds = lookups.flatMap((lookup, index): LookupInput[] => (lookup === null ? [] : [{ ...lookup, id: String(index) }]));
     const { min_likelihood, required } = withIds[0] ?? {};
     const next = ticket === null ? null : this.#pages.next(name);
     return { lookups: withIds, min_likelihood, required, ...(ticket === null ? {} : { ticket }), ...(next === null ? {} : { next }) };

@@ -44,7 +44,10 @@ class FakeStep {
 }
 
 /** A loop whose first record gets no result. @param records enough of them fill the window */
-async function standingLoop(records: number): Promise<{
+async function standingLoop(
+  records: number,
+  hasLateAnswers = false,
+): Promise<{
   readonly loop: RecordLoop;
   readonly enrich: FakeStep;
   readonly verify: FakeStep;
@@ -66,6 +69,7 @@ async function standingLoop(records: number): Promise<{
     limit: Infinity,
     processor: { process: (_record, number, listener) => (number === 0 ? (first = listener) : listener.done(done)) },
     steps: { at: {}, watched },
+    hasLateAnswers,
     ledger: { room: nothing, waiting: 0 },
     pool: { room: nothing },
     quarantine: { size: 0, release: () => undefined, askAgainNow: () => asked.push(enrich.callsInFlight) },
@@ -100,6 +104,14 @@ describe('while the reader waits', () => {
     // Its own request is in flight.
     expect(verify.sent).toEqual([3]);
     await end();
+  });
+
+  it('the window has a number of records, and of late answers as many as its bytes allow', async () => {
+    const [usual, late, endless] = await Promise.all([standingLoop(FULL), standingLoop(FULL, true), standingLoop(100_000, true)]);
+    expect([usual.loop.inProgress, late.loop.inProgress]).toEqual([16_384, FULL]);
+    expect(endless.loop.inProgress).toBeGreaterThan(FULL);
+    expect(endless.loop.inProgress).toBeLessThan(50_000);
+    await Promise.all([usual, late, endless].map(({ end }) => end()));
   });
 
   it('a partial request at the end of the input waits for all other calls, which may still fill it', async () => {

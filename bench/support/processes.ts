@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -31,7 +31,7 @@ export async function runToEnd(command: readonly string[], env: NodeJS.ProcessEn
     stderr = (stderr + chunk.toString()).slice(-20_000);
   });
   const timer = setInterval(() => {
-    peak = Math.max(peak, peakMiB(child));
+    peak = Math.max(peak, peakMiB(child.pid ?? 0));
     cpu = Math.max(cpu, cpuSeconds(child.pid ?? 0));
   }, 50);
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
@@ -39,9 +39,10 @@ export async function runToEnd(command: readonly string[], env: NodeJS.ProcessEn
   return { code, seconds: (performance.now() - started) / 1_000, peakMiB: peak, cpuSeconds: cpu, stderr };
 }
 
-function peakMiB(child: ChildProcess): number {
+/** The peak memory of a process so far; 0 after its end. */
+export function peakMiB(pid: number): number {
   try {
-    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024;
+    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024;
   } catch {
     return 0;
   }

@@ -25,6 +25,7 @@ export const INPUTS = [
   'usual.csv',
   'batch.yaml',
   'late.yaml',
+  'late-batch.yaml',
 ] as const;
 
 export const outputOf = ({ format = 'csv' }: Pick<GoldenJob, 'format'>): string => `out.${format}`;

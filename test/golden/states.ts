@@ -88,6 +88,11 @@ const verify = goldenJob('state-verify', 'verify.csv', ['verify'], { verify: { p
 const halved = goldenJob('state-halved', 'halved.csv', ['verify']);
 const providers: GoldenJob = { ...goldenJob('state-providers', 'people.csv', []), job: goldenJob('providers-waterfall').job };
 const batches: GoldenJob = { ...goldenJob('state-batches', 'people.csv', []), job: goldenJob('providers-batch').job };
+const lateBatch = { use: './late-batch.yaml', windows: [], concurrency: 1 };
+const lateBatches: GoldenJob = {
+  ...goldenJob('state-late-batches', 'late.csv', []),
+  job: { providers: { late: lateBatch }, steps: ['enrich'] },
+};
 const shards = goldenJob('state-shards', 'people.csv', ['enrich', 'company']);
 
 const kill = { args: RUN, signal: 'SIGKILL' } as const;
@@ -192,6 +197,16 @@ export const GOLDEN_STATES: readonly GoldenState[] = [
     ended: {
       ...kill,
       fault: secondPolls(),
+      isDue: ({ held, answers }) => held > 0 && answers.includes('ticket-of-'),
+    },
+    next: FINISHES,
+  },
+  {
+    name: 'killed-with-shared-tickets',
+    job: lateBatches,
+    ended: {
+      ...kill,
+      fault: holding('GET http://late.golden.example/'),
       isDue: ({ held, answers }) => held > 0 && answers.includes('ticket-of-'),
     },
     next: FINISHES,

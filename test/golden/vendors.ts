@@ -118,11 +118,12 @@ export class Vendors {
   }
 
   #usual({ call, body }: Sent): Reply {
-    const { host, pathname } = new URL(call.slice(call.indexOf(' ') + 1));
+    const { host, pathname, searchParams } = new URL(call.slice(call.indexOf(' ') + 1));
     const asked = body === '' ? {} : (JSON.parse(body) as Body);
     const path = decodeURIComponent(pathname);
     if (host === 'data.golden.example') return this.#data(path, asked);
-    return host === 'late.golden.example' ? this.#late(path, asked) : this.#batch(path, asked);
+    if (host !== 'late.golden.example') return this.#batch(path, asked);
+    return path.startsWith('/batches') ? this.#lateBatch(path, searchParams.get('page'), asked) : this.#late(path, asked);
   }
 
   /** The service of the specification. */
@@ -154,6 +155,20 @@ export class Vendors {
     if (this.#timesOf(ticket) === 1) return { status: 202, body: { ticket, credits: 0 } };
     const key = ticket.slice('ticket-of-'.length);
     return { status: 200, body: key.startsWith('miss') ? { credits: 0 } : { credits: 0, person: personOf(key, true) } };
+  }
+
+  /** The first answer is a ticket, the second one says "not yet". The others have two people each. */
+  #lateBatch(path: string, page: string | null, { emails }: Body): Reply {
+    if (Array.isArray(emails)) return { status: 202, body: { ticket: `ticket-of-${emails.join('+')}` } };
+    const ticket = path.slice('/batches/'.length);
+    if (this.#timesOf(ticket) === 1) return { status: 202, body: {} };
+    const all = ticket.slice('ticket-of-'.length).split('+');
+    const from = Number(page ?? 0);
+    const people = all.slice(from, from + 2).map((email, at) => ({
+      number: from + at,
+      ...(email.startsWith('miss') ? {} : { person: personOf(email, true) }),
+    }));
+    return { status: 200, body: { people, ...(from + 2 < all.length ? { next: from + 2 } : {}) } };
   }
 
   #batch(path: string, asked: Body): Reply {

@@ -33,7 +33,8 @@ describe.each(globSync('*.json', { cwd: FOLDER }))('the recorded answers in %s',
   });
 
   it('have addresses of example domains only', () => {
+    // Dropcontact qualifies an address with words such as nominative@pro.
     const domains = [...text.matchAll(ADDRESS)].map(([, domain = '']) => domain.replace(/\.$/, ''));
-    expect(domains.filter((domain) => !/(?:^|\.)example(?:\.(?:com|org|net))?$/.test(domain))).toEqual([]);
+    expect(domains.filter((domain) => !/(?:^|\.)example(?:\.(?:com|org|net))?$|^pro$/.test(domain))).toEqual([]);
   });
 });

@@ -21,6 +21,8 @@ interface Recorded {
   readonly name: string;
   readonly operation: Step;
   readonly lookups: readonly Lookup[];
+  /** Asks for an answer that was promised. */
+  readonly ticket?: string;
   readonly response: { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: unknown };
 }
 
@@ -44,7 +46,7 @@ export function recordedBy(vendor: string): ReadonlyMap<string, Recorded> {
 const PLACEHOLDER: Lookup = { email: 'person@example.com', domain: 'example.com', name: 'Example Person' };
 
 /** The results of the lookups of a recorded answer, or that of the request as a whole. @param definition that judges it */
-export async function replay(definition: string, { operation, lookups, response, name }: Recorded): Promise<readonly Result[]> {
+export async function replay(definition: string, { operation, lookups, response, name, ticket }: Recorded): Promise<readonly Result[]> {
   const url = await serve(async (request, reply) => {
     const { body, status, headers } = response;
     const sent = await bodyOf(request);
@@ -54,7 +56,7 @@ export async function replay(definition: string, { operation, lookups, response,
   const client = await clientOf(definition, url);
   const asked = lookups.length === 0 ? [PLACEHOLDER] : lookups;
   return /\bbatch/.test(name) || asked.length > 1
-    ? askTogether(client, operation, asked)
+    ? askTogether(client, operation, asked, ticket)
     : [await askOne(client, operation, asked[0] ?? {})];
 }
 
@@ -98,7 +100,7 @@ function onlyVerdict(result: Awaited<ReturnType<Client['callVerify']>>): Result 
 }
 
 /** The results of a batch, one for each lookup, or that of the request as a whole. A lookup that is left out has none. */
-export async function askTogether(client: Client, step: Step, lookups: readonly Lookup[]): Promise<readonly Result[]> {
+export async function askTogether(client: Client, step: Step, lookups: readonly Lookup[], ticket?: string): Promise<readonly Result[]> {
   if (step === 'verify') {
     const emails = lookups.map(({ email = '' }) => email);
     const result = await client.callVerify(client.verifyBody(emails));
@@ -107,7 +109,7 @@ export async function askTogether(client: Client, step: Step, lookups: readonly 
     return verdicts.map((value, index) => ({ ...result, value, meta: { ...result.meta, credits: index === 0 ? result.meta.credits : 0 } }));
   }
   const bodies = lookups.map((lookup) => (step === 'company' ? (lookup['domain'] ?? '') : client.enrichBody(keyOf(lookup))));
-  const result = await client.batches?.call(step, bodies);
+  const result = await client.batches?.call(step, bodies, ticket === undefined ? {} : { ticket });
   if (result === undefined) throw new Error('the definition has no batch');
   if (result.kind !== 'ok') return [result];
   return result.value.map((item) => item ?? { kind: 'ok', value: null, meta: result.meta });

@@ -158,6 +158,11 @@ export class StandInBook {
     return person;
   }
 
+  /** Gives credits back that were taken for a lookup. */
+  giveBack(credits: number): void {
+    this.counts.charged -= credits;
+  }
+
   /** Charges a lookup. `key` names it within its operation. */
   charge(operation: string, key: string, credits = 1): void {
     this.counts.charged += credits;

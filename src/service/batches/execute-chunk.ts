@@ -25,10 +25,10 @@ export async function executeChunk(
   { id, request, header }: Pick<BatchRow, 'id' | 'request' | 'header'>,
   lines: readonly RawLine[],
 ): Promise<LineOutcome[]> {
-  const executor = lineExecutor(executeContext, request, {
-    onBug: (error) => log?.write('error', { event: 'bug', batch: id, error: error instanceof Error ? error.stack : String(error) }),
-    onDamage: (error) => health.damaged('batches', error),
-  });
+  const onBug = (error: unknown): void =>
+    log?.write('error', { event: 'bug', batch: id, error: error instanceof Error ? error.stack : String(error) });
+  const onDamage = (error: unknown): void => health.damaged('batches', error);
+  const executor = lineExecutor(executeContext, request, { onBug, onDamage }, scheduler.take);
   const executed: Execution['outcome'][] = [];
   let size = 0;
   await scheduler.run(() => {

@@ -1,5 +1,5 @@
 /** Executes lines with the use cases of the operations' own calls. */
-import { atOnce } from '../../util/steps.ts';
+import { mapped, type RunSteps } from '../../util/steps.ts';
 import { isUnreadable } from '../../sqlite/system-code.ts';
 import { settlesRequest, ServiceError } from '../http/problem.ts';
 import { COMPANY_CREDITS, findCompanyText } from '../lookups/company.ts';
@@ -39,19 +39,22 @@ interface LineExecutor {
   flush(): void;
 }
 
+/** Writing a verdict as JSON takes this many units of work. */
+const VERDICT_UNITS = 1;
+
 /** Callbacks for lines that failed because of a bug, or of damage in the store. */
 export interface Listener {
   readonly onBug: (error: unknown) => void;
   readonly onDamage: (error: unknown) => void;
 }
 
-/** An executor for the lines of one chunk. */
-export function lineExecutor(context: ExecuteContext, request: BatchRequest, listener: Listener): LineExecutor {
+/** An executor for the lines of one chunk. @param run shares out the work that all lines share */
+export function lineExecutor(context: ExecuteContext, request: BatchRequest, listener: Listener, run: RunSteps): LineExecutor {
   const { operation } = request;
   const options = callOptions(request);
   const { one, flush } =
     operation === 'verify'
-      ? verifying(context, options)
+      ? verifying(context, options, run)
       : { one: { enrich: enriching, reveal: revealing, company: looking }[operation](context), flush: () => undefined };
   return {
     flush,
@@ -133,12 +136,19 @@ function looking({ directory }: ExecuteContext): One {
 }
 
 /** Verifies the lines of a chunk as one request: a mailbox that occurs twice is checked once and charged once. */
-function verifying(context: ExecuteContext, options: BatchRequest['options']): { readonly one: One; readonly flush: () => void } {
+function verifying(
+  context: ExecuteContext,
+  options: BatchRequest['options'],
+  run: RunSteps,
+): { readonly one: One; readonly flush: () => void } {
   const emails: string[] = [];
   const paid = new Set<string>();
   const { promise: flushed, resolve: flush } = Promise.withResolvers<void>();
-  let results: Promise<readonly AddressResult[]> | null = null;
-  const verify = async (): Promise<readonly AddressResult[]> => {
+  let results: Promise<readonly (Success | null)[]> | null = null;
+  const verdictOf = (result: AddressResult): Success | null =>
+    result.reason === SUPPRESSED_REASON ? null : { record: JSON.stringify(result), credits: verdictCredits(result, paid), person: null };
+  /** Null for a person who asked to be removed. */
+  const verify = async (): Promise<readonly (Success | null)[]> => {
     await flushed;
     const asked = {
       emails,
@@ -147,15 +157,15 @@ function verifying(context: ExecuteContext, options: BatchRequest['options']): {
       timeoutMs: (options['timeout_ms'] ?? null) as number | null,
       webhookUrl: null,
     };
-    return await verifyAll(context, asked, null, atOnce);
+    return await run(mapped(await verifyAll(context, asked, null, run), VERDICT_UNITS, verdictOf));
   };
   const one = (body: Readonly<Record<string, unknown>>): Promise<Success> => {
     const at = emails.push(readOnly('email', body)) - 1;
     results ??= verify();
     return results.then((all) => {
-      const result = all[at] as AddressResult;
-      if (result.reason === SUPPRESSED_REASON) throw suppressedPerson();
-      return { record: JSON.stringify(result), credits: verdictCredits(result, paid), person: null };
+      const verdict = all[at];
+      if (verdict === null || verdict === undefined) throw suppressedPerson();
+      return verdict;
     });
   };
   return { one, flush };

@@ -1,5 +1,6 @@
 /** Shares the event loop between batch jobs and requests. Jobs run in slices, one at a time; slices are shorter while requests arrive. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunSteps, Steps } from '../../util/steps.ts';
 
 /** The length of a slice while no requests arrive, and while requests arrive, milliseconds. */
 const IDLE_SLICE_MS = 8;
@@ -22,6 +23,27 @@ export class Scheduler {
   /** Calls `step` in slices until it returns true. */
   async run(step: () => boolean): Promise<void> {
     while (!(await this.#slice(step)));
+  }
+
+  /** Takes steps in slices. @throws errors of the steps */
+  readonly take: RunSteps = <T>(steps: Steps<T>): Promise<T> => this.#take(steps);
+
+  async #take<T>(steps: Steps<T>): Promise<T> {
+    for (;;) {
+      const last = await this.#untilPromise(steps);
+      if (last.done === true) return last.value;
+      await last.value;
+    }
+  }
+
+  /** Takes steps until their end, or until they wait. */
+  async #untilPromise<T>(steps: Steps<T>): Promise<IteratorResult<number | Promise<unknown>, T>> {
+    let last: IteratorResult<number | Promise<unknown>, T> = { done: false, value: 0 };
+    await this.run(() => {
+      last = steps.next();
+      return last.done === true || typeof last.value !== 'number';
+    });
+    return last;
   }
 
   /** Runs one slice, after the earlier ones. */

@@ -8,8 +8,8 @@ import { addressesWithin } from './addresses-in.ts';
  * number.
  */
 const NUMBER = /(?:\+|%2b)[1-9](?:[\s().\-\u2010-\u2015\u2212/]{0,3}\d){7,14}(?!\d)/gi;
-/** Full-width, small and raised forms of `@`, `+` and `%`. */
-const OTHER_SIGN = /[\uff20\ufe6b\uff0b\ufe62\u207a\u208a\uff05\ufe6a]/;
+/** `@`, `+` and `%`, and their full-width, small and raised forms. */
+const SIGN = /[@+%\uff20\ufe6b\uff0b\ufe62\u207a\u208a\uff05\ufe6a]/;
 /** Invisible characters, which mail programs ignore. */
 const UNSEEN = /\p{Default_Ignorable_Code_Point}/gu;
 const ANY_WORD = /[\p{L}\p{N}]/u;
@@ -18,7 +18,7 @@ const ANY_WORD = /[\p{L}\p{N}]/u;
  * The text without addresses and numbers, each removed up to the next blank; empty if no word is left, and the same text if it has none.
  */
 export function withoutContacts(text: string): string {
-  if (!text.includes('@') && !text.includes('+') && !text.includes('%') && !OTHER_SIGN.test(text)) return text;
+  if (!SIGN.test(text)) return text;
   const plain = plainForm(text);
   const left = cutFrom(plain);
   if (left !== plain) return left;

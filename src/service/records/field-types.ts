@@ -108,6 +108,9 @@ export function cleanValue(type: FieldType, value: unknown): unknown {
 
 /** The good items of a list, which may be one text. */
 function itemsOf(value: unknown, read: (item: unknown) => string | undefined): string[] | undefined {
+  // Most lists are good as they are.
+  if (Array.isArray(value) && value.length > 0 && value.length <= MAX_ITEMS && value.every((item) => read(item) === item))
+    return value as string[];
   const items = (typeof value === 'string' ? splitList(value) : Array.isArray(value) ? (value as readonly unknown[]) : [])
     .map(read)
     .filter((item) => item !== undefined);

@@ -1,5 +1,5 @@
 /** Reads dates and times of files: ISO 8601, and the forms of `written-date.ts`. Pure. */
-import { momentOf } from './parse-date.ts';
+import { momentOf, plainMidnight } from './parse-date.ts';
 import { readWrittenDate } from './written-date.ts';
 
 /** Other years are placeholders of databases and programs, such as 0001, 1753, 1900 and 9999. */
@@ -41,6 +41,9 @@ function digits(text: string, at: number): number {
  * two possible days, for days that do not exist, and for the years of placeholders.
  */
 export function readTime(text: string): number | null {
+  // Most times of exports have this form.
+  const plain = plainMidnight(text);
+  if (plain !== null) return hasRealYear(text) ? plain : null;
   const ms = EPOCH.test(text)
     ? Math.round(Number(text) * (Number(text) >= LEAST_EPOCH_MS ? 1 : 1_000))
     : (momentOf(text) ?? writtenTime(text));

@@ -13,8 +13,8 @@ const MAX_COMPANY_CHARACTERS = 8_192;
 
 /** A report of a company that is known. */
 export interface KnownCompany {
-  /** The report before it was cleaned. */
-  readonly given: Readonly<Record<string, unknown>>;
+  /** The report before it was cleaned; null for one that is recognised by its object. */
+  readonly given: Readonly<Record<string, unknown>> | null;
   readonly domain: string;
   /** The time of the report, if it has one of its own; epoch milliseconds. */
   readonly ownMs: number | null;
@@ -75,13 +75,13 @@ export class RepeatedCompanies {
     const before = this.#known.get(domain);
     if (before !== undefined && isValid(before, withTerms) && isSameValue(before.given, record))
       return this.again(before, rowMs, collectors);
-    const given = { ...record };
+    const given = isShared(values) ? null : { ...record };
     const company = cleanCompany(record, withTerms);
     if ('code' in company) return company;
     const report = ++this.#reports;
     const collected = collectCompany(company, ownMs ?? rowMs, collectors, report);
     const known = { given, domain, ownMs, company, report, generation: generation(), batch: this.#batch, collected };
-    if (isShared(values)) this.#shared.set(values, known);
+    if (given === null) this.#shared.set(values, known);
     else this.#remember(known);
     return collected;
   }

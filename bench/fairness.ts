@@ -5,8 +5,10 @@
  * `npx node bench/fairness.ts [contacts] [STORE] [FIGURES]` after `npm run build`. An existing STORE is used as it is, and gets keys. The
  * figures are written to the file FIGURES, or, if it exists, shown beside its own, as "before".
  *
- * The bars: no gap over 50 ms, a p95 of other keys under 100 ms, and half of the lookups. A gap has two figures: processor time of the
- * thread, and wall-clock time, which other processes of the machine lengthen.
+ * The bars: no gap over 50 ms, a p95 of other keys under 100 ms, and half of the lookups. It ends with 1 when one is missed. A gap has two
+ * figures: processor time of the thread, which the bar is for, and wall-clock time, which other processes of the machine lengthen. They
+ * lengthen latencies, too: `waited` is the share of the time in which the service had work and no processor. A kind that misses a bar is
+ * measured again, up to three times. The last measurement counts, and the longest gap.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +23,7 @@ import { seeded } from '../fixtures/generate/random.ts';
 import { createKey } from '../src/service/accounts/keys.ts';
 import { openStore } from '../src/service/store/open-store.ts';
 import type { EndlessPlan, EndlessResult } from './support/endless-load.ts';
-import { kindsOf, usualSearches } from './support/fairness-loads.ts';
+import { kindsOf, usualSearches, type Kind } from './support/fairness-loads.ts';
 import type { LoopGaps } from './support/loop-gaps.ts';
 import { machine } from './support/processes.ts';
 import { generatedStore } from './support/store.ts';
@@ -33,6 +35,12 @@ const IDLE_SHARE = 0.3;
 /** Requests a second of the other keys. */
 const [LOOKUPS, SEARCHES] = [100, 20];
 const BATCH_LINES = 50_000;
+/** Parts of these lines in a job that outlasts a measurement. */
+const PARTS = 20;
+/** The bars: processor milliseconds, milliseconds, and a share of the lookups. */
+const [MOST_GAP_MS, MOST_P95_MS, LEAST_SHARE] = [50, 100, 0.5];
+/** How often what misses a bar is measured, at most. */
+const TRIES = 3;
 /** Connections of lookups at full speed, and of searches beside them. */
 const [FULL_SPEED, SEARCHING] = [32, 4];
 
@@ -112,21 +120,73 @@ async function idle(service: ChildProcess): Promise<void> {
   while ((await gapsOf(service)).busy > IDLE_SHARE);
 }
 
-async function finishedBatch(url: string, key: string, lines: readonly string[]): Promise<{ done: string; open: string }> {
-  const ask = async (method: string, at: string, body?: string, type = 'application/json'): Promise<{ id: string; state: string }> => {
-    const response = await fetch(`${url}/v1/batches${at}`, {
+/** The Batch API, for one key. */
+class Jobs {
+  readonly #url: string;
+  readonly #key: string;
+
+  constructor(url: string, key: string) {
+    this.#url = url;
+    this.#key = key;
+  }
+
+  /** Begins a job that has `parts` parts of these lines each. Returns its id. */
+  async begin(operation: string, lines: readonly string[], parts: number): Promise<string> {
+    const id = await this.open(operation);
+    for (let part = 1; part <= parts; part++) await this.#ask('PUT', `/${id}/parts/${part}`, lines.join(''), 'application/x-ndjson');
+    await this.#ask('POST', `/${id}/complete`);
+    return id;
+  }
+
+  async open(operation: string): Promise<string> {
+    return (await this.#ask('POST', '', JSON.stringify({ operation }))).id;
+  }
+
+  async finished(id: string): Promise<string> {
+    while ((await this.#ask('GET', `/${id}`)).state !== 'completed') await sleep(200);
+    return id;
+  }
+
+  async cancel(id: string): Promise<void> {
+    await this.#ask('POST', `/${id}/cancel`);
+  }
+
+  async #ask(method: string, at: string, body?: string, type = 'application/json'): Promise<{ id: string; state: string }> {
+    const response = await fetch(`${this.#url}/v1/batches${at}`, {
       method,
-      headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': type }) },
+      headers: { authorization: `Bearer ${this.#key}`, ...(body === undefined ? {} : { 'content-type': type }) },
       ...(body === undefined ? {} : { body }),
     });
     if (!response.ok) throw new Error(`${method} ${at}: ${response.status} ${await response.text()}`);
     return (await response.json()) as { id: string; state: string };
+  }
+}
+
+/** Runs a command over and over. Returns what ends it. */
+function repeat(command: readonly string[]): () => void {
+  const args = command.map((one) => (one === 'STORE' ? path : one));
+  let child: ChildProcess | null = null;
+  let ended = false;
+  const begin = (): void => {
+    child = spawn(...pinned(1, [here('../dist/cli/millrace.js'), ...args]), { stdio: ['ignore', 'ignore', 'inherit'] });
+    child.once('close', () => {
+      if (!ended) begin();
+    });
   };
-  const { id } = await ask('POST', '', '{"operation":"enrich"}');
-  await ask('PUT', `/${id}/parts/1`, lines.join(''), 'application/x-ndjson');
-  await ask('POST', `/${id}/complete`);
-  while ((await ask('GET', `/${id}`)).state !== 'completed') await sleep(200);
-  return { done: id, open: (await ask('POST', '', '{"operation":"enrich"}')).id };
+  begin();
+  return () => {
+    ended = true;
+    child?.kill('SIGKILL');
+  };
+}
+
+/** The bars that a kind of load misses. */
+function missedBars({ gap, lookupMs, searchMs }: Figures): string[] {
+  return [
+    ...(gap.cpuMs > MOST_GAP_MS ? [`a gap of ${gap.cpuMs.toFixed(1)} ms`] : []),
+    ...(lookupMs > MOST_P95_MS ? [`lookups take ${lookupMs.toFixed(1)} ms`] : []),
+    ...(searchMs > MOST_P95_MS ? [`searches take ${searchMs.toFixed(1)} ms`] : []),
+  ];
 }
 
 function table({ kinds, alone, beside }: Report, before: Report | null): string {
@@ -140,6 +200,7 @@ function table({ kinds, alone, beside }: Report, before: Report | null): string 
       name,
       cell(({ gap }) => gap.cpuMs),
       cell(({ gap }) => gap.wallMs),
+      cell(({ gap }) => 100 * gap.waited),
       cell(({ lookupMs }) => lookupMs),
       cell(({ searchMs }) => searchMs),
       cell(({ answers }) => answers),
@@ -147,8 +208,8 @@ function table({ kinds, alone, beside }: Report, before: Report | null): string 
     );
   });
   return [
-    line('beside', 'gap, processor ms', 'gap, ms', 'lookups p95 ms', 'searches p95 ms', 'its answers/s', 'its MB/s'),
-    '|---|---:|---:|---:|---:|---:|---:|',
+    line('beside', 'gap, processor ms', 'gap, ms', 'waited, %', 'lookups p95 ms', 'searches p95 ms', 'its answers/s', 'its MB/s'),
+    '|---|---:|---:|---:|---:|---:|---:|---:|',
     ...rows,
     '',
     line(`lookups a second over ${FULL_SPEED} connections`, ...(before === null ? [] : ['before']), 'measured'),
@@ -180,33 +241,32 @@ try {
   if (service.stdout === null) throw new Error('no output');
   const [said] = (await once(createInterface({ input: service.stdout }), 'line')) as [string];
   const { url } = JSON.parse(said) as { url: string };
-  const batch = await finishedBatch(url, other, lines);
+  const jobs = new Jobs(url, other);
+  const batch = { done: await jobs.finished(await jobs.begin('enrich', lines, 1)), open: await jobs.open('enrich') };
   const headers = { 'content-type': 'application/json' };
   const lookups = { url, method: 'POST', paths: ['/v1/enrich'], keys: [other], headers, bodies, connections: LOOKUPS } as const;
   const searches = { ...lookups, paths: ['/v1/contacts/search'], keys: [third], bodies: usualSearches(200) } as const;
-  const measured: Record<string, Figures> = {};
-  // Code is compiled and caches are filled before anything is measured.
-  for (const warmUp of [lookups, searches]) {
-    const end = await begin('warm-up', warmUp);
-    await sleep(WARM_UP_MS);
-    await end();
-  }
-  for (const { name, plan } of kindsOf(batch.done, batch.open, bodies)) {
-    const of = plan.paths[0] === '/metrics' ? `http://127.0.0.1:${monitorPort}` : url;
+  const loaded = service;
+  const besides = async ({ plan, command, job }: Kind): Promise<Figures> => {
+    const endCommand = command === undefined ? null : repeat(command);
+    const jobId = job === undefined ? null : await jobs.begin(job, lines, PARTS);
     const endLoad = await begin('load', {
       headers: {},
       bodies: [],
       ...plan,
-      url: of,
-      keys: [plan.method === 'PUT' ? other : plan.paths[0]?.includes('batches') === true ? other : heavy],
+      url: plan.paths[0] === '/metrics' ? `http://127.0.0.1:${monitorPort}` : url,
+      keys: [plan.paths[0]?.includes('batches') === true ? other : heavy],
     });
     const ends = [await begin('lookups', { ...lookups, rate: LOOKUPS }), await begin('searches', { ...searches, rate: SEARCHES })] as const;
-    await gapsOf(service);
+    await gapsOf(loaded);
     await sleep(SECONDS * 1_000);
-    const gap = await gapsOf(service);
+    const gap = await gapsOf(loaded);
     const [looked, searched] = [await ends[0](), await ends[1]()];
     const load = await endLoad();
-    measured[name] = {
+    endCommand?.();
+    if (jobId !== null) await jobs.cancel(jobId);
+    await idle(loaded);
+    return {
       gap,
       lookupMs: p95(looked),
       searchMs: p95(searched),
@@ -214,8 +274,30 @@ try {
       megabytes: load.bytes / 1e6 / load.seconds,
       statuses: JSON.stringify([load.statuses, looked.statuses, searched.statuses]),
     };
-    process.stderr.write(`${name}: ${JSON.stringify(measured[name])}\n`);
-    await idle(service);
+  };
+  const measured: Record<string, Figures> = {};
+  const failures: string[] = [];
+  // Code is compiled and caches are filled before anything is measured.
+  for (const warmUp of [lookups, searches]) {
+    const end = await begin('warm-up', warmUp);
+    await sleep(WARM_UP_MS);
+    await end();
+  }
+  for (const kind of kindsOf(batch.done, batch.open, bodies)) {
+    let longest = 0;
+    for (let tries = 1; tries <= TRIES; tries++) {
+      const figures = await besides(kind);
+      longest = Math.max(longest, figures.gap.cpuMs);
+      const one = { ...figures, gap: { ...figures.gap, cpuMs: longest } };
+      measured[kind.name] = one;
+      const missed = missedBars(one);
+      process.stderr.write(`${kind.name}: ${JSON.stringify(one)}\n`);
+      if (missed.length === 0) break;
+      if (tries === TRIES)
+        failures.push(
+          `beside ${kind.name}: ${missed.join(', ')}; the service waited ${Math.round(100 * one.gap.waited)} % of the time for its core`,
+        );
+    }
   }
   const fullSpeed = async (): Promise<number> => {
     const end = await begin('full', { ...lookups, connections: FULL_SPEED });
@@ -224,15 +306,21 @@ try {
     return answered(result) / result.seconds;
   };
   await fullSpeed();
-  const alone = await fullSpeed();
-  const endSearches = await begin('searches', { ...searches, connections: SEARCHING });
-  const beside = await fullSpeed();
-  await endSearches();
+  let [alone, beside] = [0, 0];
+  for (let tries = 1; tries <= TRIES && beside <= LEAST_SHARE * alone; tries++) {
+    alone = await fullSpeed();
+    const endSearches = await begin('searches', { ...searches, connections: SEARCHING });
+    beside = await fullSpeed();
+    await endSearches();
+  }
+  if (beside < LEAST_SHARE * alone) failures.push(`searches leave ${Math.round((100 * beside) / alone)} % of the lookups`);
   const report: Report = { kinds: measured, alone, beside };
   const before = figuresFile !== null && existsSync(figuresFile) ? (JSON.parse(readFileSync(figuresFile, 'utf8')) as Report) : null;
   if (figuresFile !== null && before === null) writeFileSync(figuresFile, JSON.stringify(report));
   const cores = canPin ? 'one core for the service, one for all clients' : 'no core of their own';
   process.stdout.write(`${contacts.toLocaleString('en-US')} contacts; ${cores}; ${machine()}\n\n${table(report, before)}\n`);
+  for (const failure of failures) process.stderr.write(`missed: ${failure}\n`);
+  if (failures.length > 0) process.exitCode = 1;
 } finally {
   service?.kill('SIGKILL');
   for (const child of running) child.kill('SIGKILL');

@@ -1,5 +1,14 @@
 /** The kinds of load beside which `bench/fairness.ts` measures everybody else. */
-import { getNamedType, isListType, isNullableType, isObjectType, type GraphQLObjectType, parse } from 'graphql';
+import {
+  getIntrospectionQuery,
+  getNamedType,
+  isListType,
+  isNullableType,
+  isObjectType,
+  OperationTypeNode,
+  parse,
+  type GraphQLObjectType,
+} from 'graphql';
 import { CULTURES } from '../../fixtures/generate/cultures.ts';
 import { seeded } from '../../fixtures/generate/random.ts';
 import { buildSchema } from '../../src/service/graphql/graphql-schema.ts';
@@ -9,6 +18,10 @@ import type { EndlessPlan } from './endless-load.ts';
 
 export interface Kind {
   readonly name: string;
+  /** Arguments of a command of Millrace that runs over and over meanwhile. STORE is the path of the store. */
+  readonly command?: readonly string[];
+  /** The operation of a batch job that runs meanwhile. */
+  readonly job?: 'enrich' | 'verify';
   readonly plan: Omit<EndlessPlan, 'url' | 'keys' | 'headers' | 'bodies'> & Partial<Pick<EndlessPlan, 'headers' | 'bodies'>>;
 }
 
@@ -16,6 +29,9 @@ const JSON_BODY = { 'content-type': 'application/json' };
 const MEGABYTE = 1_048_576;
 /** Circles of one search, and their radius in km. */
 const [CIRCLES, RADIUS_KM] = [10, 50];
+
+/** Next to no load. */
+const QUIET: Kind['plan'] = { method: 'GET', paths: ['/healthz'], connections: 1, rate: 1 };
 
 const random = seeded(39);
 const cities = CULTURES.flatMap(({ cities: all }) => all);
@@ -36,25 +52,32 @@ function everything(type: GraphQLObjectType, depth = DEPTH): string {
   return `{ ${fields.join(' ')} }`;
 }
 
+/** The beginning of a document, before its fields. */
+interface Head {
+  readonly operation?: OperationTypeNode;
+  readonly declared?: string;
+  readonly variables?: Readonly<Record<string, unknown>>;
+}
+
 /** A document with as many of these fields at the top as one may have. */
-function fullDocument(field: string): string {
-  const text = (count: number): string => `{ ${times(count, (index) => `f${index}: ${field}`).join(' ')} }`;
+function fullDocument(field: string, { operation = OperationTypeNode.QUERY, declared = '', variables = {} }: Head = {}): string {
+  const text = (count: number): string => `${operation}${declared} { ${times(count, (index) => `f${index}: ${field}`).join(' ')} }`;
   let count = GRAPHQL_LIMITS.calls;
   for (; count > 1; count--) {
     try {
       if (text(count).length <= GRAPHQL_LIMITS.length) {
-        planOf(SCHEMA, parse(text(count), { maxTokens: GRAPHQL_LIMITS.tokens }), { variables: {}, operationName: null });
+        planOf(SCHEMA, parse(text(count), { maxTokens: GRAPHQL_LIMITS.tokens }), { variables, operationName: null });
         break;
       }
     } catch {
       // Too costly: one field fewer.
     }
   }
-  return JSON.stringify({ query: text(count) });
+  return JSON.stringify({ query: text(count), variables });
 }
 
-function typeOf(name: string): GraphQLObjectType {
-  const type = SCHEMA.getQueryType()?.getFields()[name]?.type;
+function typeOf(name: string, operation: OperationTypeNode = OperationTypeNode.QUERY): GraphQLObjectType {
+  const type = SCHEMA.getRootType(operation)?.getFields()[name]?.type;
   if (type === undefined || !isNullableType(type) || isListType(type)) throw new Error(`there is no field ${name}`);
   const found = getNamedType(type);
   if (!isObjectType(found)) throw new Error(`${name} has no fields`);
@@ -98,8 +121,9 @@ export function usualSearches(count: number): string[] {
 /** @param batch a finished job, for its results @param open a job that takes parts @param people bodies that find one of them */
 export function kindsOf(batch: string, open: string, people: readonly string[]): Kind[] {
   const near = times(20, circles);
+  const addresses = people.map((one) => (JSON.parse(one) as { readonly email: string }).email);
   return [
-    { name: 'nothing', plan: { method: 'GET', paths: ['/healthz'], connections: 1, rate: 1 } },
+    { name: 'nothing', plan: QUIET },
     {
       name: 'GET /v1/signals as NDJSON',
       plan: { method: 'GET', paths: ['/v1/signals'], headers: { accept: 'application/x-ndjson' }, connections: 2 },
@@ -137,6 +161,18 @@ export function kindsOf(batch: string, open: string, people: readonly string[]):
     graphql('GraphQL: as many fields of contacts as one may have', [
       fullDocument(`contacts(first: 100) ${everything(typeOf('contacts'))}`),
     ]),
+    graphql('GraphQL: as many whole records as one may look up', [
+      fullDocument(`enrich(email: ${JSON.stringify(addresses[0])}) ${everything(typeOf('enrich', OperationTypeNode.MUTATION))}`, {
+        operation: OperationTypeNode.MUTATION,
+      }),
+    ]),
+    graphql('GraphQL: the schema itself', [JSON.stringify({ query: getIntrospectionQuery() })]),
+    graphql('GraphQL: searches with 1,000 domains each', [
+      fullDocument('contacts(first: 1, filter: { domain: $domains }) { totalCount }', {
+        declared: '($domains: [String!])',
+        variables: { domains: times(1_000, (index) => `d${index}.example`) },
+      }),
+    ]),
     graphql('GraphQL: 100 pages of signals that match rarely', [
       fullDocument('signals(first: 100, type: [executive_move], until: "2025-12-31") { edges { node { id } } }'),
     ]),
@@ -159,9 +195,12 @@ export function kindsOf(batch: string, open: string, people: readonly string[]):
       requests: people.slice(0, 100).map((params) => ({ params: JSON.parse(params) as unknown })),
     }),
     post('verdicts on 1,000 addresses', '/v1/emails/verify', {
-      emails: people.slice(0, 1_000).map((one) => (JSON.parse(one) as { readonly email: string }).email),
+      emails: addresses.slice(0, 1_000),
       mode: 'syntax',
     }),
+    { name: 'a batch job of lookups', job: 'enrich', plan: QUIET },
+    { name: 'a batch job of verdicts', job: 'verify', plan: QUIET },
+    { name: 'millrace export, over and over', command: ['export', '--store', 'STORE', '--contacts', '-'], plan: QUIET },
     { name: '/metrics, over and over', plan: { method: 'GET', paths: ['/metrics'], connections: 4 } },
   ];
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { beginWriting, rollback, transaction } from '../../src/sqlite/transaction.ts';
+import { beginWriting, rollback, shortTransactions, transaction } from '../../src/sqlite/transaction.ts';
 
 /** Holds the file most of the time, and releases it for moments that a waiter with ten attempts a second would miss. */
 const HOLDER = `
@@ -84,4 +84,26 @@ describe('beginWriting', () => {
     expect(() => beginWriting(db)).toThrow(/within a transaction/);
     rollback(db);
   });
+});
+
+it('many items are written in transactions of a few, and a failure undoes only the items of its own', () => {
+  const db = new DatabaseSync(':memory:');
+  db.exec('CREATE TABLE items (n INTEGER)');
+  const add = db.prepare('INSERT INTO items VALUES (?)');
+  const write = (items: readonly number[]): void =>
+    shortTransactions(db, items, 3, (n) => {
+      if (n === 8) throw new Error('eight');
+      add.run(n);
+    });
+  const stored = (): unknown[] =>
+    db
+      .prepare('SELECT n FROM items ORDER BY n')
+      .all()
+      .map(({ n }) => n);
+  write([]);
+  expect(() => write([1, 2, 3, 4, 5, 6, 7, 8, 9])).toThrow('eight');
+  expect(stored()).toEqual([1, 2, 3, 4, 5, 6]);
+  write([7, 9]);
+  expect([stored(), db.isTransaction]).toEqual([[1, 2, 3, 4, 5, 6, 7, 9], false]);
+  db.close();
 });

@@ -1,5 +1,5 @@
 import type { RecordAnswer } from '../client/attempt-client.ts';
-import type { LedgerAnswer, LedgerEntry } from '../ledger/ledger.ts';
+import type { LedgerAnswer } from '../ledger/ledger.ts';
 import { TICKET_LOST } from '../client/provider-client.ts';
 import { STILL_PENDING } from '../pool/call.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
@@ -7,6 +7,7 @@ import type { LookupAnswers } from './lookup-answers.ts';
 import type { LookupForm, StepLookup } from './lookup-form.ts';
 import type { LookupInFlight } from './lookup-in-flight.ts';
 import { isUnreadable } from './lookup-outcome.ts';
+import { PartEntries } from './part-entries.ts';
 import { PollRequests } from './poll-requests.ts';
 import { RejoinedGroups } from './rejoined-groups.ts';
 import { isShared, readNote, RequestPart, writeNote, type PartNote } from './request-parts.ts';
@@ -34,6 +35,7 @@ export class LookupRequests<L extends StepLookup, R> {
   /** Null where every answer is final. */
   readonly polls: PollRequests<L, R> | null;
   readonly #tickets: SharedTickets<L, R>;
+  readonly #entries: PartEntries<L, R>;
   /** Requests of the run before. */
   readonly #rejoined = new RejoinedGroups<PartNote, null>();
   #calls = 0;
@@ -66,6 +68,7 @@ export class LookupRequests<L extends StepLookup, R> {
       poll: (part) => this.#send(part),
       onEnded: (one) => this.onTicketEnded(one),
     });
+    this.#entries = new PartEntries(context, form, answers, this.#tickets);
     this.polls =
       form.polls === undefined
         ? null
@@ -155,11 +158,11 @@ export class LookupRequests<L extends StepLookup, R> {
   }
 
   #sendTogether(all: readonly LookupInFlight<L, R>[], part: RequestPart): void {
-    const lookups = this.#lookupsOf(part);
+    const lookups = this.#entries.lookupsOf(part);
     const request = this.#form.requestFor(lookups);
-    const id = this.#keyOf(part);
+    const id = this.#entries.keyOf(part);
     // A promise is an answer to the request, whose size it proves.
-    const slot = part.ticket === null ? this.#takeSlot(all.length) : null;
+    const slot = part.ticket === null ? (this.#queue?.takeSlot(all.length) ?? null) : null;
     this.#submit(
       {
         keys: all.length,
@@ -169,7 +172,7 @@ export class LookupRequests<L extends StepLookup, R> {
         promise: part.promise,
         send: (options) => request.send(options),
         promised: (ticket, charged, latencyMs) => {
-          this.#promised(part, id, ticket, charged);
+          this.#entries.promised(part, id, ticket, charged);
           slot?.free(latencyMs);
         },
       },
@@ -189,8 +192,8 @@ export class LookupRequests<L extends StepLookup, R> {
     const seed = part === null ? one.seed : null;
     const request = this.#form.requestFor([one.lookup]);
     let own = part ?? (hasOwnRequest ? null : RequestPart.first([one.lookup.key]));
-    const id = own === null ? this.#context.idempotencyKey(this.#form.textOf([one.lookup]), seed) : this.#keyOf(own, seed);
-    const slot = part !== null && !hasOwnRequest && part.ticket === null ? this.#takeSlot(1) : null;
+    const id = own === null ? this.#context.idempotencyKey(this.#form.textOf([one.lookup]), seed) : this.#entries.keyOf(own, seed);
+    const slot = part !== null && !hasOwnRequest && part.ticket === null ? (this.#queue?.takeSlot(1) ?? null) : null;
     this.#submit(
       {
         keys: 1,
@@ -200,7 +203,7 @@ export class LookupRequests<L extends StepLookup, R> {
         promise: own?.promise ?? null,
         send: (options) => request.send(options),
         promised: (ticket, charged, latencyMs) => {
-          this.#promised((own ??= RequestPart.first([one.lookup.key])), id, ticket, charged);
+          this.#entries.promised((own ??= RequestPart.first([one.lookup.key])), id, ticket, charged);
           slot?.free(latencyMs);
         },
       },
@@ -218,29 +221,6 @@ export class LookupRequests<L extends StepLookup, R> {
     );
   }
 
-  /** A request of the queue is under way until its slot is free. */
-  #takeSlot(lookups: number): { free(answeredMs: number | null): void } {
-    this.#queue?.left();
-    let isFree = false;
-    return {
-      free: (answeredMs) => {
-        if (isFree) return;
-        isFree = true;
-        this.#queue?.ended(lookups, answeredMs);
-        this.#queue?.sendNext();
-      },
-    };
-  }
-
-  /** The lookups of a part in the order of its request; null for one that is no longer known. */
-  #lookupsOf({ keys, size, places }: RequestPart): (L | null)[] {
-    const lookups = keys.map((key) => this.#answers.find(key)?.lookup ?? null);
-    if (places === null) return lookups;
-    const whole = Array.from<L | null>({ length: size }).fill(null);
-    for (const [index, place] of places.entries()) whole[place] = lookups[index] ?? null;
-    return whole;
-  }
-
   #submit(
     request: Pick<SentRequest, 'keys' | 'origin' | 'idempotencyKey' | 'ticket' | 'promise' | 'send' | 'promised'>,
     settle: (ended: EndedRequest) => void,
@@ -256,14 +236,6 @@ export class LookupRequests<L extends StepLookup, R> {
     });
   }
 
-  /** The provider answers later: the ledger keeps the ticket with which the part is asked for. */
-  #promised(part: RequestPart, id: string, ticket: string, charged: number): void {
-    part.isPromised(id, ticket, charged, Date.now());
-    const lookups = this.#lookupsOf(part).filter((lookup) => lookup !== null);
-    const list = part.isShared && part.places === null ? [this.#tickets.entry(part.note(id), lookups)] : [];
-    this.#context.ledger.promise([...list, ...this.#notesOf(part)]);
-  }
-
   #settleTogether(
     part: RequestPart,
     all: readonly LookupInFlight<L, R>[],
@@ -271,7 +243,7 @@ export class LookupRequests<L extends StepLookup, R> {
     answersOf: (settled: SettledCall<unknown> & { readonly kind: 'ok' }) => readonly (SettledCall<RecordAnswer<R>> | null)[],
   ): void {
     part.settle();
-    if (settled.kind === 'ok') return this.#answered(part, all, answersOf(settled), settled, this.#keyOf(part));
+    if (settled.kind === 'ok') return this.#answered(part, all, answersOf(settled), settled, this.#entries.keyOf(part));
     if (part.ticket !== null) return this.#settleParts(part, all, settled);
     if (isTooDear) return this.#halve(part);
     if (tooLarge !== null && this.#queue?.wasTooLarge(all.length, tooLarge) === true) {
@@ -288,7 +260,7 @@ export class LookupRequests<L extends StepLookup, R> {
   /** Settles the lookups of a request, which share its fate. */
   #settleParts(part: RequestPart, all: readonly LookupInFlight<L, R>[], settled: SettledCall<never> | SettledCall<unknown>): void {
     const isOpen = isStillOpen(part, settled);
-    const id = this.#keyOf(part);
+    const id = this.#entries.keyOf(part);
     // A promise that is open, or that the provider has forgotten, says nothing about its lookups.
     const isKnown = settled.kind === 'failed' && !isOpen && !(part.isShared && settled.code === TICKET_LOST);
     const failed = (settled.kind !== 'failed' || isKnown ? settled : { ...settled, rejected: false }) as SettledCall<never>;
@@ -297,17 +269,11 @@ export class LookupRequests<L extends StepLookup, R> {
     this.#answers.together(
       () => {
         for (const one of all)
-          this.#answers.settle(one, failed, { note: isOpen ? noteOf(one) : undefined, beside: () => this.#notesOf(part) });
+          this.#answers.settle(one, failed, { note: isOpen ? noteOf(one) : undefined, beside: () => this.#entries.notesOf(part) });
       },
-      (hasAnswers) => [...(hasAnswers || part.isKept ? this.#notesOf(part) : []), ...this.#endOf(part, id, all, isOpen)],
+      (hasAnswers) => [...(hasAnswers || part.isKept ? this.#entries.notesOf(part) : []), ...this.#entries.endOf(part, id, all, isOpen)],
     );
     if (part.isShared) this.#tickets.close(id, !isOpen);
-  }
-
-  /** The entry that ends the ticket of a part. An answer in quarantine keeps it: the ledger has nothing else about its lookup. */
-  #endOf(part: RequestPart, id: string, all: readonly LookupInFlight<L, R>[], isOpen = false): LedgerEntry[] {
-    const isHeld = all.some(({ lookup: { key } }) => this.#answers.isHeld(key));
-    return part.isShared && !isOpen && !isHeld ? [this.#tickets.end(id)] : [];
   }
 
   /** A request was answered: its answers become durable together, and with them the notes about the lookups that it left out. */
@@ -326,7 +292,7 @@ export class LookupRequests<L extends StepLookup, R> {
         for (const [i, one] of all.entries()) {
           const answer = answers[i] ?? null;
           if (answer === null) left.push(one);
-          else if (round?.takes(one, answer) !== true) this.#answers.settle(one, answer, { beside: () => this.#notesOf(part) });
+          else if (round?.takes(one, answer) !== true) this.#answers.settle(one, answer, { beside: () => this.#entries.notesOf(part) });
         }
         if (part.asked < ASK_FOR_MISSING && part.ticket === null) again = this.#askAgain(part, left);
         else
@@ -340,7 +306,7 @@ export class LookupRequests<L extends StepLookup, R> {
               requestId,
             });
       },
-      () => [...(round?.entries() ?? []), ...this.#notesOf(part), ...this.#endOf(part, id, all)],
+      () => [...(round?.entries() ?? []), ...this.#entries.notesOf(part), ...this.#entries.endOf(part, id, all)],
     );
     round?.hold();
     if (part.isShared) this.#tickets.close(id, true);
@@ -357,31 +323,13 @@ export class LookupRequests<L extends StepLookup, R> {
     const half = Math.ceil(part.keys.length / 2);
     const halves = part.split([part.keys.slice(0, half), part.keys.slice(half)], part.asked);
     // A resume must not ask for the part as a whole again: one of its halves may be paid by then.
-    this.#context.ledger.put(this.#notesOf(part));
+    this.#context.ledger.put(this.#entries.notesOf(part));
     for (const one of halves) this.#send(one);
   }
-
-  /** The open parts of the same request, which the ledger must know together with the first answer to one of them. */
-  #notesOf(part: RequestPart): LedgerEntry[] {
-    return part.takeUnnoted().flatMap(({ part: other }) => {
-      const id = this.#keyOf(other);
-      return other.keys.flatMap((key, at): LedgerEntry[] => {
-        const one = this.#answers.find(key);
-        return one === undefined ? [] : [this.#answers.entry(one, { kind: 'asking', text: writeNote(other.note(id, at)) })];
-      });
-    });
-  }
-
-  /** The Idempotency-Key of a request. With that of the first request, a provider would repeat the answer that left the lookup out. */
-  #keyOf({ keys, asked, promisedAs }: RequestPart, seed: string | null = null): string {
-    // A poll that is the same request must be the one that was paid for.
-    if (promisedAs !== null) return promisedAs;
-    const lookups = keys.flatMap((key) => this.#answers.find(key)?.lookup ?? []);
-    const text = this.#form.textOf(lookups);
-    const isFirst = asked === 1 || (lookups.length === 1 && this.#form.hasOwnRequest);
-    return this.#context.idempotencyKey(isFirst ? text : `${text}\nleft out`, seed);
-  }
 }
+
+/** An answer that the definition does not fit, and that a corrected one may take. */
+const UNFIT: ReadonlySet<string> = new Set(['bad_shape', 'bad_mapping']);
 
 /**
  * Whether a promise stays open, so that a retry asks for its answer. Polls that fail do not end it, nor does an answer that the definition
@@ -389,7 +337,6 @@ export class LookupRequests<L extends StepLookup, R> {
  */
 function isStillOpen({ ticket }: RequestPart, settled: SettledCall<unknown>): boolean {
   if (settled.kind !== 'failed') return false;
-  return (
-    settled.code === STILL_PENDING || (ticket !== null && (!settled.rejected || (settled.stored === undefined && isUnreadable(settled))))
-  );
+  if (settled.code === STILL_PENDING) return true;
+  return ticket !== null && (!settled.rejected || (settled.stored === undefined && UNFIT.has(settled.code)));
 }

@@ -80,6 +80,20 @@ export class RequestQueue {
     if (answeredMs !== null) this.#hear(this.#options.pace?.sizes.answered(lookups, answeredMs) ?? null);
   }
 
+  /** A request leaves, and is under way until its slot is free. @returns `free` counts once; null for a request without an answer */
+  takeSlot(lookups: number): { free(answeredMs: number | null): void } {
+    this.left();
+    let isFree = false;
+    return {
+      free: (answeredMs) => {
+        if (isFree) return;
+        isFree = true;
+        this.ended(lookups, answeredMs);
+        this.sendNext();
+      },
+    };
+  }
+
   /**
    * A request was too large for the service.
    * @param why for a sentence that begins with its name

@@ -248,6 +248,18 @@ describe('an answer that does not fit', () => {
     expect(twice(late)).toEqual([]);
   });
 
+  test('a batch that the vendor refuses afterwards ends its ticket, and a retry submits its lookups again', async () => {
+    const { folder, late } = await lateJob({}, { batch: { answers: { pending: 'status = 202', refused: "body.state = 'canceled'" } } });
+    late.hook = (call) => (isPoll(call) ? { status: 200, body: { state: 'canceled' } } : null);
+    await folder.run(RUN, env);
+    expect(new Set(await outcomes(folder))).toEqual(new Set(['failed']));
+    expect(submitted(late)).toBe(TICKETS);
+    late.hook = null;
+    expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+    expect(await outcomes(folder)).toEqual(all('matched'));
+    expect(submitted(late)).toBe(2 * TICKETS);
+  });
+
   test('an entry that is left out, by number, fails alone and is not asked for again', async () => {
     const { folder, late } = await lateJob();
     late.hook = (call, usual) => {

@@ -16,6 +16,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   plan: ['growth', 'scale', 'enterprise'],
   operation: ['enrich', 'verify', 'company', 'reveal'],
   progress: ['auto', 'bar', 'log', 'none'],
+  'log-format': ['plain', 'json'],
   'log-level': ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
   'input.format': ['csv', 'tsv', 'jsonl', 'parquet'],
   'output.format': ['csv', 'tsv', 'jsonl', 'parquet'],

@@ -43,8 +43,8 @@ ${JOB_FLAGS}
 
   --fresh            start over, ledger kept       --date DAY       what {date} stands for
   --scratch DIR      for state that grows          --progress KIND  auto, bar, log or none
-  --log-level LEVEL  debug, info, warn, ...        --monitor PORT   a live page, and /metrics
-  --shard I/N        one part of it, from 0/N on: docs/shards.md
+  --log-level LEVEL  debug, info, warn, ...        --log-format F   plain, or json for machines
+  --shard I/N        one part: docs/shards.md      --monitor PORT   a live page, and /metrics
 
 Every other key of a job is a flag too, by its dotted path: docs/configuration.md.
 The API key comes from MILLRACE_API_KEY, or a file that MILLRACE_API_KEY_FILE names.
@@ -131,7 +131,7 @@ ${JOB_FLAGS}
 
   --date DAY         what {date} stands for        --scratch DIR    for state that grows
   --progress KIND    auto, bar, log or none        --log-level LEVEL  debug, info, warn, ...
-  --monitor PORT     a live page, and /metrics
+  --monitor PORT     a live page, and /metrics     --log-format F   plain, or json for machines
 
 Example: millrace retry sample`;
 

@@ -141,6 +141,8 @@ export interface RunOptions {
   readonly scratch: string | null;
   readonly progress: 'auto' | 'bar' | 'log' | 'none';
   readonly logLevel: string;
+  /** `plain`: lines for people. `json`: one object a line. */
+  readonly logFormat: 'plain' | 'json';
   /** The address on which the run shows its progress. Null when monitoring is off. */
   readonly monitor: MonitorAddress | null;
 }

@@ -36,7 +36,7 @@ export const SWITCHES: readonly string[] = [
 ];
 
 /** Flags of one execution. They do not belong to the job, so a job file does not know them. */
-export const RUN_FLAGS: readonly string[] = ['fresh', 'date', 'shard', 'scratch', 'progress', 'monitor', 'log-level'];
+export const RUN_FLAGS: readonly string[] = ['fresh', 'date', 'shard', 'scratch', 'progress', 'monitor', 'log-level', 'log-format'];
 
 /** Flags of a retry. It has nothing to start over, and the shards' outputs are joined by then. */
 export const RETRY_FLAGS: readonly string[] = RUN_FLAGS.filter((flag) => flag !== 'fresh' && flag !== 'shard');

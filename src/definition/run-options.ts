@@ -14,6 +14,7 @@ import { dateNamedBy, nearestDate } from './run-date.ts';
 const PROGRESS = ['auto', 'bar', 'log', 'none'] as const;
 /** Pino's levels. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const LOG_FORMATS = ['plain', 'json'] as const;
 
 /** The values of each run flag, for messages and docs. */
 export const RUN_FLAG_NOTES: Readonly<Record<string, { expected: string; default: string; description: string }>> = {
@@ -51,6 +52,7 @@ export const RUN_FLAG_NOTES: Readonly<Record<string, { expected: string; default
       'on 127.0.0.1, in a pod of Kubernetes on every address; 0: any free one.',
   },
   'log-level': { expected: LOG_LEVELS.join(', '), default: 'info', description: 'The least severe log line to write.' },
+  'log-format': { expected: LOG_FORMATS.join(', '), default: 'plain', description: 'plain: lines for people. json: one object a line.' },
 };
 
 /**
@@ -95,6 +97,7 @@ export function compileRunOptions(
       scratch: scratch === undefined ? null : inHome(scratch.value, scratch.origin, { env }),
       progress: oneOf('progress', PROGRESS, 'auto'),
       logLevel: oneOf('log-level', LOG_LEVELS, 'info'),
+      logFormat: oneOf('log-format', LOG_FORMATS, 'plain'),
       monitor,
     },
     date,
@@ -141,11 +144,19 @@ function indexed(env: NodeJS.ProcessEnv): Given | null {
 
 const COUNT = 'MILLRACE_SHARD_COUNT';
 
+/** The values of flags that take few. */
+const WORDS: Readonly<Record<string, readonly string[]>> = {
+  progress: PROGRESS,
+  'log-level': LOG_LEVELS,
+  'log-format': LOG_FORMATS,
+  fresh: ['true', 'false'],
+};
+
 function bad(flag: string, entry: Given): UsageError | ConfigError {
   const notes = RUN_FLAG_NOTES[flag];
-  const words = flag === 'progress' ? PROGRESS : flag === 'log-level' ? LOG_LEVELS : flag === 'fresh' ? ['true', 'false'] : [];
+  const words = WORDS[flag] ?? [];
   const meant = flag === 'date' ? nearestDate(entry.value, new Date().toISOString().slice(0, 10)) : nearest(entry.value, words);
-  const several = flag === 'progress' || flag === 'log-level' ? 'one of ' : '';
+  const several = words.length > 2 ? 'one of ' : '';
   return refusal(
     entry.origin,
     flag === 'date' ? 'bad_date' : 'bad_value',

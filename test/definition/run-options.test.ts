@@ -7,7 +7,7 @@ const options = (env: NodeJS.ProcessEnv, flags: Record<string, string | boolean 
 
 test('a run without flags has the default options', () => {
   expect(options({}, {})).toEqual({
-    options: { shard: null, fresh: false, scratch: null, progress: 'auto', logLevel: 'info', monitor: null },
+    options: { shard: null, fresh: false, scratch: null, progress: 'auto', logLevel: 'info', logFormat: 'plain', monitor: null },
     date: null,
   });
 });
@@ -22,12 +22,36 @@ test('variables set options, and flags win over them', () => {
     MILLRACE_MONITOR: '9464',
   };
   expect(options(env, {})).toEqual({
-    options: { shard: null, fresh: true, scratch: '/a', progress: 'none', logLevel: 'debug', monitor: { host: '127.0.0.1', port: 9464 } },
+    options: {
+      shard: null,
+      fresh: true,
+      scratch: '/a',
+      progress: 'none',
+      logLevel: 'debug',
+      logFormat: 'plain',
+      monitor: { host: '127.0.0.1', port: 9464 },
+    },
     date: '2026-01-01',
   });
-  const flags = { fresh: false, date: '2026-02-02', scratch: 'b', progress: 'log', 'log-level': 'warn', monitor: '[::1]:0' };
+  const flags = {
+    fresh: false,
+    date: '2026-02-02',
+    scratch: 'b',
+    progress: 'log',
+    'log-level': 'warn',
+    'log-format': 'json',
+    monitor: '[::1]:0',
+  };
   expect(options(env, flags)).toEqual({
-    options: { shard: null, fresh: false, scratch: 'b', progress: 'log', logLevel: 'warn', monitor: { host: '::1', port: 0 } },
+    options: {
+      shard: null,
+      fresh: false,
+      scratch: 'b',
+      progress: 'log',
+      logLevel: 'warn',
+      logFormat: 'json',
+      monitor: { host: '::1', port: 0 },
+    },
     date: '2026-02-02',
   });
 });

@@ -111,6 +111,7 @@ async function run(
       fresh: false,
       progress: 'none',
       logLevel: 'error',
+      logFormat: 'json',
       scratch: folder.at('scratch'),
       monitor: null,
     } as const;

@@ -188,5 +188,6 @@ function needsProcess(args: readonly string[], { env = {}, program, through, kee
 /** An environment without the machine's settings. */
 function cleanEnv(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(MILLRACE_|HTTPS?_PROXY$|ALL_PROXY$|NODE_OPTIONS$)/i.test(name));
-  return { ...Object.fromEntries(kept), NODE_OPTIONS: SEMI_SPACES };
+  // Tests read the log as objects.
+  return { ...Object.fromEntries(kept), NODE_OPTIONS: SEMI_SPACES, MILLRACE_LOG_FORMAT: 'json' };
 }

@@ -62,12 +62,12 @@ export async function retryCommand(job: CompiledJob, options: RunOptions, contex
 /** Does the work with a reporter, a silence watch and, where the job wants one, a monitor. */
 async function watched(
   job: CompiledJob,
-  { progress, logLevel, monitor }: RunOptions,
+  { progress, logLevel, logFormat, monitor }: RunOptions,
   context: CommandContext,
   work: (reporter: Reporter) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { signals } = context;
-  const shown = context.reporter ?? (await openReporter(job, { progress, logLevel }));
+  const shown = context.reporter ?? (await openReporter(job, { progress, logLevel, logFormat }));
   const waits = new Waits();
   const lastWords = new AbortController();
   const silence = new SilenceWatch({ waits, reporter: shown, now: () => performance.now(), wallNow: Date.now });

@@ -5,17 +5,16 @@ import { ownRpm } from '../shards/shard-job.ts';
 import { paintFor, plain } from './colours.ts';
 import { LiveLines, sizeOf, type Terminal } from './live-lines.ts';
 import { mayRedraw } from '../../util/may-redraw.ts';
-import { progressLine, progressLines } from './progress-lines.ts';
+import { progressLine, progressLines, soFar } from './progress-lines.ts';
 import { resumesBy } from './resumes-by.ts';
 import { snapshots } from './snapshot.ts';
 import { summaryTable } from './summary.ts';
 import type { CompiledJob } from '../../definition/compiled-job.ts';
-import { count } from '../../util/display.ts';
 import { wrapWords } from '../../util/wrap-words.ts';
 
 const REDRAW_MS = 200;
 /** Elsewhere than on a terminal the bar cannot be redrawn, so a plain line appears this often. */
-const PLAIN_LINE_MS = 5_000;
+const PLAIN_LINE_MS = 10_000;
 const PLAIN_COLUMNS = 170;
 
 /** A progress bar for people. @param env decides on colours */
@@ -80,9 +79,4 @@ export function barReporter(job: CompiledJob, out: Terminal, env: NodeJS.Process
       if (rows.length > 0) say(`\n${rows.join('\n')}`);
     },
   };
-}
-
-/** With verify the first rows come late: the lookups show that the work before them is not lost. */
-function soFar(rows: number, lookups: number): string {
-  return `${count(rows)} rows and ${count(lookups)} lookups`;
 }

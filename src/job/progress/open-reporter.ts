@@ -1,8 +1,8 @@
 import type { CompiledJob, RunOptions } from '../../definition/compiled-job.ts';
 import type { Reporter } from './reporter.ts';
 
-/** A bar on a terminal, JSON lines otherwise; `--progress` decides differently. Loads only what is used. */
-export async function openReporter(job: CompiledJob, options: Pick<RunOptions, 'progress' | 'logLevel'>): Promise<Reporter> {
+/** A bar on a terminal, log lines otherwise; `--progress` decides differently. Loads only what is used. */
+export async function openReporter(job: CompiledJob, options: Pick<RunOptions, 'progress' | 'logLevel' | 'logFormat'>): Promise<Reporter> {
   const mode = options.progress === 'auto' ? (process.stderr.isTTY ? 'bar' : 'log') : options.progress;
   switch (mode) {
     case 'bar': {
@@ -10,6 +10,10 @@ export async function openReporter(job: CompiledJob, options: Pick<RunOptions, '
       return barReporter(job, process.stderr, process.env);
     }
     case 'log': {
+      if (options.logFormat === 'plain') {
+        const { plainReporter } = await import('./plain-reporter.ts');
+        return plainReporter(job, process.stderr, options.logLevel);
+      }
       const { logReporter } = await import('./log-reporter.ts');
       return logReporter(job, options.logLevel);
     }

@@ -144,3 +144,8 @@ function formatWait(held: HeldUp): string {
       return `waiting for ${held.what}${left}`;
   }
 }
+
+/** With verify the first rows come late: the lookups show that the work before them is not lost. */
+export function soFar(rows: number, lookups: number): string {
+  return `${count(rows)} rows and ${count(lookups)} lookups`;
+}

@@ -112,4 +112,4 @@ export class InProcess {
 }
 
 const NEVER = new AbortController().signal;
-const QUIET = { scratch: null, progress: 'none', logLevel: 'info', monitor: null } as const;
+const QUIET = { scratch: null, progress: 'none', logLevel: 'info', logFormat: 'json', monitor: null } as const;

@@ -199,7 +199,8 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'rejoined' | 'answere
     if (status === 0 && !isPoll && !wasNeverSent(result)) this.#lost(keys * flying.creditsEach);
     else if (result.meta.namesNoCredits !== true) return;
     else if (isUnreadable(result) && !isPoll) this.#lost(keys * flying.creditsEach);
-    else this.#creditsPerhaps += Math.max(0, matchesOf(result) * flying.creditsEach - charged);
+    // Some items of a batch may have named theirs.
+    else this.#creditsPerhaps += Math.max(0, matchesOf(result) * flying.creditsEach - charged - credits);
   }
 
   /**

@@ -24,14 +24,15 @@ interface WholeAnswer {
 }
 
 /**
- * One result for each lookup, in order, and the credits of all. A lookup that nobody here knows any more is null: its item is passed over.
+ * One result for each lookup, in order, and the credits of all. `namesAll`: each match says what it has cost. A lookup that nobody here
+ * knows any more is null: its item is passed over.
  * @throws Refusal `bad_shape`, see `matchItems`
  */
 export async function resultsOfItems<T>(
   reader: AnswerReader<T>,
   whole: WholeAnswer,
   lookups: readonly (LookupInput | null)[],
-): Promise<{ readonly results: readonly ItemResult<T>[]; readonly credits: number }> {
+): Promise<{ readonly results: readonly ItemResult<T>[]; readonly credits: number; readonly namesAll: boolean }> {
   const { batch } = whole;
   const found = await matchItems(
     batch,
@@ -41,14 +42,18 @@ export async function resultsOfItems<T>(
   const isByPosition = batch.itemId === null && lookups.length > 1;
   const results: ItemResult<T>[] = [];
   let credits = 0;
+  let namesAll = true;
   for (const [position, lookup] of lookups.entries()) {
     const item = found.get(position);
     const result = lookup === null || !found.has(position) ? null : await resultOfItem(reader, whole, item, lookup);
-    if (result !== null && result !== 'later') credits += result.meta.credits;
+    if (result !== null && result !== 'later') {
+      credits += result.meta.credits;
+      namesAll &&= result.kind !== 'ok' || result.meta.namesNoCredits !== true;
+    }
     results.push(isByPosition && isStranger(result, item, lookup ?? {}) ? null : result);
     if (position % ITEMS_A_TURN === ITEMS_A_TURN - 1) await nextTurn();
   }
-  return { results, credits };
+  return { results, credits, namesAll };
 }
 
 /** The list of items in an answer. @throws Refusal `bad_shape`, `bad_mapping` */

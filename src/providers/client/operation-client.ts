@@ -161,12 +161,14 @@ export class OperationClient<T> {
     const listed = await itemsIn(batch.items, said);
     const items = promised.poll === null ? listed : await this.#pages.add(promised.name, promised.poll, said, listed);
     if (items === null) return this.#promises.nextPage(said, promised);
-    const { results, credits } = await resultsOfItems(this.#reader, { batch, said, options, items }, lookups);
+    const { results, credits, namesAll } = await resultsOfItems(this.#reader, { batch, said, options, items }, lookups);
     if (results.includes('later')) return this.#promises.pending(said, promised);
     // The request as a whole tells its credits, or they are the sum over its items.
     const { meta } = said.answer;
     const value = results as readonly (CallResult<T> | null)[];
-    return { kind: 'ok', value, meta: batch.credits === null ? { ...meta, credits } : meta };
+    if (batch.credits !== null) return { kind: 'ok', value, meta };
+    const { namesNoCredits, ...named } = meta;
+    return { kind: 'ok', value, meta: { ...named, credits, ...(namesAll || namesNoCredits === undefined ? {} : { namesNoCredits }) } };
   }
 
   /** One attempt. Never rejects. @param take makes the result of an answer that is there */

@@ -138,8 +138,10 @@ describe('Counters', () => {
         }),
       ),
       atMostAfter('enrich', 1, { kind: 'ok', value: {}, meta: { ...unsaid, credits: 0, namesNoCredits: undefined } as never }),
+      // Two of three matches of a batch have named a credit each.
+      atMostAfter('enrich', 3, { ...ok([ok({}), ok({}), ok({})]), meta: { ...unsaid, credits: 2 } }),
       counters.credits,
-    ]).toEqual([1, 1, 9, 10, 12, 12, 0]);
+    ]).toEqual([1, 1, 9, 10, 12, 12, 15, 2]);
   });
 
   it('count a success that cannot be used as spent, each time that it comes, and keep that there was one', () => {

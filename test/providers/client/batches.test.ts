@@ -323,6 +323,13 @@ describe('the answer as a whole', () => {
       value: [{ meta: { credits: 2 } }, { meta: { credits: 0 } }, { meta: { credits: 2 } }],
       meta: { credits: 4 },
     });
+    // A limit of credits counts no item twice that has named its own.
+    const metaOf = (result: unknown): object => (result as { meta: object }).meta;
+    expect(metaOf(summed)).not.toHaveProperty('namesNoCredits');
+    expect(metaOf(await callWith(answering, { credits: 'body.gone', batch: { items: 'body.list' } }))).toMatchObject({
+      credits: 0,
+      namesNoCredits: true,
+    });
     expect(await callWith(answering, { credits, batch: { items: 'body.list', credits: 'body.spent' } })).toMatchObject({
       meta: { credits: 7 },
     });

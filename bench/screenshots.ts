@@ -78,7 +78,7 @@ async function terminal(columns: number): Promise<void> {
 async function live(): Promise<void> {
   // Rows of enrich alone are written all the time, those of verify a thousand at a time.
   const run = start(['run', ...FLAGS, '--steps', 'enrich', '--monitor', '0', '--progress', 'log'], workFolder('live'));
-  const url = await says(run, /the run shows itself at (http:\S+?)"/);
+  const url = await says(run, /the run shows itself at (http:\S+)/);
   await withPage(1100, async (page) => {
     await page.open(url);
     await page.until('document.getElementById("done").value > 0.4');

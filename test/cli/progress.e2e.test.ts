@@ -23,6 +23,22 @@ test('with --progress log each line of standard error is JSON, from started to f
   expect(quiet).toMatchObject({ code: 0, stderr: '' });
 });
 
+test('without a terminal a run writes lines for people: the start, warnings, and the summary at the end', async () => {
+  const { folder, args } = await makeWorld(toCsv(ROWS));
+  const plain = { env: { MILLRACE_LOG_FORMAT: '' } };
+  const ended = await folder.run(args({ progress: 'auto', 'max-errors': '100%' }), plain);
+  expect(ended).toMatchObject({ code: 0, stdout: '' });
+  const [started, column, , finished, , ...summary] = ended.stderr.split('\n');
+  expect(started).toMatch(/^\d\d:\d\d:\d\d Started out\.$/);
+  expect(column).toMatch(/^\d\d:\d\d:\d\d \w+ from "/);
+  expect(finished).toMatch(/^\d\d:\d\d:\d\d Finished out\.$/);
+  expect(summary[0]).toMatch(/^records +120 /);
+  // No row of the output is in a log.
+  expect(ended.stderr).not.toMatch(/@works\.example/);
+  const quiet = await folder.run(args({ progress: 'auto', 'log-level': 'warn', fresh: true, 'max-errors': '100%' }), plain);
+  expect(quiet).toMatchObject({ code: 0, stderr: '' });
+});
+
 test('with --progress log a run that stops writes JSON lines and its error message as text', async () => {
   const { folder, service, args } = await makeWorld(toCsv(ROWS));
   service.latencyMs = 5;

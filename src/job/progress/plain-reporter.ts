@@ -4,6 +4,7 @@ import { ownRpm } from '../shards/shard-job.ts';
 import type { Terminal } from './live-lines.ts';
 import { progressLine, soFar } from './progress-lines.ts';
 import type { Reporter } from './reporter.ts';
+import { resumesBy } from './resumes-by.ts';
 import { snapshots } from './snapshot.ts';
 import { summaryTable } from './summary.ts';
 
@@ -41,7 +42,7 @@ export function plainReporter(job: CompiledJob, out: Pick<Terminal, 'write'>, le
     stop,
     stopped: ({ records, lookups }) => {
       stop();
-      say(`Stopped after ${soFar(records.total, lookups.unique)}; the same command resumes.`);
+      say(`Stopped after ${soFar(records.total, lookups.unique)}; ${resumesBy(job)}.`);
     },
     finished: (report, paths) => {
       stop();

@@ -16,7 +16,8 @@ export async function withService(command: 'run' | 'retry', invocation: Invocati
   return withStopSignals(async (signals) => {
     const { job, options } = await readJob(command, invocation);
     // The keys first: without them there is no reason to load the rest.
-    const keys = await readKeys(job, invocation.env, warn);
+    const isDetailed = options.logLevel === 'debug' || options.logLevel === 'trace';
+    const keys = await readKeys(job, invocation.env, warn, isDetailed ? warn : undefined);
     const webhookSecret = await readWebhookSecret(job, invocation.env);
     const work = await load();
     const { access, close } = await openAccess(job, keys);

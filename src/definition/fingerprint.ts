@@ -8,6 +8,8 @@ import { BY_RANK } from '../steps/registry.ts';
 import type { CompiledJob } from './compiled-job.ts';
 import { show } from './origin.ts';
 
+const IN_DEFINITION = ' in its definition';
+
 /** `input.uri` before expansion, which tells another `{date}` from another input. */
 export const WRITTEN_INPUT = 'input.uri as written';
 
@@ -91,7 +93,7 @@ function namedProviders({ providers, waterfalls }: Pick<CompiledJob, 'providers'
       [`providers.${name}.baseUrl`, baseUrl],
       [`providers.${name}.embedded`, embedded],
       ...(domainField === 'domain' ? [] : [[`providers.${name}.fields.domain`, domainField]]),
-      ...Object.keys(definition.operations).map((step) => [`providers.${name}, ${step} in its definition`, digestOf(definition, step)]),
+      ...Object.keys(definition.operations).map((step) => [`providers.${name}, ${step}${IN_DEFINITION}`, digestOf(definition, step)]),
     ]),
     ...Object.entries(waterfalls).flatMap(([step, { from, until, fields, keys }]) => [
       [`steps.${step}.from`, from],
@@ -126,6 +128,8 @@ function pollOf({ ticket, request, next }: ProviderPoll): object {
 export function describeDifference(frozen: Record<string, unknown>, now: Record<string, unknown>): string | null {
   for (const key of new Set([...Object.keys(now), ...Object.keys(frozen)])) {
     if (!POLICY.includes(key) && !isSame(key, frozen[key], now[key])) {
+      // A digest says nothing to a reader.
+      if (key.endsWith(IN_DEFINITION)) return `${key} has changed: requests, rules, record or columns`;
       return `${key} was ${show(frozen[key])} and is now ${show(now[key])}`;
     }
   }

@@ -207,6 +207,13 @@ function refuseUnknownSteps(value: unknown, origin: Origin): void {
     const known = typeof written === 'string' && ruleOf(written) === null ? nearest(written, STEPS) : null;
     if (known !== null && known !== written)
       throw refusal(origin, 'bad_value', `${originName(origin)}: there is no step ${show(written)}; did you mean ${known}?`);
+    if (typeof written === 'string' && ruleOf(written) === null && !STEPS.some((one) => one === written))
+      throw refusal(
+        origin,
+        'bad_value',
+        `${originName(origin)}: ${show(written)} cannot be a step`,
+        'A step has lower-case letters, digits and _: enrich, or the name of an operation in the definition of a provider.',
+      );
     if (isObject(step)) refuseRule(step, origin);
   }
 }
@@ -224,6 +231,11 @@ function refuseRule(step: Readonly<Record<string, unknown>>, origin: Origin): vo
     throw refuse(`${name} must be a mapping of ${keys.join(', ')}, got ${show(rule)}`, `Or write the word alone: - ${name}`);
   for (const [key, value] of Object.entries(rule)) {
     const member = (schema.shape as Readonly<Record<string, z.ZodType>>)[key];
+    if (member === undefined && key === 'by')
+      throw refuse(
+        `${name}.by is a key of the job, and not of its steps`,
+        KEY_BY_PATH.has(`${name}.by`) ? `Write ${name}: {by: [...]} beside steps.` : `${name} has one kind of key.`,
+      );
     if (member === undefined)
       throw refuse(`${name} has no key ${cut(key)}${didYouMean(nearest(key, keys))}`, `Its keys: ${keys.join(', ')}.`);
     if (!member.safeParse(value).success) throw refuse(`${name}.${key} cannot be ${show(value)}`, member.description ?? '');

@@ -4,6 +4,7 @@ import { ownStep, type OwnColumns } from '../steps/own-step.ts';
 import { isStandard, specOf, STEPS, type ByStep, type Step } from '../steps/registry.ts';
 import type { StepSpec } from '../steps/step-spec.ts';
 import { ConfigError } from '../util/errors.ts';
+import { wordList } from '../util/display.ts';
 import { didYouMean, nearest } from '../util/nearest.ts';
 import { originName, placeOf, refusal, show, type Origin } from './origin.ts';
 
@@ -26,7 +27,7 @@ export function checkSteps(steps: readonly Step[], providers: readonly Declaring
   if (unknown !== undefined)
     throw refuse(
       `there is no step ${show(unknown)}${didYouMean(nearest(unknown, known))}`,
-      `The standard steps: ${STEPS.join(', ')}. A custom step is an operation of that name in the definition of a provider of the job.`,
+      `There are ${wordList(known)}. A custom step is an operation of that name in the definition of a provider of the job.`,
     );
   const twice = steps.find((step, place) => steps.indexOf(step) !== place);
   if (twice !== undefined) throw refuse(`the step ${twice} is named twice`, 'Each step is done once: keep one of them.');

@@ -20,24 +20,25 @@ const KEY_VARIABLE = /^MILLRACE_([A-Z0-9_]+)_API_KEY(?:_FILE)?$/;
 /**
  * The API key of each provider: that of a named one from `MILLRACE_<NAME>_API_KEY` or the file that `MILLRACE_<NAME>_API_KEY_FILE` names.
  * The specification's service also takes `MILLRACE_API_KEY`, and the simple form of a job takes nothing else.
- * @param warn is called when the environment names two keys, or keys that the job does not use
+ * @param warn is called when the environment names two keys. @param detail reports keys of other providers, which the job does not use
  * @throws ConfigError without a key
  */
 export async function readKeys(
   { providers, namesProviders }: Pick<CompiledJob, 'providers' | 'namesProviders'>,
   env: NodeJS.ProcessEnv,
   warn: (text: string) => void,
+  detail: (text: string) => void = () => undefined,
 ): Promise<ProviderKeys> {
   const keys = new Map<string, RotatingKey | null>();
   for (const provider of providers)
     keys.set(provider.name, await (namesProviders ? namedKey(provider, env) : serviceKey(provider, env, warn)));
   if (!namesProviders) return keys;
   const wanted = new Set(providers.map(({ name }) => keyVariable(name)));
-  for (const variable of Object.keys(env).sort()) {
+  const idle = Object.keys(env).filter((variable) => {
     const name = KEY_VARIABLE.exec(variable)?.[1];
-    if (name !== undefined && env[variable] && !wanted.has(`MILLRACE_${name}_API_KEY`))
-      warn(`${variable} is not used: this job asks no provider ${name.toLowerCase().replaceAll('_', '-')}`);
-  }
+    return name !== undefined && env[variable] && !wanted.has(`MILLRACE_${name}_API_KEY`);
+  });
+  if (idle.length > 0) detail(`keys of providers that this job does not ask: ${idle.sort().join(', ')}`);
   return keys;
 }
 

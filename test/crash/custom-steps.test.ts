@@ -88,5 +88,5 @@ test('a custom step that is killed twice resumes to the bytes of one run, with a
   const other = (await folder.read('job.yaml')).replace(JSON.stringify(definition('numbers')), '"./numbers.yaml"');
   await writeFile(folder.at('numbers.yaml'), `use: ${definition('numbers')}\noperations: {phone: {columns: {carrier: any}}}\n`);
   await writeFile(folder.at('job.yaml'), other);
-  expect(await folder.run(RUN, env)).toMatchObject({ code: 78, stderr: expect.stringContaining('phone in its definition was') });
+  expect(await folder.run(RUN, env)).toMatchObject({ code: 78, stderr: expect.stringContaining('phone in its definition has changed') });
 });

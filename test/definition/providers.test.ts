@@ -226,7 +226,7 @@ describe('a job that names its providers', () => {
     ];
     for (const [more, ofLookup] of refusedOnes)
       expect(describeDifference(before, print(more, ofLookup))).toMatch(
-        /^providers\.acme, (?:enrich|verify|company|reveal) in its definition was/,
+        /^providers\.acme, (?:enrich|verify|company|reveal) in its definition has changed/,
       );
   });
 });

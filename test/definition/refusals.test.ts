@@ -47,6 +47,7 @@ const CASES: readonly (readonly [string, 64 | 78, RegExp, Parameters<typeof sour
   ['bad_value', 78, /^limits must be a mapping of keys, got null/, { file: { limits: null } }],
   ['bad_value', 78, /^A job file must be a mapping of keys, got \["a"\]/, { file: ['a'] }],
   ['bad_value', 64, /^--steps: the step enrich is named twice/, { flags: { ...LEAST, steps: 'enrich,verify,enrich' } }],
+  ['bad_value', 64, /^--steps: "Phone" cannot be a step/, { flags: { ...LEAST, steps: 'enrich,Phone' } }],
   ['bad_value', 64, /^--steps: there is no step "phone"/, { flags: { ...LEAST, steps: 'enrich,phone' } }],
   ['bad_value', 64, /no step "enrihc"; did you mean enrich\?/, { flags: { ...LEAST, steps: 'enrihc' } }],
   ['bad_value', 78, /^steps must be a list/, { file: { steps: [] } }],

@@ -31,6 +31,8 @@ export interface LookupOptions extends CallOptions {
   readonly ticket?: string | null;
   /** Polls for this ticket that were answered with another promise; absent: none. */
   readonly polls?: number;
+  /** An answer with this ticket was read before, and its cost was counted. */
+  readonly isAnswered?: boolean;
 }
 
 /** The record of a kept answer; null for a miss; `not_taken` where no rule of the definition takes the answer. */

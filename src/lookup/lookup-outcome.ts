@@ -1,6 +1,7 @@
 /** The outcome of a lookup for the records that wait for it. Pure. */
 import { assert } from '../util/assert.ts';
 import type { LedgerAnswer } from '../ledger/ledger.ts';
+import { STILL_PENDING } from '../pool/call.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 import { readGroup } from './pending.ts';
 
@@ -62,4 +63,18 @@ export function missAsFailure({ attempts, requestId }: { readonly attempts: numb
 /** A success that does not have the shape of the provider's definition. It is paid for, and its parts would be paid for again. */
 export function isUnreadable(settled: SettledCall<unknown>): boolean {
   return settled.kind === 'failed' && settled.rejected && settled.status >= 200 && settled.status < 300;
+}
+
+/** An answer that the definition does not fit, and that a corrected one may take. */
+const UNFIT: ReadonlySet<string> = new Set(['bad_shape', 'bad_mapping']);
+
+/**
+ * Whether a promise stays open, so that a retry asks for its answer. Polls that fail do not end it, nor does an answer that the definition
+ * does not fit; the provider's own refusal does.
+ * @param ticket of the promise; null without one
+ */
+export function isStillOpen(ticket: string | null, settled: SettledCall<unknown>): boolean {
+  if (settled.kind !== 'failed') return false;
+  if (settled.code === STILL_PENDING) return true;
+  return ticket !== null && (!settled.rejected || (settled.stored === undefined && UNFIT.has(settled.code)));
 }

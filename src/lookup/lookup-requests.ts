@@ -1,29 +1,25 @@
 import type { RecordAnswer } from '../client/attempt-client.ts';
 import type { LedgerAnswer } from '../ledger/ledger.ts';
 import { TICKET_LOST } from '../client/provider-client.ts';
-import { STILL_PENDING } from '../pool/call.ts';
 import type { SettledCall } from '../pool/call-pool.ts';
 import type { LookupAnswers } from './lookup-answers.ts';
 import type { LookupForm, StepLookup } from './lookup-form.ts';
 import type { LookupInFlight } from './lookup-in-flight.ts';
-import { isUnreadable } from './lookup-outcome.ts';
+import { isStillOpen, isUnreadable } from './lookup-outcome.ts';
 import { PartEntries } from './part-entries.ts';
 import { PollRequests } from './poll-requests.ts';
 import { RejoinedGroups } from './rejoined-groups.ts';
-import { isShared, readNote, RequestPart, writeNote, type PartNote } from './request-parts.ts';
+import { isShared, MOST_ASKED, readNote, RequestPart, writeNote, type PartNote } from './request-parts.ts';
 import { RequestQueue } from './request-queue.ts';
 import { SharedTickets } from './shared-tickets.ts';
 import type { StepContext } from './step-context.ts';
 import { submitRequest, type EndedRequest, type SentRequest } from './submit-request.ts';
 
-/** Requests for a lookup that an answer left out: one more. */
-const ASK_FOR_MISSING = 2;
-
 /**
  * The requests of a step: one for each lookup or, where the provider takes several, one for as many as it takes. A request that is too
  * large for the provider, for example after a timeout, is halved at once, and the size that works is kept. A request that fails otherwise
- * is halved until the lookup that breaks it is alone. A lookup that an answer leaves out is asked once more, unless the answer was promised
- * before: the request was paid for with all its lookups.
+ * is halved until the lookup that breaks it is alone. A lookup that an answer leaves out is asked once more. Where the answer was promised
+ * before, the request was paid for: only a retry asks once more, with the ticket first and then alone.
  */
 export class LookupRequests<L extends StepLookup, R> {
   readonly #context: StepContext;
@@ -170,7 +166,7 @@ export class LookupRequests<L extends StepLookup, R> {
         idempotencyKey: id,
         ticket: part.ticket,
         promise: part.promise,
-        send: (options) => request.send(options),
+        send: (options) => request.send(part.isLacking ? { ...options, isAnswered: true } : options),
         promised: (ticket, charged, latencyMs) => {
           this.#entries.promised(part, id, ticket, charged);
           slot?.free(latencyMs);
@@ -201,7 +197,7 @@ export class LookupRequests<L extends StepLookup, R> {
         idempotencyKey: id,
         ticket: own?.ticket ?? null,
         promise: own?.promise ?? null,
-        send: (options) => request.send(options),
+        send: (options) => request.send(own?.isLacking === true ? { ...options, isAnswered: true } : options),
         promised: (ticket, charged, latencyMs) => {
           this.#entries.promised((own ??= RequestPart.first([one.lookup.key])), id, ticket, charged);
           slot?.free(latencyMs);
@@ -259,7 +255,7 @@ export class LookupRequests<L extends StepLookup, R> {
 
   /** Settles the lookups of a request, which share its fate. */
   #settleParts(part: RequestPart, all: readonly LookupInFlight<L, R>[], settled: SettledCall<never> | SettledCall<unknown>): void {
-    const isOpen = isStillOpen(part, settled);
+    const isOpen = isStillOpen(part.ticket, settled);
     const id = this.#entries.keyOf(part);
     // A promise that is open, or that the provider has forgotten, says nothing about its lookups.
     const isKnown = settled.kind === 'failed' && !isOpen && !(part.isShared && settled.code === TICKET_LOST);
@@ -284,39 +280,46 @@ export class LookupRequests<L extends StepLookup, R> {
     { attempts, requestId }: Pick<SettledCall<unknown>, 'attempts' | 'requestId'>,
     id: string,
   ): void {
-    const left: LookupInFlight<L, R>[] = [];
+    const left: Lacking<L, R>[] = [];
+    const missing = {
+      kind: 'failed',
+      rejected: false,
+      status: 0,
+      code: 'no_result',
+      attempts: Math.max(attempts, part.asked),
+      requestId,
+    } as const;
+    const mayAsk = part.ticket === null ? part.asked < MOST_ASKED : part.isLacking;
     const round = this.polls?.firstRound(id) ?? null;
+    const isKept = (): boolean => part.isShared && !mayAsk && left.length > 0;
     let again: readonly RequestPart[] = [];
     this.#answers.together(
       () => {
         for (const [i, one] of all.entries()) {
           const answer = answers[i] ?? null;
-          if (answer === null) left.push(one);
+          if (answer === null) left.push({ one, failed: missing });
+          else if (answer.kind === 'failed' && isStillOpen(part.ticket, answer)) left.push({ one, failed: { ...answer, rejected: false } });
           else if (round?.takes(one, answer) !== true) this.#answers.settle(one, answer, { beside: () => this.#entries.notesOf(part) });
         }
-        if (part.asked < ASK_FOR_MISSING && part.ticket === null) again = this.#askAgain(part, left);
-        else
-          for (const one of left)
-            this.#answers.settle(one, {
-              kind: 'failed',
-              rejected: false,
-              status: 0,
-              code: 'no_result',
-              attempts: Math.max(attempts, part.asked),
-              requestId,
-            });
+        if (mayAsk) again = this.#askAgain(part, left);
+        else for (const { one, failed } of left) this.#answers.settle(one, failed, { note: part.lackingText(id, one.lookup.key) });
       },
-      () => [...(round?.entries() ?? []), ...this.#entries.notesOf(part), ...this.#entries.endOf(part, id, all)],
+      () => [
+        ...(round?.entries() ?? []),
+        ...this.#entries.notesOf(part),
+        ...(isKept() ? [this.#tickets.unlisted(part.lackingNote(id))] : this.#entries.endOf(part, id, all)),
+      ],
     );
     round?.hold();
-    if (part.isShared) this.#tickets.close(id, true);
+    if (part.isShared) this.#tickets.close(id, !isKept());
     for (const one of again) this.#send(one);
   }
 
-  #askAgain(part: RequestPart, left: readonly LookupInFlight<L, R>[]): readonly RequestPart[] {
+  #askAgain(part: RequestPart, left: readonly Lacking<L, R>[]): readonly RequestPart[] {
     if (left.length === 0) return [];
-    const keys = left.map(({ lookup }) => lookup.key);
-    return part.split(this.#form.strategy.leftOut === 'together' ? [keys] : keys.map((key) => [key]), part.asked + 1);
+    const keys = left.map(({ one: { lookup } }) => lookup.key);
+    const together = this.#form.strategy.leftOut === 'together' && part.ticket === null;
+    return part.split(together ? [keys] : keys.map((key) => [key]), MOST_ASKED);
   }
 
   #halve(part: RequestPart): void {
@@ -328,15 +331,8 @@ export class LookupRequests<L extends StepLookup, R> {
   }
 }
 
-/** An answer that the definition does not fit, and that a corrected one may take. */
-const UNFIT: ReadonlySet<string> = new Set(['bad_shape', 'bad_mapping']);
-
-/**
- * Whether a promise stays open, so that a retry asks for its answer. Polls that fail do not end it, nor does an answer that the definition
- * does not fit; the provider's own refusal does.
- */
-function isStillOpen({ ticket }: RequestPart, settled: SettledCall<unknown>): boolean {
-  if (settled.kind !== 'failed') return false;
-  if (settled.code === STILL_PENDING) return true;
-  return ticket !== null && (!settled.rejected || (settled.stored === undefined && UNFIT.has(settled.code)));
+/** A lookup that an answer lacks, or answers with what is another's, and how it fails unless it is asked again. */
+interface Lacking<L, R> {
+  readonly one: LookupInFlight<L, R>;
+  readonly failed: SettledCall<never> & { readonly kind: 'failed' };
 }

@@ -8,7 +8,7 @@ export interface PartNote {
   readonly id: string;
   /** Keys in the part. */
   readonly size: number;
-  /** How often each of them has been asked for, this time included. */
+  /** How often each of them has been asked for, this time included. Above `MOST_ASKED` with a ticket: see `RequestPart.isLacking`. */
   readonly asked: number;
   /** The name of a promise to answer later, with which the request asks again without paying; null without one. */
   readonly ticket: string | null;
@@ -21,6 +21,9 @@ export interface PartNote {
   /** In the note about a ticket of several keys: what names each lookup, in the order of the request. Null in notes about a key. */
   readonly members: readonly string[] | null;
 }
+
+/** Requests for a lookup that an answer leaves out: one more than the first. */
+export const MOST_ASKED = 2;
 
 type NoteText = [
   id: string,
@@ -177,6 +180,21 @@ export class RequestPart {
   /** Whether a promise to several keys is open for it. */
   get isShared(): boolean {
     return this.#ticket !== null && this.size > 1;
+  }
+
+  /** An earlier answer to the ticket was read, and lacked these keys. */
+  get isLacking(): boolean {
+    return this.#ticket !== null && this.asked > MOST_ASKED;
+  }
+
+  /** The note about keys that the answer to the ticket lacks: a retry asks with the ticket first. Parameters as `note`. */
+  lackingNote(id: string, at: number | null = null): PartNote {
+    return { ...this.note(id, at), asked: MOST_ASKED + 1 };
+  }
+
+  /** The same for one key, as text; undefined without a ticket. */
+  lackingText(id: string, key: string): string | undefined {
+    return this.#ticket === null ? undefined : writeNote(this.lackingNote(id, this.keys.indexOf(key)));
   }
 
   /** The ledger's note about a key of this part. @param id its Idempotency-Key @param at the key's index; null: about the part */

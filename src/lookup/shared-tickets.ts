@@ -21,7 +21,7 @@ const NO_LOOKUP = '';
  * The run has the claim and the list of lookups. A lookup that no record has asked for yet is asked for along with the others.
  *
  * ## unlisted
- * The list is gone, for example after a purge. The lookups that arrive are collected, as far as they do.
+ * The list is gone, for example after a purge, or because the answer lacked some lookups. Those that arrive are collected.
  */
 interface OpenTicket<L, R> {
   readonly note: PartNote;
@@ -78,6 +78,11 @@ export class SharedTickets<L extends StepLookup, R> {
   entry(note: PartNote, lookups: readonly L[]): LedgerEntry {
     const members = lookups.map((lookup) => this.#options.form.memberOf(lookup));
     return this.#entry(note.id, { kind: 'asking', text: writeNote({ ...note, members }) });
+  }
+
+  /** The ledger's entry about a ticket whose answer lacks some of its lookups: a retry asks for those alone. */
+  unlisted(note: PartNote): LedgerEntry {
+    return this.#entry(note.id, { kind: 'asking', text: writeNote(note) });
   }
 
   /** The ledger's entry that ends a ticket. */

@@ -260,18 +260,61 @@ describe('an answer that does not fit', () => {
     expect(submitted(late)).toBe(2 * TICKETS);
   });
 
-  test('an entry that is left out, by number, fails alone and is not asked for again', async () => {
-    const { folder, late } = await lateJob();
-    late.hook = (call, usual) => {
+  type Entry = { number: number; person?: { email: string } | undefined };
+  const changed =
+    (change: (people: Entry[]) => Entry[]): NonNullable<StandIn['hook']> =>
+    (call, usual) => {
       const reply = usual();
-      const { people, next } = reply.body as { people?: { number: number }[]; next?: unknown };
-      return isPoll(call) && people !== undefined
-        ? { ...reply, body: { people: people.filter(({ number }) => number !== 3), next, credits: SIZE } }
-        : reply;
+      const { people } = reply.body as { people?: Entry[] };
+      return isPoll(call) && people !== undefined ? { ...reply, body: { ...(reply.body as object), people: change(people) } } : reply;
     };
+
+  test('an answer whose people are each the next one writes nobody, and a retry reads it again unpaid', async () => {
+    const { folder, late } = await lateJob();
+    late.hook = changed((people) => people.map((one, at) => ({ ...one, person: people[(at + 1) % people.length]?.person })));
     await folder.run(RUN, env);
-    const errors = (await rowsOf(folder)).map((row) => row['result.error']);
-    expect(errors.filter((error) => error !== '')).toEqual(['no_result', 'no_result', 'no_result']);
+    expect((await rowsOf(folder)).map((row) => row['result.error'])).toEqual(all('bad_shape'));
+    late.hook = null;
+    expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+    expect(await outcomes(folder)).toEqual(all('matched'));
     expect([submitted(late), twice(late)]).toEqual([TICKETS, []]);
+  });
+
+  describe.each([
+    ['is left out', (people: Entry[]) => people.filter(({ number }) => number !== 3), 'no_result'],
+    [
+      'has an id that nobody asked for',
+      (people: Entry[]) => people.map((one) => (one.number === 3 ? { ...one, number: 77 } : one)),
+      'no_result',
+    ],
+    [
+      'comes twice with different content',
+      (people: Entry[]) => [...people, ...people.filter(({ number }) => number === 3).map(({ number }) => ({ number }))],
+      'bad_shape',
+    ],
+  ])('an entry that %s', (_what, change, code) => {
+    test('an entry fails alone, and a retry asks with its ticket and pays nothing', async () => {
+      const { folder, late } = await lateJob();
+      late.hook = changed(change);
+      await folder.run(RUN, env);
+      const errors = (await rowsOf(folder)).map((row) => row['result.error']);
+      expect(errors.filter((error) => error !== '')).toEqual([code, code, code]);
+      expect([submitted(late), twice(late)]).toEqual([TICKETS, []]);
+      late.hook = null;
+      expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+      expect(await outcomes(folder)).toEqual(all('matched'));
+      expect([submitted(late), twice(late)]).toEqual([TICKETS, []]);
+      expect(await folder.json('out.csv.report.json')).toMatchObject({ credits: late.counts.charged });
+    });
+
+    test('an entry is submitted again, alone, by a retry whose polled answer is wrong again', async () => {
+      const { folder, late } = await lateJob();
+      late.hook = changed(change);
+      await folder.run(RUN, env);
+      await folder.run(RETRY, env);
+      expect(await outcomes(folder)).toEqual(all('matched'));
+      expect(submitted(late)).toBe(TICKETS + 3);
+      expect(twice(late).length).toBe(3);
+    });
   });
 });

@@ -7,7 +7,7 @@ import type { Mapping, ProviderBatch } from '../compiled-provider.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import type { Said } from './judge.ts';
 import type { LookupInput } from './lookup-text.ts';
-import { CONTRADICTION, isAboutAnother, matchItems } from './match-items.ts';
+import { CONTRADICTION, isAboutAnother, isOfAnother, matchItems, ownKeysOf } from './match-items.ts';
 import { evaluate, inWords, laterBatch, Refusal } from './refusal.ts';
 
 /** Items that are mapped before other work has its turn, about 10 ms. */
@@ -34,26 +34,51 @@ export async function resultsOfItems<T>(
   lookups: readonly (LookupInput | null)[],
 ): Promise<{ readonly results: readonly ItemResult<T>[]; readonly credits: number; readonly namesAll: boolean }> {
   const { batch } = whole;
-  const found = await matchItems(
-    batch,
-    whole.items,
-    lookups.map((lookup) => lookup ?? {}),
-  );
-  const isByPosition = batch.itemId === null && lookups.length > 1;
+  const known = lookups.map((lookup) => lookup ?? {});
+  const found = await matchItems(batch, whole.items, known);
   const results: ItemResult<T>[] = [];
   let credits = 0;
   let namesAll = true;
   for (const [position, lookup] of lookups.entries()) {
-    const item = found.get(position);
-    const result = lookup === null || !found.has(position) ? null : await resultOfItem(reader, whole, item, lookup);
+    const result = lookup === null || !found.has(position) ? null : await resultOfItem(reader, whole, found.get(position), lookup);
     if (result !== null && result !== 'later') {
       credits += result.meta.credits;
       namesAll &&= result.kind !== 'ok' || result.meta.namesNoCredits !== true;
     }
-    results.push(isByPosition && isStranger(result, item, lookup ?? {}) ? null : result);
+    results.push(result);
     if (position % ITEMS_A_TURN === ITEMS_A_TURN - 1) await nextTurn();
   }
-  return { results, credits, namesAll };
+  return { results: withoutOthers(reader, whole, results, known, found), credits, namesAll };
+}
+
+/** The results without the records of other lookups. An item by position about an address that nobody asked for counts as left out. */
+function withoutOthers<T>(
+  reader: AnswerReader<T>,
+  { batch }: WholeAnswer,
+  results: readonly ItemResult<T>[],
+  lookups: readonly LookupInput[],
+  items: ReadonlyMap<number, unknown>,
+): readonly ItemResult<T>[] {
+  const keys = ownKeysOf(lookups);
+  const refused = (said: string, { meta }: CallResult<T>): CallResult<T> =>
+    reader.refused(new Refusal('bad_shape', `${batch.items.key}: ${said}`), meta);
+  const isByPosition = batch.itemId === null && lookups.length > 1;
+  let [records, exchanged] = [0, 0];
+  const own = results.map((result, position) => {
+    const [item, lookup] = [items.get(position), lookups[position] ?? {}];
+    const record = recordOf(result);
+    if (record === null) return result;
+    records++;
+    if (isOfAnother(item, record, lookup, keys)) {
+      exchanged++;
+      return refused('the record for this lookup has the key of another one', result as CallResult<T>);
+    }
+    return isByPosition && isAboutAnother(item, record['email'], lookup) ? null : result;
+  });
+  if (exchanged * 2 <= records) return own;
+  // The answer as a whole is out of order, so that its misses are other lookups', too.
+  const isMiss = (result: ItemResult<T>): result is CallResult<T> => result !== null && result !== 'later' && result.kind === 'miss';
+  return own.map((result) => (isMiss(result) ? refused('most records of the answer have the keys of other lookups', result) : result));
 }
 
 /** The list of items in an answer. @throws Refusal `bad_shape`, `bad_mapping` */
@@ -99,11 +124,11 @@ async function resultOfItem<T>(
   }
 }
 
-/** Whether an item is about another address than that of its lookup: it counts as left out, and the lookup is asked again alone. */
-function isStranger(item: ItemResult<unknown>, body: unknown, lookup: LookupInput): boolean {
-  if (item === null || item === 'later' || item.kind !== 'ok') return false;
-  if (!isObject(item.value) || !isObject(item.value['record'])) return false;
-  return isAboutAnother(body, item.value['record']['email'], lookup);
+/** The record of a match; null for any other result. */
+function recordOf(result: ItemResult<unknown>): LookupInput | null {
+  if (result === null || result === 'later' || result.kind !== 'ok') return null;
+  const record = isObject(result.value) ? result.value['record'] : null;
+  return isObject(record) ? record : null;
 }
 
 function statusOf(mapping: Mapping, value: unknown): number {

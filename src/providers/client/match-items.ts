@@ -1,6 +1,7 @@
 /** Which item of a batch answers which lookup. */
 import { isDeepStrictEqual } from 'node:util';
 import { mailboxKey } from '../../verification/address.ts';
+import { profileKey } from '../../verification/profile-url.ts';
 import { isObject } from '../../util/is-object.ts';
 import type { ProviderBatch } from '../compiled-provider.ts';
 import type { LookupInput } from './lookup-text.ts';
@@ -63,6 +64,51 @@ export function isAboutAnother(item: unknown, email: unknown, lookup: LookupInpu
   if (isOwn(keyOf(email))) return false;
   for (const name of namesIn(item)) if (name.includes('@') && isOwn(name)) return false;
   return true;
+}
+
+/** The lookups of a request by their own keys; null for a key of several. */
+export type OwnKeys = ReadonlyMap<string, number | null>;
+
+export function ownKeysOf(lookups: readonly LookupInput[]): OwnKeys {
+  const positions = new Map<string, number | null>();
+  for (const [position, lookup] of lookups.entries())
+    for (const key of recordKeys(ownKeys(lookup))) positions.set(key, positions.has(key) ? null : position);
+  return positions;
+}
+
+/**
+ * Whether a record has the key of another lookup of the same request in place of its own. A domain does not count where the item names its
+ * own as well: companies have several.
+ */
+export function isOfAnother(item: unknown, record: LookupInput, lookup: LookupInput, keys: OwnKeys): boolean {
+  const own = new Set(recordKeys(ownKeys(lookup)));
+  const kinds = new Set([...own].map(kindOf));
+  const found = recordKeys(record).filter((key) => kinds.has(kindOf(key)));
+  if (found.some((key) => own.has(key)) || !found.some((key) => typeof keys.get(key) === 'number')) return false;
+  if (!kinds.has('domain')) return true;
+  for (const name of namesIn(item)) if (own.has(recordKey('domain', name))) return false;
+  return true;
+}
+
+const RECORD_KEYS = ['email', 'linkedin_url', 'phone', 'domain'] as const;
+
+/** Its keys in one spelling each, with their kinds. */
+function recordKeys(record: LookupInput): string[] {
+  return RECORD_KEYS.flatMap((kind) => {
+    const value = record[kind];
+    return typeof value === 'string' && value.trim() !== '' ? [recordKey(kind, value)] : [];
+  });
+}
+
+function recordKey(kind: (typeof RECORD_KEYS)[number], text: string): string {
+  const plain = keyOf(text);
+  if (kind === 'email') return `${kind} ${mailboxKey(text) ?? plain}`;
+  if (kind === 'linkedin_url') return `${kind} ${profileKey(text) ?? plain}`;
+  return `${kind} ${kind === 'phone' ? plain.replaceAll(/\D/g, '') : plain.replace(/^www\./, '')}`;
+}
+
+function kindOf(key: string): string {
+  return key.slice(0, key.indexOf(' '));
 }
 
 /** The keys that one record alone has: of a person not the domain, which colleagues share. */

@@ -138,9 +138,10 @@ export class OperationClient<T> {
     const isPoll = ticket !== null && route !== this.#batch;
     const { answers: rules, credits } = batch;
     const quota = this.#batchQuota;
-    return this.#ask({ route, input, options, quota, mayMiss: false, rules, credits, promised, isPoll }, async (read) =>
+    const result = await this.#ask({ route, input, options, quota, mayMiss: false, rules, credits, promised, isPoll }, async (read) =>
       this.#takenTogether(batch, read, lookups, promised),
     );
+    return options.isAnswered === true && credits !== null ? { ...result, meta: { ...result.meta, credits: 0 } } : result;
   }
 
   /** The options of the job are the same for all, and some providers take them once for the whole request. */

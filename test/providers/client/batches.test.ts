@@ -229,6 +229,48 @@ describe('an item', () => {
     expect(await client.batches?.call('enrich', bodies)).toMatchObject({ kind: 'ok', value: [null, null] });
   });
 
+  const shape = (reason: string): object => ({ kind: 'rejected', code: 'bad_shape', detail: `operations.enrich.batch.items: ${reason}` });
+  const CROSSED = shape('the record for this lookup has the key of another one');
+  const withEmail = { name: 'body.name', email: 'body.email' };
+
+  it.each([
+    ['two that are exchanged', ['a@x.example', 'c@x.example', 'b@X.example'], [named, CROSSED, CROSSED]],
+    ['one that has the address of another', ['a@x.example', 'B@x.example', 'a@x.example'], [named, named, CROSSED]],
+    ['another address that nobody asked for', ['a@x.example', 'new@y.example', ''], [named, named, named]],
+  ])('an item is compared with the address of its record, by id: %s', async (_what, addresses, expected) => {
+    const items = addresses.map((email, who) => ({ who, code: 200, name: 'X', email, asked: EMAILS[who] }));
+    const result = await callWith(list(...items), { batch, credits: '1', record: withEmail });
+    const results = expected.map((one) => (one === named ? { kind: 'ok' } : one));
+    expect(result).toMatchObject({ kind: 'ok', value: results, meta: { credits: 3 } });
+  });
+
+  it('an item is no miss where most records of the answer are those of other lookups', async () => {
+    const items = ['B@x.example', 'c@x.example'].map((email, who) => ({ who, code: 200, name: 'X', email }));
+    const answers = { miss: 'status = 404' };
+    const result = await callWith(list(...items, { who: 2, code: 404 }), { batch, answers, record: withEmail });
+    const told = 'most records of the answer have the keys of other lookups';
+    expect(result).toMatchObject({ kind: 'ok', value: [CROSSED, CROSSED, shape(told)] });
+  });
+
+  it.each([
+    ['linkedin_url', 'https://linkedin.com/in/', 'http://www.linkedin.com/in/', { name: 'x' }],
+    ['phone', '+1 212 555 010', '+1212555010', { name: 'x' }],
+    ['domain', 'x', 'www.x', {}],
+  ])('an item is compared with the %s of its record, whatever its spelling', async (kind, asked, told, more) => {
+    const ends = kind === 'domain' ? ['1.example', '2.example', '3.example'] : ['1', '2', '3'];
+    const items = [0, 2, 1].map((other, who) => ({ who, code: 200, name: 'X', key: `${told}${ends[other]}` }));
+    const client = await clientOf(list(...items), { batch, record: { name: 'body.name', [kind]: 'body.key' } });
+    const bodies = ends.map((end) => JSON.stringify({ [kind]: `${asked}${end}`, ...more }));
+    expect(await client.batches?.call('enrich', bodies)).toMatchObject({ value: [{ kind: 'ok' }, CROSSED, CROSSED] });
+  });
+
+  it('an item may have the domain of another lookup beside its own: companies have several', async () => {
+    const items = [0, 1].map((who) => ({ who, code: 200, name: 'X', key: 'a.example', all: ['a.example', 'b.example'] }));
+    const client = await clientOf(list(...items), { batch, record: { name: 'body.name', domain: 'body.key' } });
+    const bodies = ['a.example', 'b.example'].map((domain) => JSON.stringify({ domain }));
+    expect(await client.batches?.call('enrich', bodies)).toMatchObject({ value: [{ kind: 'ok' }, { kind: 'ok' }] });
+  });
+
   it('an item of another shape is refused alone', async () => {
     const items = [
       { who: 0, code: 200, name: 1 },

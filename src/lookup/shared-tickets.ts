@@ -21,7 +21,7 @@ const NO_LOOKUP = '';
  * The run has the claim and the list of lookups. A lookup that no record has asked for yet is asked for along with the others.
  *
  * ## unlisted
- * The list is gone, for example after a purge, or because the answer lacked some lookups. Those that arrive are collected.
+ * The list is gone, for example after a purge, or because the answer lacked some lookups. The lookups that arrive are collected.
  */
 interface OpenTicket<L, R> {
   readonly note: PartNote;

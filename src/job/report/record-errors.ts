@@ -47,7 +47,9 @@ export const RECORD_ERRORS: readonly RecordError[] = [
   {
     codes: ['bad_shape', 'bad_mapping'],
     what: "the provider's answer is not as its definition says",
-    next: 'compare an answer with the definition: `millrace provider check`',
+    next:
+      'compare an answer with the definition: `millrace provider check`. A retry asks for a late answer with its ticket first; ' +
+      'for one that came at once the provider may charge again',
   },
   {
     codes: ['no_request_value'],
@@ -66,8 +68,8 @@ export const RECORD_ERRORS: readonly RecordError[] = [
   },
   {
     codes: ['no_result'],
-    what: 'the service left the address or the lookup out of its answer, twice',
-    next: `${RETRY}; report it to the service if it stays`,
+    what: 'the service left the address or the lookup out of its answer: twice, or once where the answer was promised',
+    next: `${RETRY}. A promised answer is asked for with its ticket first; for one that came at once the provider may charge again`,
   },
   {
     codes: ['http_429', 'rate_limited'],

@@ -77,7 +77,7 @@ export function compileProviders(raw: RawJob, { names: steps, rules }: WrittenSt
 export function refuseRules(rules: ByStep<StepRule>, context: Pick<ProviderContext, 'originOf'>): void {
   // A condition asks nobody.
   const [ruled] = Object.entries(rules).flatMap(([step, { from, until, fields }]) =>
-    from === undefined && fields !== 'whole' && isUsual(until, step as Step) ? [] : [step],
+    from === undefined && fields !== 'whole' && isUsual(until, step) ? [] : [step],
   );
   if (ruled !== undefined)
     throw refuse(context, 'steps', 'no_providers', `the step ${ruled} has a rule, and the job names no providers`, {

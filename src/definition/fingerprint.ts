@@ -107,7 +107,7 @@ function namedProviders({ providers, waterfalls }: Pick<CompiledJob, 'providers'
 
 /** Credits, quotas and the times of polls decide no answer; the names of the fields are in the record's mapping. */
 function digestOf({ client, headers, operations }: CompiledProvider, step: string): string {
-  const asked = [operations[step as keyof typeof operations]]
+  const asked = [operations[step]]
     .flatMap((one) => one ?? [])
     .map(({ quota: _quota, credits: _credits, creditsAtMost: _most, creditsAt: _at, fields: _fields, batch, poll, ...own }) => ({
       ...own,

@@ -201,7 +201,7 @@ export class Limiter {
   #grant(now: number): CallNumber {
     const callNumber = this.#rules.sent(now);
     this.#pause.granted(callNumber);
-    if (this.#rules.isExact) this.#options.whenFree?.(() => void this.#rules.left(this.#options.monotonicNow()));
+    if (this.#rules.isExact) this.#options.whenFree?.(() => this.#rules.left(this.#options.monotonicNow()));
     if (this.#gate !== null && --this.#permits === 0) this.#lease();
     return callNumber;
   }
@@ -262,14 +262,14 @@ export class Limiter {
     // On a busy machine the time may have passed by now.
     const leftMs = Math.min(Math.max(0, at - monotonicNow()), MAX_TIMER_MS);
     if (whenFree === undefined || !this.#rules.isExact) recheck.timer = setTimeout(over, Math.ceil(leftMs));
-    else recheck.timer = setTimeout(() => void this.#waitExactly(recheck, over), Math.max(0, Math.floor(leftMs - TIMER_ERROR_MS)));
+    else recheck.timer = setTimeout(() => this.#waitExactly(recheck, over), Math.max(0, Math.floor(leftMs - TIMER_ERROR_MS)));
   }
 
   /** Waits for the rest of a millisecond or two. */
   #waitExactly(recheck: Recheck, over: () => void): void {
     if (this.#recheck !== recheck) return;
     if (this.#options.monotonicNow() >= recheck.atMs) over();
-    else this.#options.whenFree?.(() => void this.#waitExactly(recheck, over));
+    else this.#options.whenFree?.(() => this.#waitExactly(recheck, over));
   }
 
   #cancelRecheck(): void {

@@ -84,7 +84,7 @@ export class ProviderTallying {
       const first = providers.find(({ end }) => end === 'matched');
       for (const one of providers) {
         const { end, fields = 0 } = one;
-        const counts = this.#of(step as Step, one.name);
+        const counts = this.#of(step, one.name);
         counts.asked--;
         counts[end as Contribution['kind']]--;
         counts.fields -= fields;

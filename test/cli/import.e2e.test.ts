@@ -59,15 +59,16 @@ it.each([
 });
 
 it('an import lets a service on the same machine have the processor first', async () => {
-  const { child, ended, says } = folder.start(['import', '--store', 'slow.sqlite', '--contacts', '-'], {
+  const started = folder.start(['import', '--store', 'slow.sqlite', '--contacts', '-'], {
     keepStdin: true,
     program: [process.execPath, CLI],
     env: { NODE_OPTIONS: '' },
   });
+  const { child, ended } = started;
   child.stdin?.write('email,odd\n');
   await expect.poll(() => getPriority(child.pid)).toBe(constants.priority.PRIORITY_BELOW_NORMAL);
   child.stdin?.end('ada@acme.example,1\n');
-  await says('columns without a meaning');
+  await started.says('columns without a meaning');
   expect((await ended).code).toBe(0);
 });
 

@@ -203,7 +203,7 @@ test.each([
   ['only steps that decide nothing', ['phone'], /no step of this job decides the outcome of a row: phone/],
   ['a wanted field that is misspelt', ['enrich', { phone: { until: ['line_typ'] } }], /line_typ.*did you mean line_type\?/],
 ] as const)('%s is refused before anything is paid', async (_, steps, message) => {
-  const { folder, numbers } = await customJob(steps as unknown as ProviderJob['steps']);
+  const { folder, numbers } = await customJob(steps);
   expect(await folder.run(RUN, env)).toMatchObject({ code: 78, stderr: expect.stringMatching(message) });
   expect(numbers.counts.requests).toBe(0);
 });

@@ -30,7 +30,7 @@ export function providerPlanLines({ providers, orders }: Shown, job: ShownJob): 
     const forecast = providers[provider.name];
     return forecast === undefined ? [] : wrapped(`${provider.name}: ${inWords(forecast, provider.maxCredits)}`);
   });
-  const cheapest = Object.entries(orders).flatMap(([step, order]) => wrapped(orderText(step as Step, order)));
+  const cheapest = Object.entries(orders).flatMap(([step, order]) => wrapped(orderText(step, order)));
   const isAssumed = Object.values(orders).some(({ cheapest: found }) => found !== null);
   const isOver = Object.values(providers).every(({ steps }) => Object.keys(steps).length === 0);
   return [...(isOver ? [] : ['', ...aligned(rows)]), '', ...each, ...cheapest, ...(isAssumed ? wrapped(`Assumed: ${ASSUMPTION}.`) : [])];

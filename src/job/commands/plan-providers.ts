@@ -58,7 +58,7 @@ export function ratesFor(
 ): StepRates {
   return Object.fromEntries(
     Object.entries(waterfalls).map(([name, { from }]) => {
-      const step = name as Step;
+      const step = name;
       const known = (place: number): number | null =>
         step === 'verify' ? settlingRate(counts.verify?.places[place]) : (ofLedger.get(from[place] ?? '')?.[step] ?? null);
       return [step, from.map((_, place) => stated ?? known(place))];
@@ -154,7 +154,7 @@ export function providerForecast(
 ): ProviderForecast {
   const steps: Record<string, PlaceForecast> = {};
   for (const [name, { from }] of Object.entries(waterfalls)) {
-    const step = name as Step;
+    const step = name;
     const place = from.indexOf(provider.name);
     const counted = counts[step]?.places[place];
     if (counted !== undefined) steps[step] = placeForecast(provider, step, place, counted, rates);

@@ -85,7 +85,7 @@ export function inAskedOrder(
     Object.entries(providers)
       .flatMap(([name, provider]) => {
         const figures = provider.steps[step as Step];
-        return figures === undefined ? [] : [{ step: step as Step, name, provider, figures }];
+        return figures === undefined ? [] : [{ step: step, name, provider, figures }];
       })
       .sort((one, other) => one.figures.place - other.figures.place),
   );

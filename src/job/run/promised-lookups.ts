@@ -12,8 +12,8 @@ export class PromisedLookups {
 
   constructor(from: PromisedTotals = {}) {
     for (const [name, counts] of Object.entries(from)) {
-      this.#counts.set(name as Step, { ...counts });
-      this.#unmet.set(name as Step, openOf(counts).lookups);
+      this.#counts.set(name, { ...counts });
+      this.#unmet.set(name, openOf(counts).lookups);
     }
   }
 

@@ -120,7 +120,7 @@ async function warnOfUnfinishedDays(job: CompiledJob, reporter: Reporter): Promi
     reporter.warn(
       'days_unfinished',
       `the run of ${days.join(', ')} was not finished: the same command with --date ${days[0]} resumes ` +
-        `${days.length === 1 ? 'it' : 'the latest'}`,
+        (days.length === 1 ? 'it' : 'the latest'),
     );
 }
 

@@ -179,7 +179,7 @@ describe('the forecast of a waterfall', () => {
       fc.asyncProperty(worlds(), rate(fc.constantFrom(0, 1)), async (world, rates) => {
         const bed = bedOf(world);
         const plan = await planned(bed, rates);
-        const paid = run(bed, (step, place) => rates[step as keyof typeof rates]?.[place] === 1);
+        const paid = run(bed, (step, place) => rates[step]?.[place] === 1);
         expect(Object.fromEntries(Object.entries(plan).map(([name, { lookups }]) => [name, lookups.expected]))).toEqual(paid);
       }),
     );

@@ -142,7 +142,7 @@ function operationOf(name: OperationName, text: OperationText): ProviderOperatio
 }
 
 export function providerOf({ operations, ...more }: ProviderText): CompiledProvider {
-  const compiled = Object.entries(operations).map(([name, text]) => [name, operationOf(name as OperationName, text)]);
+  const compiled = Object.entries(operations).map(([name, text]) => [name, operationOf(name, text)]);
   return {
     name: 'test',
     file: 'test.yaml',

@@ -29,7 +29,9 @@ it('the verdicts of a chunk are shared out in steps, and each line has its own',
   );
   const outcomes = emails.map((email) => executor.execute({ customId: email, params: { email } }).outcome);
   executor.flush();
-  const named = (await Promise.all(outcomes)).map(({ found }: LineOutcome) =>
+  const settled: LineOutcome[] = [];
+  for (const outcome of outcomes) settled.push(await outcome);
+  const named = settled.map(({ found }) =>
     'record' in found ? (JSON.parse(found.record) as { readonly email: string }).email : found.code,
   );
   expect(named).toEqual(emails.map((email, at) => (at === 7 ? 'suppressed_person' : email)));

@@ -35,6 +35,8 @@ export interface CallPoolOptions {
   readonly limiterOfPolls?: (step: Step) => Limiter;
   /** Promises that may be open at once for a step; null: any number. Absent: any number for each step. */
   readonly maxOpenOf?: (step: Step) => number | null;
+  /** How long an answer of a step is polled after its promise, milliseconds. Null or absent: a failing poll has the usual attempts. */
+  readonly longestPollMsOf?: (step: Step) => number | null;
   readonly concurrency: number | 'auto';
   /** The most connections of this process; may be Infinity. */
   readonly maxConnections: number;

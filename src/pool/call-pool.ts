@@ -16,7 +16,7 @@ import { PoolLimiters } from './pool-limiters.ts';
 import { WaitBudget } from './wait-budget.ts';
 import { RefusedKeys } from './refused-keys.ts';
 import { RetryQueue } from './retry-queue.ts';
-import { MAX_ATTEMPTS, MAX_UNFIT, retryDelayMs } from './retry-policy.ts';
+import { MAX_UNFIT, retryDelayMs } from './retry-policy.ts';
 import { CallSlots } from './slots.ts';
 import { Timers } from './timers.ts';
 
@@ -71,7 +71,7 @@ export class CallPool {
     });
     const isFree = (): boolean => this.#outage.open;
     this.#retries = new RetryQueue({ timers: this.#timers, monotonicNow, isFree, start: (task) => this.#retry(task) });
-    this.#pending = new PendingAnswers({ timers: this.#timers, monotonicNow, askAgain: (task) => this.#enqueue(task, 'first') });
+    this.#pending = new PendingAnswers({ ...options, timers: this.#timers, askAgain: (task) => this.#enqueue(task, 'first') });
     const startFirst = (task: Task): void => this.#enqueue(task, 'first');
     this.#promised = new PromisedCalls({ ...options, start: startFirst, onParked: () => this.#outage.unsent() });
     this.#limiters = new PoolLimiters(options);
@@ -294,9 +294,11 @@ export class CallPool {
     if (isUnfit) task.unfit++;
     // During an outage the service is at fault, not this lookup: its attempt does not count, unless it may be paid for.
     if (!open || isUnfit || this.#outage.costsAttempt(task, result)) task.attempts++;
-    const isLast = task.attempts >= MAX_ATTEMPTS || task.unfit >= MAX_UNFIT;
+    const pollLeftMs = this.#pending.pollLeftMs(task);
+    const isLast = task.unfit >= MAX_UNFIT || this.#outage.isLastAttempt(task, result, pollLeftMs);
     if (isLast || task.call.givesUp?.(result) === true || this.#outage.givesUp(result)) {
-      this.#promised.settle(task, failedCall(result.meta, result.code, task.attempts, isUnfit));
+      const code = pollLeftMs === null || isUnfit ? result.code : STILL_PENDING;
+      this.#promised.settle(task, failedCall(result.meta, code, task.attempts, isUnfit));
       return;
     }
     const askedMs = result.retryAfterMs ?? 0;
@@ -304,7 +306,7 @@ export class CallPool {
     const { forMs } = this.#outage;
     if (open && forMs >= maxOutageMs) this.#fatal(this.#firstContact.endOfPages(forMs) ?? outageError(forMs, result.code, result.detail));
     else if (askedMs > maxWaitMs) this.#fatal(waitError(askedMs, 0, maxWaitMs));
-    else if (!open) this.#retries.addLater(task, retryDelayMs(task.attempts, askedMs, random()));
+    else if (!open) this.#retries.addLater(task, retryDelayMs(task.attempts, askedMs, random(), pollLeftMs));
     else if (askedMs > 0) this.#retries.addLater(task, Math.min(askedMs, this.#outage.leftMs));
     else this.#outage.park(task);
   }

@@ -145,6 +145,18 @@ export class Outage {
     return asksAgain && this.#hasFewLeft && isKnown() && !wasNeverSent(result) && this.forMs >= maxOutageMs;
   }
 
+  /**
+   * Whether a failed attempt is the last. A promised answer is paid for: it is polled for as long as it may take, unless the service itself
+   * fails for the last lookups of the run.
+   * @param pollLeftMs milliseconds that it may still take; null for a call without a promise
+   */
+  isLastAttempt({ attempts }: Task, result: Retryable, pollLeftMs: number | null): boolean {
+    const isUsedUp = attempts >= MAX_ATTEMPTS;
+    if (pollLeftMs === null) return isUsedUp;
+    if (pollLeftMs <= 0) return isUsedUp || (this.open && isFromService(result));
+    return isUsedUp && this.open && this.#hasFewLeft && !this.#keepsTryingFew() && isFromService(result);
+  }
+
   /** Whether few lookups are left to decide by, and it is too early to give them up. */
   #keepsTryingFew(): boolean {
     return this.#hasFewLeft && this.forMs < this.#options.maxOutageMs * FEW_LEFT_SHARE;

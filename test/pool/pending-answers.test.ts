@@ -3,7 +3,19 @@ import type { CallAnswer } from '../../src/pool/call.ts';
 import type { CallSize, MayCall, SentCall } from '../../src/pool/call-pool-options.ts';
 import { OpenPromises } from '../../src/pool/open-promises.ts';
 import { stopTime } from '../limiter/virtual.ts';
-import { advance, attemptsOf, HTTP_500, HTTP_503, OK, pendingFor, testBed, type Answer, type Bed } from './scripted.ts';
+import {
+  advance,
+  attemptsOf,
+  CONNECTION_CLOSED,
+  HTTP_500,
+  HTTP_503,
+  OK,
+  pendingFor,
+  REJECTED,
+  testBed,
+  type Answer,
+  type Bed,
+} from './scripted.ts';
 
 beforeEach(stopTime);
 afterEach(() => vi.useRealTimers());
@@ -118,6 +130,60 @@ describe('a call whose answer is pending', () => {
     expect(bed.settled.size).toBe(13);
     expect(bed.settled.get(0)).toMatchObject({ kind: 'ok' });
     expect(bed.fatal).toEqual([]);
+  });
+});
+
+describe('a call whose polls fail', () => {
+  const LONGEST_MS = 60_000;
+  const longestPollMsOf = (): number => LONGEST_MS;
+
+  /** One lookup is promised and then polled, beside others that are answered. */
+  async function polled(failure: Answer, answered: (at: number) => boolean): Promise<Bed> {
+    const bed = testBed(
+      (id, attempt, at) => (id > 0 ? OK : attempt === 1 ? pendingFor(1_000, 't', LONGEST_MS) : answered(at) ? OK : failure),
+      { longestPollMsOf },
+    );
+    for (let id = 0; id < 90; id++) {
+      bed.submit(id);
+      await advance(1_000);
+    }
+    return bed;
+  }
+
+  const FAILURES = [
+    ['the service', HTTP_500],
+    ['a gateway', HTTP_503],
+    ['the network', CONNECTION_CLOSED],
+  ] as const;
+
+  it.each(FAILURES)('goes on while %s fails, for as long as the answer may take, and has it then', async (_who, failure) => {
+    const bed = await polled(failure, (at) => at > LONGEST_MS * 0.9);
+    expect(attemptsOf(bed, 0)).toBeGreaterThan(6);
+    expect(bed.settled.get(0)).toMatchObject({ kind: 'ok' });
+  });
+
+  it.each(FAILURES)('is still pending when %s fails until then', async (_who, failure) => {
+    const bed = await polled(failure, () => false);
+    expect(bed.settled.get(0)).toMatchObject({ kind: 'failed', code: 'still_pending', rejected: false });
+    expect(timesOf(bed, 0).at(-1)).toBeGreaterThanOrEqual(LONGEST_MS);
+    expect(timesOf(bed, 0).at(-1)).toBeLessThan(LONGEST_MS * 1.1);
+  });
+
+  it('has its usual attempts when a run asks after that time', async () => {
+    const bed = testBed((id) => (id === 0 ? HTTP_500 : OK), { longestPollMsOf, hasAnswered: true });
+    bed.submit(0, { promise: { at: Date.now() - 2 * LONGEST_MS, charged: 0 } });
+    for (let id = 1; id < 60; id++) {
+      bed.submit(id);
+      await advance(1_000);
+    }
+    expect(attemptsOf(bed, 0)).toBe(5);
+    expect(bed.settled.get(0)).toMatchObject({ code: 'still_pending' });
+  });
+
+  it('ends by a refusal at once', async () => {
+    const bed = await polled(REJECTED, () => false);
+    expect(bed.settled.get(0)).toMatchObject({ code: 'validation_failed', rejected: true });
+    expect(attemptsOf(bed, 0)).toBe(2);
   });
 });
 

@@ -62,7 +62,7 @@ export interface Bed {
   readonly events: string[];
   mostInFlight: number;
   inFlight: number;
-  submit(id: number, more?: Pick<PoolCall<string>, 'divisible' | 'keys' | 'isTooDear' | 'promised'>): void;
+  submit(id: number, more?: Pick<PoolCall<string>, 'divisible' | 'keys' | 'isTooDear' | 'promise' | 'promised'>): void;
 }
 
 /** @param answer the result of an attempt (from 1) at lookup `id`, and its latency in milliseconds (default 10) */

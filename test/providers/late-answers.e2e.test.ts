@@ -83,7 +83,7 @@ test('a skipped provider keeps its promises: a retry asks with their tickets, an
   late.hook = ({ method }) => (method === 'GET' ? { status: 503, body: {} } : null);
   await folder.run(RUN, env);
   // A slow machine may use up the attempts of a lookup before the outage is noticed.
-  const failed = expect.stringMatching(/^(?:unavailable|http_503)$/) as string;
+  const failed = expect.stringMatching(/^(?:unavailable|still_pending)$/) as string;
   expect((await rowsOf(folder)).map((row) => row['result.error'])).toEqual(matched.map(() => failed));
   expect(late.counts.charged).toBe(PEOPLE);
   late.hook = null;
@@ -133,6 +133,21 @@ await describeWith('redis', 'a ledger in Redis', (facts) => {
     expect((await rowsOf(folder)).map((row) => row['result.outcome'])).toEqual(matched);
     expect(late.counts.charged).toBe(PEOPLE);
   });
+});
+
+test.each([
+  ['a refusal', { status: 400, body: {} }],
+  ['a failure', { status: 500, body: {} }],
+  ['a page that refuses', { status: 405, headers: { 'content-type': 'text/html' }, body: '<html></html>' }],
+])('%s in place of each poll keeps the tickets for the retry', async (_what, reply) => {
+  const { folder, late, errors } = await lateJob('enrich');
+  late.hook = ({ method }) => (method === 'GET' ? reply : null);
+  await folder.run(RUN, env);
+  expect(await errors()).toEqual(matched.map(() => 'still_pending'));
+  late.hook = null;
+  expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+  expect((await rowsOf(folder)).map((row) => row['result.outcome'])).toEqual(matched);
+  expect(late.counts.charged).toBe(PEOPLE);
 });
 
 test('a ticket that the provider no longer knows is a failure and no miss, and the next retry asks anew', async () => {

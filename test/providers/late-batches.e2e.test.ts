@@ -217,6 +217,63 @@ test('polls that have a quota of their own take nothing from that of the request
   expect(Object.keys(providers?.['late']?.spent ?? {})).toEqual(['enrich', 'enrich, polls']);
 });
 
+describe('a poll that is refused', () => {
+  const errorsOf = async (folder: Folder): Promise<unknown[]> => (await rowsOf(folder)).map((row) => row['result.error']);
+
+  test.each([400, 409, 422, 500])('with %i for too long keeps the ticket: a retry pays for nothing again', async (status) => {
+    const { folder, late } = await lateJob();
+    late.hook = (call) => (isPoll(call) ? { status, body: { error: 'no' } } : null);
+    await folder.run(RUN, env);
+    expect(await errorsOf(folder)).toEqual(all('still_pending'));
+    late.hook = null;
+    expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+    expect(await outcomes(folder)).toEqual(all('matched'));
+    expect([submitted(late), twice(late)]).toEqual([TICKETS, []]);
+  });
+
+  test('once is repeated', async () => {
+    const { folder, late } = await lateJob({}, { poll: { longestSeconds: 60 } });
+    const refused = new Set<string>();
+    late.hook = (call) => {
+      if (!isPoll(call) || refused.has(call.path)) return null;
+      refused.add(call.path);
+      return { status: 400, body: {} };
+    };
+    expect(await folder.run(RUN, env)).toMatchObject({ code: 0 });
+    expect([await outcomes(folder), refused.size]).toEqual([all('matched'), TICKETS]);
+  });
+
+  test.each([
+    ['by a rule of the definition', 400, 'http_400', { refused: 'status = 400' }],
+    ['because the vendor has it no longer', 410, 'ticket_lost', {}],
+  ])('%s ends the ticket', async (_why, status, code, rules) => {
+    const { folder, late } = await lateJob({}, { batch: { answers: { pending: 'status = 202', ...rules } } });
+    late.hook = (call) => (isPoll(call) ? { status, body: {} } : null);
+    await folder.run(RUN, env);
+    expect(await errorsOf(folder)).toEqual(all(code));
+    late.hook = null;
+    expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+    expect(submitted(late)).toBe(2 * TICKETS);
+  });
+});
+
+describe('pages', () => {
+  test.each([
+    ['that go round', 'bad_shape', 60, (page: string | null) => (page === '14' ? 0 : Number(page ?? 0) + 7)],
+    ['that do not end', 'still_pending', 1, (page: string | null) => Number(page ?? 0) + 1],
+  ])('%s are not read for ever, and keep the ticket', async (_how, code, longestSeconds, next) => {
+    const { folder, late } = await lateJob({}, { poll: { longestSeconds } });
+    late.hook = (call) => (isPoll(call) ? { status: 200, body: { people: [], next: next(call.query.get('page')) } } : null);
+    await folder.run(RUN, env);
+    expect((await rowsOf(folder)).map((row) => row['result.error'])).toEqual(all(code));
+    expect(polls(late).length).toBeLessThanOrEqual(10 * TICKETS);
+    late.hook = null;
+    expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+    expect(await outcomes(folder)).toEqual(all('matched'));
+    expect(twice(late)).toEqual([]);
+  });
+});
+
 describe('an answer that does not fit', () => {
   test('a ticket that the vendor forgets fails its lookups, and only a retry pays again', async () => {
     const { folder, late } = await lateJob();

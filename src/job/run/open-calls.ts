@@ -94,6 +94,8 @@ export interface ChannelOptions extends LimiterOptions {
   readonly polls?: readonly PollsOfSteps[];
   /** Promises that may be open at once, by step; absent or null: any number. */
   readonly maxOpen?: Readonly<Partial<Record<Step, number | null>>>;
+  /** How long the answers of a step are polled, milliseconds; absent or null: they never come later. */
+  readonly longestPollMs?: Readonly<Partial<Record<Step, number | null>>>;
 }
 
 export interface Channel {
@@ -179,6 +181,7 @@ function openChannel(channel: ChannelOptions, options: CallsOptions, maxConnecti
     pollLimiters,
     limiterOfPolls: (step) => polls.find(({ steps }) => steps.includes(step))?.limiter ?? limiter,
     maxOpenOf: (step) => channel.maxOpen?.[step] ?? null,
+    longestPollMsOf: (step) => channel.longestPollMs?.[step] ?? null,
     concurrency: provider.concurrency,
     maxConnections,
     rpm: channel.ownRpm,

@@ -136,7 +136,8 @@ async function channelsOf(provider: JobProvider, access: ServiceAccess, run: Run
     const apart: PollsOfSteps[] = [];
     for (const own of polls) apart.push({ steps: own.steps, ...(await limits(own.quota, pollsName(own.steps))) });
     const maxOpen = Object.fromEntries(steps.map((step) => [step, ownMaxOpen(pollOf(provider, step), checkpoint)]));
-    channels.push({ steps, ...(await limits(quota, channelName(steps))), polls: apart, maxOpen });
+    const longestPollMs = Object.fromEntries(steps.map((step) => [step, pollOf(provider, step)?.longestMs ?? null]));
+    channels.push({ steps, ...(await limits(quota, channelName(steps))), polls: apart, maxOpen, longestPollMs });
   }
   return channels;
 }

@@ -32,8 +32,12 @@ export interface Said {
   readonly answer: Answer;
 }
 
-/** `undecided`: a success of which no rule is true: its record decides. */
-export type Judgement = { readonly kind: 'match' } | { readonly kind: 'pending' } | { readonly kind: 'undecided' } | Unsuccessful;
+/** `undecided`: a success of which no rule is true: its record decides. `isByStatus`: a refusal of which no rule is true. */
+export type Judgement =
+  | { readonly kind: 'match' }
+  | { readonly kind: 'pending' }
+  | { readonly kind: 'undecided' }
+  | (Unsuccessful & { readonly isByStatus?: true });
 
 /** In the order in which they are asked. */
 const RULES: readonly RuleName[] = ['suppressed', 'wait', 'outOfCredits', 'denied', 'pending', 'match', 'miss', 'refused', 'retry'];
@@ -129,14 +133,19 @@ function isTrue(rule: Mapping, value: unknown): boolean {
 const NAMES_BODY = /\bbody\b/;
 
 /** A status that no rule knows, with the words of the definition in place of those that are found by their usual names. */
-async function byStatus(rules: AnswerRules, said: Said, options: ClassifyOptions): Promise<Unsuccessful> {
+async function byStatus(
+  rules: AnswerRules,
+  said: Said,
+  options: ClassifyOptions,
+): Promise<Exclude<Judgement, { kind: 'match' | 'pending' | 'undecided' }>> {
   const result = classify(said.answer, options);
   // The definition knows its misses: this 404 comes from a gateway, or its route is gone.
   if (result.kind === 'miss' && said.input.status === 404 && rules.miss !== null)
     return { kind: 'retryable', ...(await words(rules, said, options)), retryAfterMs: null, meta: result.meta };
   if (result.kind === 'throttled') return { ...result, retryAfterMs: await waitMs(rules, said.input, said.answer, options) };
-  if (!('code' in result) || (rules.code === null && rules.message === null)) return result;
-  return { ...result, ...(await words(rules, said, options, result)) };
+  if (!('code' in result)) return result;
+  const named = rules.code === null && rules.message === null ? result : { ...result, ...(await words(rules, said, options, result)) };
+  return named.kind === 'rejected' ? { ...named, isByStatus: true } : named;
 }
 
 /** Null: by the quota headers. A wait that cannot be read must not turn a wait into a failure. */

@@ -13,7 +13,7 @@ import type { CallWatch } from './call-watch.ts';
 import { quotaReader } from './declared-quota.ts';
 import type { Judgement, Said } from './judge.ts';
 import type { LookupInput } from './lookup-text.ts';
-import { ofPoll, Promises, type Promised } from './promises.ts';
+import { ofPoll, ofUnreadPoll, Promises, type Promised } from './promises.ts';
 import { Refusal } from './refusal.ts';
 import type { RequestTemplate } from './request-template.ts';
 import { ResultPages } from './result-pages.ts';
@@ -160,8 +160,9 @@ export class OperationClient<T> {
   ): Promise<CallResult<readonly (CallResult<T> | null)[]> | PendingAnswer> {
     if (judgement.kind !== 'match' && judgement.kind !== 'undecided') return judgement;
     const listed = await itemsIn(batch.items, said);
-    const items = promised.poll === null ? listed : await this.#pages.add(promised.name, promised.poll, said, listed);
-    if (items === null) return this.#promises.nextPage(said, promised);
+    const items = promised.poll === null ? listed : await this.#pages.add(promised.name, promised.poll, said, listed, performance.now());
+    if (items === null)
+      return this.#promises.nextPage(said, promised, this.#pages.isLate(promised.name, performance.now(), promised.poll?.longestMs));
     const { results, credits, namesAll } = await resultsOfItems(this.#reader, { batch, said, options, items }, lookups);
     if (results.includes('later')) return this.#promises.pending(said, promised);
     // The request as a whole tells its credits, or they are the sum over its items.
@@ -183,10 +184,10 @@ export class OperationClient<T> {
       ({ meta } = exchanged.answer);
       const said = await this.#reader.read(exchanged, asked.credits);
       ({ meta } = 'input' in said ? said.answer : said);
-      if (!('input' in said)) return this.#settled(said, keyVersion);
+      if (!('input' in said)) return this.#settled(ticket === null ? said : ofUnreadPoll(said), keyVersion);
       const judgement = await this.#reader.judged(said, options, asked.rules);
-      const doubted = this.#promises.doubted(judgement, said.answer, options, promised);
-      if (doubted !== null) return this.#settled(doubted, keyVersion);
+      const again = this.#promises.goesOn(judgement, said.answer, options, promised, isPoll);
+      if (again !== null) return this.#settled(again, keyVersion);
       const result =
         judgement.kind === 'pending'
           ? await this.#promises.pending(said, promised)

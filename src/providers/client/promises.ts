@@ -10,6 +10,8 @@ import { UnknownTickets } from './unknown-tickets.ts';
 const MAX_TICKET_CHARS = 4_096;
 /** Names the promise of a provider that gives it no name. */
 const SAME_REQUEST = 'same-request';
+/** The status of a provider that knew the ticket, and knows it no longer. */
+const GONE = 410;
 /** Growing waits end here, unless `everySeconds` is longer. */
 const LONGEST_GROWN_MS = 60_000;
 
@@ -49,18 +51,23 @@ export class Promises {
       if (ticket.length > MAX_TICKET_CHARS)
         throw new Refusal('bad_shape', `${poll.ticket.key} has more than ${MAX_TICKET_CHARS} characters`);
     }
-    const askedMs = retryAfter(answer, { clock: Date.now }) ?? 0;
     const waitMs = before === null ? poll.firstMs : grownMs(poll, polls);
-    return { kind: 'pending', ticket, afterMs: Math.max(waitMs, askedMs), longestMs: poll.longestMs, meta };
+    return { kind: 'pending', ticket, afterMs: Math.max(waitMs, askedMs(answer)), longestMs: poll.longestMs, meta };
   }
 
-  /** Another page of the answer follows. It is there already, however old the promise is. */
-  nextPage({ answer: { meta } }: Said, { ticket }: Promised): PendingAnswer {
-    return { kind: 'pending', ticket: ticket ?? SAME_REQUEST, afterMs: 0, longestMs: Infinity, meta: { ...meta, credits: 0 } };
+  /** Another page of the answer follows. It is there already, however old the promise is. @param isLate the pages have taken too long */
+  nextPage({ answer: { meta } }: Said, { ticket }: Promised, isLate: boolean): PendingAnswer {
+    const longestMs = isLate ? 0 : Infinity;
+    return { kind: 'pending', ticket: ticket ?? SAME_REQUEST, afterMs: 0, longestMs, meta: { ...meta, credits: 0 } };
+  }
+
+  /** Whether and when a poll without an answer is repeated. Null for an answer that ends the promise, or that is one. */
+  goesOn(judgement: Judgement, answer: Answer, options: ClassifyOptions, promised: Promised, hasOwnRequest: boolean): PendingAnswer | null {
+    return this.#doubted(judgement, answer, options, promised) ?? refusedPoll(judgement, answer, promised, hasOwnRequest);
   }
 
   /** Asks once more for a promise, however old, after a 404 that may come from a gateway. Null for any other answer. */
-  doubted(judgement: Judgement, answer: Answer, options: ClassifyOptions, { poll, ticket, name }: Promised): PendingAnswer | null {
+  #doubted(judgement: Judgement, answer: Answer, options: ClassifyOptions, { poll, ticket, name }: Promised): PendingAnswer | null {
     if (ticket === null) return null;
     const mayBeGateway = judgement.kind === 'wrong_address' || (judgement.kind === 'miss' && judgement.form !== undefined);
     if (poll === null || !mayBeGateway || answer.status !== 404) this.#unknown.isKnown(name);
@@ -70,17 +77,45 @@ export class Promises {
   }
 }
 
+/** A poll that is refused says nothing of the answer, which is paid for: the poll is repeated. Null for any other answer. */
+function refusedPoll(
+  judgement: Judgement,
+  answer: Answer,
+  { poll, ticket, polls }: Promised,
+  hasOwnRequest: boolean,
+): PendingAnswer | null {
+  if (poll === null || ticket === null || judgement.kind !== 'rejected' || judgement.isByStatus !== true) return null;
+  if (hasOwnRequest && judgement.meta.status === GONE) return null;
+  const afterMs = Math.max(grownMs(poll, polls), askedMs(answer));
+  return { kind: 'pending', ticket, afterMs, longestMs: poll.longestMs, meta: { ...judgement.meta, credits: 0 } };
+}
+
+/** The meaning of an answer that no rule sees. A page that refuses a poll comes from what stands in front of the provider: one failure. */
+export function ofUnreadPoll(said: Unsuccessful): Unsuccessful {
+  if (said.kind !== 'rejected') return said;
+  const { code, detail, meta, page } = said;
+  return { kind: 'retryable', code, detail, retryAfterMs: null, meta, ...(page === true ? { page } : {}) };
+}
+
+function askedMs(answer: Answer): number {
+  return retryAfter(answer, { clock: Date.now }) ?? 0;
+}
+
 /** The wait before the next poll, milliseconds. @param polls that were answered with a promise, the latest included */
 function grownMs({ everyMs, growth }: ProviderPoll, polls: number): number {
   return Math.min(everyMs * growth ** polls, Math.max(everyMs, LONGEST_GROWN_MS));
 }
 
-/** The meaning of an answer to a poll. A 404 was doubted before. @param hasOwnRequest whether polls are requests of their own */
+/** The meaning of an answer that ends a promise. @param hasOwnRequest whether polls are requests of their own */
 export function ofPoll<J extends Exclude<Judgement, { kind: 'pending' }>>(judgement: J, hasOwnRequest: boolean): J | Unsuccessful {
   if (judgement.kind === 'miss') return { kind: 'miss', meta: judgement.meta };
   if (!hasOwnRequest) return judgement;
-  if (judgement.kind === 'wrong_address' && judgement.meta.status === 404)
-    return { kind: 'rejected', code: TICKET_LOST, detail: judgement.detail, meta: judgement.meta };
+  // A 404 was doubted before.
+  const isLost =
+    judgement.kind === 'wrong_address'
+      ? judgement.meta.status === 404
+      : judgement.kind === 'rejected' && judgement.isByStatus === true && judgement.meta.status === GONE;
+  if (isLost && 'detail' in judgement) return { kind: 'rejected', code: TICKET_LOST, detail: judgement.detail, meta: judgement.meta };
   if (judgement.kind === 'retryable' && judgement.code === 'http_204') return { kind: 'miss', meta: judgement.meta };
   return judgement;
 }

@@ -6,6 +6,7 @@ import type { ProviderPoll } from '../compiled-provider.ts';
 import type { Said } from './judge.ts';
 import { evaluate, inWords, Refusal } from './refusal.ts';
 
+/** Pages of one answer: far more than any batch has. */
 const MOST_PAGES = 1_000;
 /** Characters of all pages of one answer. */
 const MOST_CHARS = 64 * 1024 * 1024;
@@ -13,8 +14,11 @@ const MOST_CHARS = 64 * 1024 * 1024;
 interface Pages {
   readonly items: unknown[];
   readonly next: string;
-  readonly pages: number;
+  /** What the pages so far have named as next: their number, less one. */
+  readonly named: ReadonlySet<string>;
   readonly chars: number;
+  /** When the first page came, monotonic milliseconds. */
+  readonly sinceMs: number;
 }
 
 export class ResultPages {
@@ -28,27 +32,37 @@ export class ResultPages {
 
   /**
    * Takes a page. Null while another one follows, else the items of all.
-   * @throws Refusal `bad_shape` for a next page that names none, or itself, and for more than memory should hold
+   * @param nowMs monotonic milliseconds
+   * @throws Refusal `bad_shape` for a next page that was named before, and for more than memory should hold
    */
-  async add(promise: string, { next: rule }: Pick<ProviderPoll, 'next'>, said: Said, items: readonly unknown[]): Promise<unknown[] | null> {
-    const before = this.#open.get(promise) ?? { items: [], next: '', pages: 0, chars: 0 };
+  async add(
+    promise: string,
+    { next: rule }: Pick<ProviderPoll, 'next'>,
+    said: Said,
+    items: readonly unknown[],
+    nowMs: number,
+  ): Promise<unknown[] | null> {
+    const before = this.#open.get(promise) ?? { items: [], named: new Set<string>(), chars: 0, sinceMs: nowMs };
     this.#open.delete(promise);
     const next = rule === null ? null : await evaluate(rule, said.input);
     const all = [...before.items, ...items];
     if (rule === null || next === undefined || next === null || next === '' || next === false) return all;
     if (typeof next !== 'string' && typeof next !== 'number')
       throw new Refusal('bad_shape', `${rule.key}: expected text or a number, got ${inWords(next)}`);
-    const pages = before.pages + 1;
     const chars = before.chars + said.answer.text.length;
-    if (String(next) === before.next) throw new Refusal('bad_shape', `${rule.key}: a page names itself as the next one`);
-    if (pages >= MOST_PAGES || chars > MOST_CHARS)
+    if (before.named.has(String(next))) throw new Refusal('bad_shape', `${rule.key}: two pages name the same next one`);
+    const named = new Set(before.named).add(String(next));
+    if (named.size >= MOST_PAGES || chars > MOST_CHARS)
       throw new Refusal('bad_shape', `${rule.key}: the answer has more than ${MOST_PAGES} pages or ${MOST_CHARS} characters`);
-    this.#open.set(promise, { items: all, next: String(next), pages, chars });
+    this.#open.set(promise, { items: all, next: String(next), named, chars, sinceMs: before.sinceMs });
     return null;
   }
 
-  /** The promise is not asked for any more. */
-  drop(promise: string): void {
+  /** Whether the pages so far have taken longer than an answer may. Forgets them then. @param nowMs monotonic milliseconds */
+  isLate(promise: string, nowMs: number, longestMs = Infinity): boolean {
+    const sinceMs = this.#open.get(promise)?.sinceMs ?? nowMs;
+    if (nowMs - sinceMs < longestMs) return false;
     this.#open.delete(promise);
+    return true;
   }
 }

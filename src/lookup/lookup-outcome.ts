@@ -66,7 +66,7 @@ export function isUnreadable(settled: SettledCall<unknown>): boolean {
 }
 
 /** An answer that the definition does not fit, and that a corrected one may take. */
-const UNFIT: ReadonlySet<string> = new Set(['bad_shape', 'bad_mapping']);
+const UNFIT: ReadonlySet<string> = new Set(['bad_shape', 'bad_mapping', 'bad_body']);
 
 /**
  * Whether a promise stays open, so that a retry asks for its answer. Polls that fail do not end it, nor does an answer that the definition

@@ -162,7 +162,7 @@ describe('a call whose polls fail', () => {
     expect(bed.settled.get(0)).toMatchObject({ kind: 'ok' });
   });
 
-  it.each(FAILURES)('is still pending when %s fails until then', async (_who, failure) => {
+  it.each(FAILURES)('a failing poll leaves it pending when %s fails until then', async (_who, failure) => {
     const bed = await polled(failure, () => false);
     expect(bed.settled.get(0)).toMatchObject({ kind: 'failed', code: 'still_pending', rejected: false });
     expect(timesOf(bed, 0).at(-1)).toBeGreaterThanOrEqual(LONGEST_MS);

@@ -94,11 +94,19 @@ test('a retry asks for late answers with their tickets, and pays for none again'
   late.hook = (call) => (isPoll(call) ? NOT_YET : null);
   await folder.run(RUN, env);
   expect((await rowsOf(folder)).map((row) => row['result.error'])).toEqual(all('still_pending'));
-  expect(await folder.json('out.csv.report.json')).toMatchObject({ creditsAtLeast: 0 });
+  // The vendor took them with the requests.
+  const taken = { credits: PEOPLE, creditsAtLeast: PEOPLE };
+  expect(await folder.json('out.csv.report.json')).toMatchObject({
+    ...taken,
+    providers: { late: { ...taken, steps: { enrich: { credits: PEOPLE } } } },
+  });
   late.hook = null;
   expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
   expect(await outcomes(folder)).toEqual(all('matched'));
   expect(twice(late)).toEqual([]);
+  const report = await folder.json('out.csv.report.json');
+  expect(report).toMatchObject({ credits: PEOPLE });
+  expect(JSON.stringify(report)).not.toContain('creditsAtLeast');
 });
 
 describe('after a kill', () => {
@@ -281,10 +289,23 @@ describe('an answer that does not fit', () => {
     await folder.run(RUN, env);
     expect((await rowsOf(folder)).map((row) => row['result.error'])).toEqual(all('ticket_lost'));
     expect(submitted(late)).toBe(TICKETS);
+    // The vendor keeps what it took.
+    expect(await folder.json('out.csv.report.json')).toMatchObject({ credits: PEOPLE, creditsAtLeast: PEOPLE });
     late.hook = null;
     expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
     expect(await outcomes(folder)).toEqual(all('matched'));
     expect(submitted(late)).toBe(2 * TICKETS);
+    expect(await folder.json('out.csv.report.json')).toMatchObject({ credits: 2 * PEOPLE, creditsAtLeast: 2 * PEOPLE });
+  });
+
+  test('an answer without a body keeps the ticket', async () => {
+    const { folder, late } = await lateJob();
+    late.hook = (call) => (isPoll(call) ? { status: 200, body: '' } : null);
+    await folder.run(RUN, env);
+    expect((await rowsOf(folder)).map((row) => row['result.error'])).toEqual(all('bad_body'));
+    late.hook = null;
+    expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+    expect([submitted(late), twice(late)]).toEqual([TICKETS, []]);
   });
 
   test.each([

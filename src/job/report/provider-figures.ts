@@ -6,6 +6,7 @@ import { NEW_PROVIDER, type ProviderState } from '../../checkpoint/provider-stat
 import type { CompiledJob, JobProvider } from '../../definition/compiled-job.ts';
 import { costOf, type CreditPrice, type Money } from '../../definition/credit-price.ts';
 import { NO_COUNTS, type ProviderCounts, type ProviderTally } from '../../writer/provider-tally.ts';
+import { exact } from '../run/counters.ts';
 import { LatencyHistogram } from '../run/latency-histogram.ts';
 import type { Step, ByStep } from '../../steps/registry.ts';
 
@@ -98,7 +99,9 @@ function figuresOf(
   tally: ProviderTally,
 ): ReportedProvider {
   const latency = new LatencyHistogram(totals.latency);
-  const { calls, credits, retries, throttled, creditsBy = {} } = totals;
+  const { calls, retries, throttled, creditsBy = {} } = totals;
+  const taken = takenCredits(definition, totals);
+  const credits = exact(totals.credits + sumOf(taken));
   const asking = (Object.keys(waterfalls) as Step[]).filter((step) => waterfalls[step]?.from.includes(name) === true);
   return {
     definition: definition.name,
@@ -115,10 +118,36 @@ function figuresOf(
     steps: Object.fromEntries(
       asking.map((step) => [
         step,
-        stepOf(tally[step]?.[name] ?? NO_COUNTS, (waterfalls[step]?.from.indexOf(name) ?? 0) + 1, creditsBy[step] ?? 0, price),
+        stepOf(
+          tally[step]?.[name] ?? NO_COUNTS,
+          (waterfalls[step]?.from.indexOf(name) ?? 0) + 1,
+          exact((creditsBy[step] ?? 0) + (taken[step] ?? 0)),
+          price,
+        ),
       ]),
     ),
   };
+}
+
+/** Credits that a provider took with requests whose answers are still to come or were lost, by step. An answer would correct them. */
+function takenCredits({ operations }: JobProvider['definition'], { promised = {} }: RunTotals): Readonly<Record<string, number>> {
+  const atSubmit = Object.entries(promised).flatMap(([step, counts]) => {
+    const operation = operations[step as Step];
+    return operation?.creditsAt === 'submit' ? [[step, reservedCredits([[step, counts]], () => operation.creditsAtMost)]] : [];
+  });
+  return Object.fromEntries(atSubmit) as Record<string, number>;
+}
+
+/** The same of all providers of a job. */
+export function allTakenCredits(
+  { providers }: Pick<CompiledJob, 'providers'>,
+  { providers: states = {} }: Pick<Checkpoint, 'providers'>,
+): number {
+  return sumOf(providers.map(({ name, definition }) => sumOf(takenCredits(definition, (states[name] ?? NEW_PROVIDER).totals))));
+}
+
+function sumOf(credits: Readonly<Record<string, number>> | readonly number[]): number {
+  return Object.values(credits).reduce((sum, one) => sum + one, 0);
 }
 
 /** Whether promised answers may still cost something, or lost ones have cost something. */

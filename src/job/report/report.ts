@@ -26,7 +26,8 @@ import {
   type ReportFiles,
   type Timeline,
 } from './report-parts.ts';
-import { costOfProviders, providerFigures, type ReportedProviders } from './provider-figures.ts';
+import { exact } from '../run/counters.ts';
+import { allTakenCredits, costOfProviders, providerFigures, type ReportedProviders } from './provider-figures.ts';
 
 /**
  * `report.json`, as docs/report.schema.json describes it. Totals cover all resumes; the outcomes sum to `records.total`. New keys come
@@ -119,7 +120,8 @@ export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: numbe
   const counted = { records, verification: tally.verification, activeMs: totals.activeMs };
   const runs = totals.runs ?? NO_RUNS;
   const providers = providerFigures(job, checkpoint, tally.providers);
-  const cost = costFor(totals.credits, job, providers);
+  const credits = exact(totals.credits + allTakenCredits(job, checkpoint));
+  const cost = costFor(credits, job, providers);
   const latency = new LatencyHistogram(totals.latency);
   const calls = Object.values(totals.calls).reduce((sum, count) => sum + count, 0);
   return {
@@ -136,9 +138,9 @@ export function buildReport(checkpoint: Checkpoint, job: ReportedJob, rpm: numbe
     throttled: totals.throttled,
     waits: totals.waits,
     ...verifyRequestsOf(totals),
-    credits: totals.credits,
+    credits,
     ...((totals.creditsLost ?? 0) > 0 || Object.values(providers ?? {}).some(({ creditsAtLeast }) => creditsAtLeast !== undefined)
-      ? { creditsAtLeast: totals.credits }
+      ? { creditsAtLeast: credits }
       : {}),
     ...(cost === null ? {} : { cost }),
     quota: {

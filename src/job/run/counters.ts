@@ -340,6 +340,6 @@ export interface SizeCounts {
 }
 
 /** Sums of fractions of a credit, such as 0.2, without the rest that binary fractions leave. */
-function exact(credits: number): number {
+export function exact(credits: number): number {
   return Math.round(credits * 1e6) / 1e6;
 }

@@ -94,7 +94,7 @@ export interface ChannelOptions extends LimiterOptions {
   readonly polls?: readonly PollsOfSteps[];
   /** Promises that may be open at once, by step; absent or null: any number. */
   readonly maxOpen?: Readonly<Partial<Record<Step, number | null>>>;
-  /** How long the answers of a step are polled, milliseconds; absent or null: they never come later. */
+  /** How long the answers of a step are polled, milliseconds; absent, or null when they never come later. */
   readonly longestPollMs?: Readonly<Partial<Record<Step, number | null>>>;
 }
 

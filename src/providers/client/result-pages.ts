@@ -14,7 +14,7 @@ const MOST_CHARS = 64 * 1024 * 1024;
 interface Pages {
   readonly items: unknown[];
   readonly next: string;
-  /** What the pages so far have named as next: their number, less one. */
+  /** The names that the pages so far have given to their next ones. */
   readonly named: ReadonlySet<string>;
   readonly chars: number;
   /** When the first page came, monotonic milliseconds. */

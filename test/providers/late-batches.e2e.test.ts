@@ -358,6 +358,25 @@ describe('an answer that does not fit', () => {
     expect([submitted(late), twice(late)]).toEqual([TICKETS, []]);
   });
 
+  test('one ticket for every batch gives nobody the answer of another, and pays nothing again by itself', async () => {
+    const { folder, late } = await lateJob({}, { settings: { concurrency: 1 }, poll: { everySeconds: 1, longestSeconds: 60 } });
+    late.hook = (call, usual) => {
+      const reply = usual();
+      if (isPoll(call)) return submitted(late) < TICKETS ? NOT_YET : reply;
+      return { ...reply, body: { ...(reply.body as object), ticket: 'batch-1' } };
+    };
+    await folder.run(RUN, env);
+    const errors = (await rowsOf(folder)).map((row) => row['result.error']);
+    expect([...Map.groupBy(errors, (error) => error)].map(([error, { length }]) => [error, length])).toEqual([
+      ['ticket_lost', SIZE],
+      ['bad_shape', PEOPLE - SIZE],
+    ]);
+    expect([submitted(late), twice(late)]).toEqual([TICKETS, []]);
+    late.hook = null;
+    expect(await folder.run(RETRY, env)).toMatchObject({ code: 0 });
+    expect(await outcomes(folder)).toEqual(all('matched'));
+  });
+
   describe.each([
     ['is left out', (people: Entry[]) => people.filter(({ number }) => number !== 3), 'no_result'],
     [

@@ -178,6 +178,7 @@ export class OperationClient<T> {
     const { promised, isPoll } = asked;
     const { ticket } = promised;
     let meta = NO_META;
+    this.#promises.asks(promised);
     try {
       const exchanged = await this.#exchange(asked);
       const { keyVersion, options } = exchanged;
@@ -187,7 +188,8 @@ export class OperationClient<T> {
       if (!('input' in said)) return this.#settled(ticket === null ? said : ofUnreadPoll(said), keyVersion);
       const judgement = await this.#reader.judged(said, options, asked.rules);
       const again = this.#promises.goesOn(judgement, said.answer, options, promised, isPoll);
-      if (again !== null) return this.#settled(again, keyVersion);
+      const unclear = again ?? this.#promises.ofAnother(promised, said.answer);
+      if (unclear !== null) return this.#settled(unclear, keyVersion);
       const result =
         judgement.kind === 'pending'
           ? await this.#promises.pending(said, promised)

@@ -3,6 +3,7 @@ import type { Answer } from '../../client/answer.ts';
 import { ASK_AGAIN_MS, formOf404, retryAfter, type ClassifyOptions, type Unsuccessful } from '../../client/classify.ts';
 import { TICKET_LOST, type PendingAnswer } from '../../client/provider-client.ts';
 import type { ProviderOperation, ProviderPoll } from '../compiled-provider.ts';
+import { GivenTickets } from './given-tickets.ts';
 import type { Judgement, Said } from './judge.ts';
 import { evaluate, inWords, laterBatch, Refusal } from './refusal.ts';
 import { UnknownTickets } from './unknown-tickets.ts';
@@ -31,13 +32,14 @@ export interface Promised {
 export class Promises {
   readonly #operation: Pick<ProviderOperation, 'creditsAt'>;
   readonly #unknown = new UnknownTickets();
+  readonly #given = new GivenTickets();
 
   constructor(operation: Pick<ProviderOperation, 'creditsAt'>) {
     this.#operation = operation;
   }
 
-  /** The answer is still to come. @throws Refusal `bad_shape` for an answer without a ticket */
-  async pending({ input, answer }: Said, { poll, ticket: before, polls, batchOf }: Promised): Promise<PendingAnswer | Unsuccessful> {
+  /** The answer is still to come. @throws Refusal `bad_shape` for an answer without a ticket, or with that of another request */
+  async pending({ input, answer }: Said, { poll, ticket: before, polls, batchOf, name }: Promised): Promise<PendingAnswer | Unsuccessful> {
     // The vendor may give back what it took with the request: the answer names the cost.
     const meta = this.#operation.creditsAt === 'submit' ? { ...answer.meta, credits: 0 } : answer.meta;
     if (poll === null && batchOf !== null) throw laterBatch(batchOf);
@@ -50,9 +52,23 @@ export class Promises {
       ticket = String(found);
       if (ticket.length > MAX_TICKET_CHARS)
         throw new Refusal('bad_shape', `${poll.ticket.key} has more than ${MAX_TICKET_CHARS} characters`);
+      if (before === null && !this.#given.isFirst(ticket, name))
+        throw new Refusal('bad_shape', `${poll.ticket.key}: another request was given the same ticket`);
     }
     const waitMs = before === null ? poll.firstMs : grownMs(poll, polls);
     return { kind: 'pending', ticket, afterMs: Math.max(waitMs, askedMs(answer)), longestMs: poll.longestMs, meta };
+  }
+
+  /** A request asks with its ticket. */
+  asks({ poll, ticket }: Promised): void {
+    if (ticket !== null && (poll?.ticket ?? null) !== null) this.#given.isUsed(ticket);
+  }
+
+  /** The end of a ticket of several lookups that another request was given as well: its ids may be those of either. Null for others. */
+  ofAnother({ poll, ticket, batchOf }: Promised, { meta }: Answer): Unsuccessful | null {
+    if (ticket === null || batchOf === null || !this.#given.isAmbiguous(ticket)) return null;
+    const detail = `${poll?.ticket?.key ?? 'poll.ticket'}: another request was given the same ticket`;
+    return { kind: 'rejected', code: TICKET_LOST, detail, meta };
   }
 
   /** Another page of the answer follows. It is there already, however old the promise is. @param isLate the pages have taken too long */

@@ -69,6 +69,7 @@ operations:                                # ${STEPS.join(', ')}: those that the
       # company: {name: body.data.company, domain: body.data.domain}
     # credits: "status = 200 ? 1 : 0"      # what an answer has cost
     creditsAtMost: 1                       # the most that one lookup costs, for limits and forecasts
+    # creditsAt: answer                    # or submit: taken with the request, before the answer is known
     # batch:                               # one request for several lookups
     #   size: 100
     #   request: {method: POST, path: /people/bulk, body: {requests: "lookups.{'id': id, 'email': email}"}}
@@ -78,7 +79,25 @@ operations:                                # ${STEPS.join(', ')}: those that the
     #   answers: {wait: status = 429}      # of the answer as a whole
     #   credits: body.credits_used         # of the whole request
     #   quota: {plans: {free: [10/minute]}}
-    # poll: {ticket: body.id, request: {path: "/jobs/{ticket}"}, everySeconds: 5, longestSeconds: 600}
+    #   poll:                              # the answer to the batch comes later
+    #     ticket: body.id
+    #     request: {path: "/bulk/{ticket}"}
+    #     next: body.next_page             # the next page of the results; nothing on the last one
+    #     firstSeconds: 30
+    #     everySeconds: 5
+    #     growth: 1.5                      # each wait is longer than the one before by this factor
+    #     longestSeconds: 600
+    #     maxOpen: 10                      # tickets that may be open at once
+    #     quota: {plans: {free: [60/minute]}}
+    # poll:                                # the answer to one lookup comes later
+    #   ticket: body.id
+    #   request: {path: "/jobs/{ticket}"}
+    #   firstSeconds: 5
+    #   everySeconds: 5
+    #   growth: 1
+    #   longestSeconds: 600
+    #   maxOpen: 100
+    #   quota: {plans: {free: [60/minute]}}
     # quota: {plans: {free: [50/minute]}}  # where the vendor counts the endpoint apart
 
   # verify:                                # keys: [email]; the record has result, reason, confidence

@@ -150,7 +150,8 @@ export class RecordProcessor {
           return;
         }
         inProgress.isDecided ||= keys.decides === one.step;
-        listener.settled?.((place + 1) / this.#steps.length, inProgress.isDecided ? inProgress.result.outcome : null);
+        if (place + 1 < this.#steps.length)
+          listener.settled?.((place + 1) / this.#steps.length, inProgress.isDecided ? inProgress.result.outcome : null);
         this.#next(inProgress, place + 1);
       });
       return;

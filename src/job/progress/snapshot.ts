@@ -121,8 +121,8 @@ export function countsOf(source: WatchedRun): Counts {
   };
 }
 
-function outcomesOf({ outcomes }: Tally, onTheWay: ReadonlyMap<string, number>): Tally['outcomes'] {
-  const all = Object.entries(outcomes).map(([outcome, rows]) => [outcome, rows + (onTheWay.get(outcome) ?? 0)]);
+function outcomesOf({ outcomes }: Tally, onTheWay: Readonly<Record<string, number>>): Tally['outcomes'] {
+  const all = Object.entries(outcomes).map(([outcome, rows]) => [outcome, rows + (onTheWay[outcome] ?? 0)]);
   return Object.fromEntries(all) as Tally['outcomes'];
 }
 

@@ -2,46 +2,41 @@
 import type { RecordOutcome } from '../../processor/result.ts';
 
 export class RecordsOnTheWay {
-  #settled = 0;
-  readonly #outcomes = new Map<RecordOutcome, number>();
+  /** The sum of the shares as it is counted, with the rest that fractions leave. */
+  sum = 0;
+  /** Their outcomes, as far as the deciding step is settled. */
+  readonly outcomes: Record<RecordOutcome, number> = { matched: 0, no_match: 0, invalid: 0, suppressed: 0, failed: 0, skipped: 0 };
 
   /** The sum over these records of the share of their steps that is settled, 0 to 1 each. */
   get settled(): number {
-    return Math.max(0, this.#settled);
-  }
-
-  /** Their outcomes, as far as the deciding step is settled. */
-  get outcomes(): ReadonlyMap<RecordOutcome, number> {
-    return this.#outcomes;
+    return Math.max(0, Math.round(this.sum * 1e6) / 1e6);
   }
 
   begin(): RecordOnTheWay {
-    return new RecordOnTheWay((share, before, after) => {
-      this.#settled += share;
-      if (before === after) return;
-      if (before !== null) this.#outcomes.set(before, (this.#outcomes.get(before) ?? 0) - 1);
-      if (after !== null) this.#outcomes.set(after, (this.#outcomes.get(after) ?? 0) + 1);
-    });
+    return new RecordOnTheWay(this);
   }
 }
 
-type Count = (share: number, before: RecordOutcome | null, after: RecordOutcome | null) => void;
-
 /** One record, from its start until its row is written. */
 export class RecordOnTheWay {
-  readonly #count: Count;
+  readonly #all: RecordsOnTheWay;
   #share = 0;
   #outcome: RecordOutcome | null = null;
 
-  constructor(count: Count) {
-    this.#count = count;
+  constructor(all: RecordsOnTheWay) {
+    this.#all = all;
   }
 
   /** @param share of its steps that is settled. @param outcome null while it is open */
   is(share: number, outcome: RecordOutcome | null): void {
-    this.#count(share - this.#share, this.#outcome, outcome);
+    const all = this.#all;
+    all.sum += share - this.#share;
+    if (this.#outcome !== outcome) {
+      if (this.#outcome !== null) all.outcomes[this.#outcome]--;
+      if (outcome !== null) all.outcomes[outcome]++;
+      this.#outcome = outcome;
+    }
     this.#share = share;
-    this.#outcome = outcome;
   }
 
   /** Its row counts from now on. */

@@ -18,7 +18,7 @@ export interface OwnColumns {
 /** The names of a custom step. */
 export const OWN_STEP_NAME = /^[a-z][a-z0-9_]{0,39}$/;
 /** Names that stand for something else in a row, a path or a job. */
-export const RESERVED_NAMES: readonly string[] = ['input', 'result', 'source', 'constructor'];
+export const RESERVED_NAMES: readonly string[] = ['input', 'result', 'source', 'total', 'constructor'];
 
 /** A custom step looks a record up by any key that its provider takes, and its answers are records. */
 export function ownStep(name: string, { columns, decides }: OwnColumns = { columns: {}, decides: false }): StepSpec {

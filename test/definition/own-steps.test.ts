@@ -50,6 +50,7 @@ describe('the declaration of a custom step', () => {
 test.each([
   ['input', /"input" cannot name a step/],
   ['result', /"result" cannot name a step/],
+  ['total', /"total" cannot name a step/],
   ['Phone', /"Phone" cannot name a step/],
   ['enrihc', /There is no key operations\.enrihc; did you mean operations\.enrich\?/],
 ])('an operation of the name %s is refused', (name, message) => {
